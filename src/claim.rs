@@ -9,36 +9,21 @@ use crate::sql::{CounterBackend, Dialect, Uncached, sql};
 /// Claims a number for this connection that no other connection to the database has.
 /// [`Slot::Connection`](crate::Slot::Connection) chooses the slot by this number.
 ///
-/// On MySQL and MariaDB, run it once on each new connection, in every process that counts: with
-/// r2d2, [`ClaimSlots`](crate::ClaimSlots) does; with another pool, run it in the hook that sets up
-/// a connection. Without it, the number is `CONNECTION_ID()`, and some connections share a slot. On
-/// PostgreSQL the first increment claims the number, and on SQLite the slot is always 0, so it is
-/// not required.
-///
-/// ```
-/// # include!("../docs/doctest_setup.rs");
-/// # fn main() -> diesel::QueryResult<()> {
-/// # let conn = &mut establish_connection();
-/// use diesel_counters::dsl::claim_slot;
-///
-/// claim_slot().execute(conn)?;
-/// # Ok(())
-/// # }
-/// ```
+/// On MySQL and MariaDB, run it once on each new connection, in every process that counts: with r2d2,
+/// [`ClaimSlots`](crate::ClaimSlots) does; with another pool, run it in the hook that sets up a
+/// connection. Without it, the number is `CONNECTION_ID()`, and some connections share a slot. On
+/// PostgreSQL the first increment claims the number, and SQLite has one slot, so it is not required.
 ///
 /// # How long a connection has its number
 ///
-/// A claimed number is the least number, from 0, that no other session has. The session keeps it
-/// until the server ends the session, as the setting `diesel_counters.number` and an advisory lock
-/// on PostgreSQL, and as the variable `@diesel_counters_length`, a text that has one character more
-/// than the number, and a lock of `GET_LOCK` on MySQL and MariaDB.
-///
-/// `DISCARD ALL`, or a reset of the connection, removes both. Do not remove the lock alone:
+/// A claimed number is the least number, from 0, that no other session has. The session keeps it until
+/// the server ends the session, as the setting `diesel_counters.number` and an advisory lock on
+/// PostgreSQL, and as the variable `@diesel_counters_length` and a lock of `GET_LOCK` on MySQL and
+/// MariaDB. `DISCARD ALL`, or a reset of the connection, removes both. Do not remove the lock alone:
 /// another session could then claim the same number.
 ///
-/// On MySQL and MariaDB, do not run `claim_slot` through a pooler that shares a connection between
-/// clients. ProxySQL stops sharing a connection when a statement uses a variable, and every increment
-/// does. With PgBouncer in transaction mode, `claim_slot` is not required.
+/// On MySQL and MariaDB, do not run it through a pooler that shares a connection between clients.
+/// ProxySQL stops sharing a connection when a statement uses a variable, and every increment does.
 ///
 /// # Errors
 ///
@@ -80,8 +65,7 @@ impl<DB: CounterBackend> QueryFragment<DB> for ClaimSlot {
 /// # }
 /// ```
 ///
-/// A pool has one customizer. If you already have your own, run
-/// [`claim_slot().execute(conn)`](claim_slot) in its `on_acquire`.
+/// A pool has one customizer. If you have your own, run [`claim_slot().execute(conn)?`](claim_slot) in it.
 #[cfg(feature = "r2d2")]
 #[derive(Debug, Clone, Copy)]
 pub struct ClaimSlots;

@@ -28,27 +28,8 @@ pub fn is_retryable(error: &Error) -> bool {
 /// of an `i64`.
 ///
 /// An overflow is an [`Error::DatabaseError`] on all databases. The statement that failed changed
-/// nothing.
-///
-/// ```
-/// # include!("../docs/doctest_setup.rs");
-/// # fn main() -> diesel::QueryResult<()> {
-/// # let conn = &mut establish_connection();
-/// # let article: Article = articles::table.find(1).first(conn)?;
-/// use diesel_counters::is_overflow;
-/// use diesel_counters::prelude::*;
-/// use schema::article_counters::views;
-///
-/// article.incr_counter_by(views, i64::MAX, conn)?;
-/// let error = article.incr_counter(views, conn).unwrap_err();
-/// assert!(is_overflow(&error));
-/// # Ok(())
-/// # }
-/// ```
-///
-/// An overflow is recognized by its text, because Diesel does not return its code. If the
-/// `lc_messages` of a server is not English, set it as for [`is_retryable`]. A `CounterBuffer` does not
-/// require it.
+/// nothing. It is recognized by its text, because Diesel does not return its code. If the `lc_messages`
+/// of a server is not English, set it as for [`is_retryable`]. A `CounterBuffer` does not require it.
 pub fn is_overflow(error: &Error) -> bool {
     has_one_of(error, OVERFLOWS)
 }

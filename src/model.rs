@@ -27,14 +27,8 @@ use crate::typed::table::CounterTable;
 /// model, and [`CountersOf`] for each of its counter tables.
 ///
 /// ```
-/// # diesel::table! { articles (id) { id -> BigInt, title -> Text, } }
-/// # diesel::table! {
-/// #     article_counters (article_id, day, slot) {
-/// #         article_id -> BigInt, day -> Date, slot -> SmallInt, views -> BigInt,
-/// #     }
-/// # }
-/// # diesel_counters::counter_table!(article_counters);
-/// use diesel::prelude::*;
+/// # include!("../docs/doctest_setup.rs");
+/// # fn main() {
 /// use diesel_counters::HasCounters;
 ///
 /// #[derive(Identifiable, Queryable, Selectable, HasCounters)]
@@ -44,6 +38,7 @@ use crate::typed::table::CounterTable;
 ///     id: i64,
 ///     title: String,
 /// }
+/// # }
 /// ```
 ///
 /// - `#[counters(table_name = path::to::table)]` names a counter table, as `#[diesel(table_name = …)]`
@@ -52,19 +47,15 @@ use crate::typed::table::CounterTable;
 /// - The model's key is the field of the column that `#[diesel(primary_key(…))]` names. Defaults to the
 ///   column `id`. It can have up to five columns, and be the first columns of a counter table's key.
 ///
-/// # Counters without an entity
-///
-/// Derive it on a unit struct for counters that exist once, such as the hits of a whole site. The
-/// primary key of their table is `(day, slot)`. The methods are the same, as in
-/// `Site.incr_counter(hits, conn)`.
+/// A unit struct has [counters without an entity](crate::guide::reading#counters-without-an-entity).
 pub use diesel_counters_derive::HasCounters;
 
 /// A model with counters. [Derive it](derive@crate::HasCounters).
 ///
 /// The methods that count and read run one statement (`counter_values` can run several), in the current
 /// transaction or savepoint: a count commits and rolls back with the other rows that the caller writes.
-/// Each is short for a function of [`dsl`], which says what it costs and how it fails. The other functions of `dsl` take a model too, as in
-/// `set_counter(views).of(&article)`.
+/// Each is short for a function of [`dsl`], which says what it costs and how it fails. The other
+/// functions of `dsl` take a model too, as in `set_counter(views).of(&article)`.
 ///
 /// ```
 /// # include!("../docs/doctest_setup.rs");
@@ -84,11 +75,10 @@ pub use diesel_counters_derive::HasCounters;
 /// let counts: Vec<(i64, i64)> = Article::counter_values(&page, (views, likes), conn)?;
 /// assert_eq!(counts, [(5, 1), (0, 0)]);
 ///
-/// // Copying the totals into a column, so that lists can be sorted by it, or into several at once.
-/// let written: usize = Article::materialize(views, articles::total_views).execute(conn)?;
-/// assert_eq!(written, 1);
+/// // Copying the totals into columns, so that lists can be sorted by them.
 /// let columns = (articles::total_views, articles::total_likes);
-/// assert_eq!(Article::materialize((views, likes), columns).execute(conn)?, 1);
+/// let written: usize = Article::materialize((views, likes), columns).execute(conn)?;
+/// assert_eq!(written, 1);
 /// # Ok(())
 /// # }
 /// ```
@@ -199,12 +189,10 @@ pub trait HasCounters: Sized {
         counter_value(counters).of_many(models).load(conn)
     }
 
-    /// Reads the count of each day of a range, oldest first. A day in which nothing was counted
-    /// has 0.
-    ///
-    /// For weeks, months and years, and for several models at once, use
-    /// [`counter_series`](crate::dsl::counter_series()). If the table counts by another [`Period`] than the
-    /// day, this method does not compile.
+    /// Reads the count of each day of a range, oldest first. A day in which nothing was counted has 0.
+    /// It does not compile if the table counts by another [`Period`] than the day: use
+    /// [`counter_series`](crate::dsl::counter_series()), which also reads by week, month and year, and
+    /// of many entities.
     fn daily_counts<'a, C, Conn>(
         &'a self,
         counters: C,
@@ -228,12 +216,12 @@ pub trait HasCounters: Sized {
     }
 
     /// Copies the totals of a counter into a `BigInt` column of a parent table, or those of a tuple of
-    /// counters into a tuple of its columns. Queries can then sort and filter by the columns, with an
-    /// index.
+    /// counters into a tuple of its columns, to [sort by
+    /// them](crate::guide::operations#sorting-by-a-count).
     ///
-    /// A column has the totals of the time of the copy. Run the copy regularly, such as every few
-    /// minutes, and do not write the column anywhere else. It writes only the rows that differ in one of
-    /// the columns, once each, in the order of their keys; see [`Materialize`](crate::Materialize).
+    /// A column has the totals of the time of the copy. Run the copy regularly, and do not write the
+    /// column anywhere else. It writes only the rows that differ in one of the columns, once each, in
+    /// the order of their keys.
     fn materialize<C, Into>(_counters: C, _into: Into) -> MaterializeOf<C, Into, Self::Key>
     where
         C: Counters<Table: CountersOf<Self> + ChildOf<TableOf<Into>>>,

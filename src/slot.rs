@@ -18,33 +18,24 @@ pub const DEFAULT_SLOTS: i16 = 32;
 pub enum Slot {
     /// Each database connection has its own slot. The default.
     ///
-    /// Transactions on different connections write different rows. They do not wait for each
-    /// other's counters and do not deadlock on them, in whatever order they count. It does not
-    /// matter on which thread or task a transaction runs, because the server chooses the slot when
-    /// it runs the statement; see [`claim_slot`](crate::dsl::claim_slot()).
-    ///
-    /// If there are more connections than slots, some share a slot: counts stay exact, but
-    /// transactions can wait for each other or deadlock. See [how many slots] a counter requires.
-    ///
-    /// [how many slots]: crate::guide::operations#how-many-slots
+    /// Transactions on different connections write different rows. They do not wait for each other's
+    /// counters and do not deadlock on them, in whatever order they count. The server chooses the slot
+    /// when it runs the statement; see [`claim_slot`](crate::dsl::claim_slot()). See also [how many
+    /// slots](crate::guide::operations#how-many-slots) a counter requires: more connections share slots,
+    /// and can wait for each other.
     #[default]
     Connection,
     /// A random slot for each statement.
     ///
-    /// Connections do not claim a number. To write different rows, connections require many times
-    /// more slots than with [`Connection`](Slot::Connection). Transactions that count several
-    /// entities can deadlock, unless a [`counting_transaction`](crate::counting_transaction())
-    /// writes the counts in one order.
-    ///
-    /// It writes all slots, so PostgreSQL refuses it in a database with a
-    /// [partition](set_default_slot).
+    /// To write different rows, connections require many times more slots than with
+    /// [`Connection`](Slot::Connection). Transactions that count several entities can deadlock, unless a
+    /// [`counting_transaction`](crate::counting_transaction()) writes the counts in one order.
+    /// PostgreSQL refuses it in a database with a [partition](set_default_slot).
     Random,
-    /// Each database connection has its own slot, within one share of the slots.
-    ///
-    /// Use it for several database nodes that accept writes: a Galera cluster, or PostgreSQL servers
-    /// that replicate to each other. Everything that this crate writes is then in rows of the
-    /// partition, also merges and corrections, so that no two nodes write the same row. Set it with
-    /// [`set_default_slot`]: a process without a partition writes and merges the rows of all nodes.
+    /// Each database connection has its own slot, within one share of the slots, for [several database
+    /// nodes](crate::guide::nodes#partitions) that accept writes. No two nodes write the same row, also
+    /// in merges and corrections. Set it with [`set_default_slot`]: a process without a partition writes
+    /// and merges the rows of all nodes.
     ///
     /// Set the same `index` in all processes that write to the same node, and the same `of` on all
     /// nodes. A partition has the slots `index + 1`, `index + 1 + of`, and so on: as many as its node

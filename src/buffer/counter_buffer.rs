@@ -22,9 +22,10 @@ use crate::typed::counters::Counters;
 /// Counts in memory, and writes the counts from a background thread: for counts that need not be in
 /// the caller's transaction, such as page views and downloads.
 ///
-/// [`count`](CounterBuffer::count) takes nanoseconds, no connection, and can be called from any thread
-/// or task. Every second, the thread adds up what was counted, sorts it by key, and writes it in few
-/// statements. While the database is away, counting goes on.
+/// [`count`](CounterBuffer::count) takes nanoseconds and no connection, on any thread or task. Every
+/// second, the thread writes what was counted, in few statements, in the order of the keys. [The
+/// guide](crate::guide::counting#a-buffer) has a buffer in the struct of a program, and what it does if
+/// something fails.
 ///
 /// ```
 /// # include!("../../docs/doctest_setup.rs");
@@ -52,41 +53,32 @@ use crate::typed::counters::Counters;
 ///
 /// # What can be lost
 ///
-/// - A process that is killed loses what it has counted since its last write: the counts of one
-///   [`every`]. Dropping the buffer, or [`stop`], writes what is pending. A buffer in a `static` is never
-///   dropped: call [`flush`] at the end of `main`.
+/// - A process that is killed loses what it has counted since its last write. Dropping the buffer, or
+///   [`stop`], writes what is pending. A buffer in a `static` is never dropped: call [`flush`] at the
+///   end of `main`.
 /// - If the connection breaks during a COMMIT, nobody knows whether the batch of up to 2,500 rows was
-///   written. It is not written again, so that nothing is counted twice. [`on_write`] gets its keys and
-///   amounts, as [unknown](Write::unknown).
+///   written. It is not written again, so that nothing is counted twice: it is
+///   [unknown](Write::unknown).
 ///
-/// Nothing else is lost. While the database is away, counts are pending, up to [`max_keys`] keys. Then
-/// [`count`](CounterBuffer::count) fails for new keys, and for keys that are pending since an earlier
-/// write.
-///
-/// # Keys that cannot be written
-///
-/// If the database refuses a row, such as that of an article that was deleted, or a count that would
-/// overflow, the others are written. [`on_write`] gets the refused key with its amounts. So count a new
-/// article after the COMMIT that inserts it. If the reason may pass, such as a lock that another
-/// transaction holds for more than a second, the key stays pending and is tried again at each write.
+/// While the database is away, counts are pending, up to [`max_keys`] keys. A row that the database
+/// refuses, such as that of an article that was deleted, is [dropped](Write::refused), and the others
+/// are written. So count a new article after the COMMIT that inserts it.
 ///
 /// # Days, forks, asynchronous programs
 ///
-/// A count is stored under the day on which it was counted. Each thread calls the table's `today` in each
-/// second in which it counts, and not at each count. All counts are in the slot of the connection that
-/// writes them, with the [default slot](crate::with_default_slot()) of the thread that starts the buffer.
+/// A count is stored under the day on which it was counted. Each thread calls the table's `today` in
+/// each second in which it counts, and not at each count. All counts are in the slot of the connection
+/// that writes them, with the [default slot](crate::with_default_slot()) of the thread that starts the
+/// buffer.
 ///
-/// Start the buffer after a `fork`, as a pool. In a child of the process that started it, it writes
-/// nothing, and [`count`](CounterBuffer::count) fails, for a key that was pending at the fork within 64
-/// calls.
+/// Start the buffer after a `fork`. In a child of the process that started it, it writes nothing, and
+/// [`count`](CounterBuffer::count) fails, for a key that was pending at the fork within 64 calls.
 ///
 /// [`flush`], [`stop`] and the drop wait for the database: in an asynchronous program, call `stop` in
-/// `spawn_blocking` before the runtime ends. [`pending_of`](CounterBuffer::pending_of) waits while a write
-/// sorts what was counted, which can take seconds for a million texts. Other methods do not block.
+/// `spawn_blocking` before the runtime ends. [`pending_of`](CounterBuffer::pending_of) waits while a
+/// write sorts what was counted, which can take seconds for a million texts. Other methods do not block.
 ///
-/// [`every`]: CounterBufferBuilder::every
 /// [`max_keys`]: CounterBufferBuilder::max_keys
-/// [`on_write`]: CounterBufferBuilder::on_write
 /// [`flush`]: CounterBuffer::flush
 /// [`stop`]: CounterBuffer::stop
 #[must_use = "a buffer stops when it is dropped"]
@@ -139,11 +131,9 @@ const CALLS: u8 = 64;
 const A_SECOND: Duration = Duration::from_secs(1);
 
 impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBuffer<Conn> {
-    /// Begins to build a buffer. `connect` returns a connection for each write, of the type `Conn`:
-    ///
-    /// - `move || pool.get()` makes a `CounterBuffer<PooledConnection<ConnectionManager<PgConnection>>>`.
-    ///   [The guide](crate::guide::counting#a-buffer) has one in the struct of a program.
-    /// - `move || PgConnection::establish(&url)` makes a `CounterBuffer<PgConnection>`.
+    /// Begins to build a buffer. `connect` returns a connection for each write: `move || pool.get()`
+    /// makes a `CounterBuffer<PooledConnection<ConnectionManager<PgConnection>>>`, and `move ||
+    /// PgConnection::establish(&url)` a `CounterBuffer<PgConnection>`.
     pub fn of<E: Into<Box<dyn StdError + Send + Sync>>>(
         connect: impl Fn() -> Result<Conn, E> + Send + Sync + 'static,
     ) -> CounterBufferBuilder<Conn> {
@@ -191,10 +181,9 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBuffer<Conn> {
     /// Returns what was counted for this entity and is not written yet, on all days: an `i64`, or a
     /// tuple. Give the key as the Rust type that is counted.
     ///
-    /// To show a total with what is pending, call this first, and then read the total. A count that is
-    /// written in between is in both. In the other order, it would be in neither.
-    ///
-    /// Out of the range of an `i64`, it returns the nearest one.
+    /// To show a total with what is pending, call this first, and then read the total. In the other
+    /// order, a count that is written in between would be in neither. Out of the range of an `i64`, it
+    /// returns the nearest one.
     pub fn pending_of<C, K>(&self, _counters: C, key: &K) -> C::Value
     where
         C: Counters<Table: 'static>,
@@ -273,9 +262,8 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBufferBuilder<C
         self
     }
 
-    /// Sets the greatest number of pending keys, of all tables together: if visitors choose the keys of a
-    /// table, give it a buffer of its own. Defaults to 1,000,000, which is about 120 MB of keys that are
-    /// numbers, less than 500 MB of any others, and twice as much during a write.
+    /// Sets the greatest number of pending keys, of all tables together. Defaults to 1,000,000, which is
+    /// about 120 MB of keys that are numbers, less than 500 MB of others, and twice as much during a write.
     ///
     /// A key takes room once for each day, and until the next write for each thread that counts it. A
     /// key of text or bytes takes the room of one more key for each 256 bytes that `{:?}` prints. Threads
@@ -285,10 +273,9 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBufferBuilder<C
         self
     }
 
-    /// Calls `f` after each write, on the thread that has written. It is not called if there was
-    /// nothing to write. If `f` panics, the message is printed, and the thread goes on.
-    ///
-    /// The [`Write`] has a `Display`, for a log: `tracing::info!("{write}")`.
+    /// Calls `f` after each write, on the thread that has written, unless there was nothing to write. If
+    /// `f` panics, the message is printed, and the thread goes on. The [`Write`] has a `Display`, for a
+    /// log.
     pub fn on_write(mut self, f: impl Fn(&Write) + Send + Sync + 'static) -> Self {
         self.on_write = Box::new(f);
         self

@@ -20,7 +20,7 @@ pub struct Write {
     /// their counts are stored or none, and they are not written again.
     pub unknown: Vec<Dropped>,
     /// The error of the write. Rows that were not written are still pending, and the next write tries
-    /// them again.
+    /// them again: also rows whose reason may pass, such as a lock that is held for more than a second.
     pub error: Option<BackgroundError>,
     /// The number of keys that are pending after the write, as
     /// [`max_keys`](crate::dsl::CounterBufferBuilder::max_keys) counts them.
@@ -50,8 +50,8 @@ pub struct Dropped {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BufferError {
-    /// The increment has new keys, and more keys would be pending than
-    /// [`max_keys`](crate::dsl::CounterBufferBuilder::max_keys) allows.
+    /// The increment has new keys, or keys that are pending since an earlier write, and more keys would be
+    /// pending than [`max_keys`](crate::dsl::CounterBufferBuilder::max_keys) allows.
     #[allow(missing_docs)]
     Full { max_keys: usize },
     /// This process is a fork of the one that started the buffer.

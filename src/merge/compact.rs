@@ -36,51 +36,46 @@ use crate::typed::table::CounterTable;
 /// # }
 /// ```
 ///
-/// Run it once a day: with a [`Compactor`](crate::Compactor), or with the command `diesel-counters
-/// compact`. It can be killed at any time, and run again. An increment of a day that was merged
-/// inserts a new row, which the next run merges. A run reads the table three times, or once if it
-/// finds nothing to merge.
+/// Run it once a day: with a [`Compactor`](crate::Compactor), or with the command; see [the
+/// guide](crate::guide::operations#keeping-tables-small). It can be killed at any time, and run again.
+/// An increment of a day that was merged inserts a new row, which the next run merges.
 ///
-/// It adds up every `BigInt` column of the `table!` that is not part of the primary key. The values
-/// of other columns are discarded with the rows that are merged.
+/// It adds up every `BigInt` column of the `table!` that is not part of the primary key. The values of
+/// other columns are discarded with the rows that are merged.
 ///
 /// # Concurrency
 ///
-/// It works in the order of the primary key, in transactions of one [`batch`](Compact::batch) of
-/// rows each. A row that another transaction has locked is left for the next run. So a merge does
-/// not wait for increments, and an increment of a day that is being merged waits for one batch at
-/// most. On SQLite, every write waits for a batch. There are exceptions:
+/// It works in the order of the primary key, in transactions of one [`batch`](Compact::batch) of rows
+/// each. A row that another transaction has locked is left for the next run. So a merge does not wait
+/// for increments, and an increment of a day that is being merged waits for one batch at most. On
+/// SQLite, every write waits for a batch. There are exceptions:
 ///
 /// - If the counter table has a foreign key, a merge waits for a transaction that has locked the
-///   entity's row. A run can fail with a foreign key violation, or deadlock, if entities are
-///   deleted meanwhile.
-/// - On MySQL and MariaDB, two transactions that wait for the merge of neighbouring rows of one day
-///   can deadlock. On PostgreSQL, transactions above READ COMMITTED can fail with a serialization
-///   failure.
+///   entity's row. A run can fail with a foreign key violation, or deadlock, if entities are deleted
+///   meanwhile.
+/// - On MySQL and MariaDB, two transactions that wait for the merge of neighbouring rows of one day can
+///   deadlock. On PostgreSQL, those [above READ COMMITTED](crate::guide::counting#isolation-levels) can
+///   fail.
 ///
-/// A run takes an advisory lock of the session for the table (`pg_try_advisory_lock` or
-/// `GET_LOCK`), so it requires a direct connection, not a pooler that gives each transaction
-/// another session. If another run has the lock, it does nothing, and returns
-/// [`already_running`](Compacted::already_running). On SQLite, two runs can merge the same table at
-/// the same time.
+/// A run takes an advisory lock of the session for the table (`pg_try_advisory_lock` or `GET_LOCK`), so
+/// it requires a direct connection, not a [pooler](crate::guide::operations#poolers). If another run has
+/// the lock, it does nothing, and returns [`already_running`](Compacted::already_running). On SQLite,
+/// two runs can merge the same table at the same time.
 ///
 /// # Errors
 ///
-/// [`execute`](Compact::execute) returns the database's own errors, such as those above. It also
-/// fails with:
+/// [`execute`](Compact::execute) returns the database's own errors. It also fails with:
 ///
-/// - [`AlreadyInTransaction`](diesel::result::Error::AlreadyInTransaction), if a transaction is
-///   open, unless it was begun with
-///   [`begin_test_transaction`](diesel::Connection::begin_test_transaction);
-/// - a [`QueryBuilderError`](diesel::result::Error::QueryBuilderError) that names the column, if
-///   the table has a column that the `table!` does not have, because it could be a newer counter;
-/// - an [overflow](crate::is_overflow()), if the sum of rows to merge is out of the range of an
-///   `i64`;
-/// - a `QueryBuilderError` with the number of rows, if an SQLite table has days that are not stored
-///   as `YYYY-MM-DD`. All other rows have then been merged.
+/// - [`AlreadyInTransaction`](diesel::result::Error::AlreadyInTransaction), if a transaction is open,
+///   unless it was begun with [`begin_test_transaction`](diesel::Connection::begin_test_transaction);
+/// - a [`QueryBuilderError`](diesel::result::Error::QueryBuilderError), if the table has a column that
+///   the `table!` does not have: it could be a newer counter. At the end of a run, also if an SQLite
+///   table has days that are not stored as `YYYY-MM-DD`;
+/// - an [overflow](crate::is_overflow()), if the sum of rows to merge is out of the range of an `i64`;
+/// - an error on PostgreSQL, if a policy of row level security applies to the caller and the table:
+///   merge as a role with `BYPASSRLS`.
 ///
-/// Batches that were merged before an error stay merged. On PostgreSQL, a merge fails if a policy
-/// of row level security applies to the caller and the table: merge as a role with `BYPASSRLS`.
+/// Batches that were merged before an error stay merged.
 pub fn compact<T>(_table: T) -> CompactOf<T>
 where
     T: CounterTable<KeyType: StoredKey>,
@@ -98,10 +93,10 @@ pub type CompactOf<T> = Compact<
 /// Folds old days: merges an entity's rows of the days before a given day, into one row for each
 /// month, week or year, or into one row without a day.
 ///
-/// Totals do not change, nor do series of the period or of a longer one. The counts of each single
-/// day are lost: the count of a month is stored under its first day, and a count without a day
-/// under 1970-01-01, which no series reads. **This cannot be undone.** Keep as many days as you
-/// will ever want to show.
+/// Totals do not change, nor do series of the period or of a longer one. The counts of each single day
+/// are lost: the count of a month is stored under its first day, and a count without a day under
+/// 1970-01-01, which no series reads. **This cannot be undone.** [The
+/// guide](crate::guide::operations#years) compares what to keep.
 ///
 /// ```
 /// # include!("../../docs/doctest_setup.rs");
@@ -124,13 +119,9 @@ pub type CompactOf<T> = Compact<
 /// # }
 /// ```
 ///
-/// Rows of the day given with [`before`](Compact::before), of later days, and of days before 1970
-/// do not change. Of a period of several days, the whole period of that day does not change, nor
-/// that of 1970-01-01.
-///
-/// A daily series shows a folded month as one high bar, and a range that begins in the middle of
-/// the month does not contain it: ask for whole months where only months are left. Fold days into
-/// months, and months later into years. The count of a week is that of the month in which it begins.
+/// Rows of the day given with [`before`](Compact::before), of later days, and of days before 1970 do not
+/// change. Of a period of several days, the whole period of that day does not change, nor that of
+/// 1970-01-01. The count of a week is then that of the month in which it begins.
 ///
 /// See [`compact`](crate::dsl::compact()) for columns, concurrency, cost and errors. A
 /// [partitioned table](crate::CounterTable#partitions) requires a partition for the first day of

@@ -27,9 +27,8 @@ use crate::typed::table::CounterTable;
 /// `select`, `filter` and `order`, and in joins, boxed queries and subqueries. It sums all days,
 /// unless a day is given with [`on`](Total::on) or a range with [`between`](Total::between).
 ///
-/// The parent table is declared with [`counter_table!`](crate::counter_table). If there are
-/// several, it is the first one. For any other key, use [`of`](Total::of), as in
-/// `total(views).of(crates::id)`.
+/// The parent table is declared with [`counter_table!`](crate::counter_table). If there are several, it
+/// is the first one. For any other key, use [`of`](Total::of).
 ///
 /// ```
 /// # include!("../../docs/doctest_setup.rs");
@@ -40,6 +39,7 @@ use crate::typed::table::CounterTable;
 /// use diesel_counters::dsl::total;
 /// use diesel_counters::prelude::*;
 /// use schema::article_counters::{likes, views};
+/// use schema::comments;
 ///
 /// increment(views).of_many([(1_i64, 10), (2, 200)]).execute(conn)?;
 ///
@@ -51,6 +51,12 @@ use crate::typed::table::CounterTable;
 ///     .load(conn)?;
 /// assert_eq!(most_read[0].0.title, "Two");
 /// assert_eq!((most_read[0].1, most_read[0].2), (200, 0));
+///
+/// // Each comment, with the number of views of its article.
+/// let comments: Vec<(String, i64)> = comments::table
+///     .select((comments::body, total(views).of(comments::article_id)))
+///     .load(conn)?;
+/// # let _ = comments;
 /// # Ok(())
 /// # }
 /// ```
@@ -60,10 +66,10 @@ use crate::typed::table::CounterTable;
 ///
 /// # Cost
 ///
-/// It is a subquery, which the database runs for each row: in a `select`, for each row of the
-/// result; in a `filter` or an `order`, for each row of the table. For a large table, read the keys
-/// of a [`ranking`](crate::dsl::ranking()), or [`materialize`](crate::HasCounters::materialize) the
-/// totals into a column with an index.
+/// It is a subquery, which the database runs for each row: in a `select`, for each row of the result; in
+/// a `filter` or an `order`, for each row of the table. For a large table, read the keys of a
+/// [`ranking`](crate::dsl::ranking()), or [sort by a
+/// column](crate::guide::operations#sorting-by-a-count).
 pub fn total<C: Counters<Value = i64>>(_counter: C) -> Total<C> {
     Total {
         days: AllDays,
@@ -93,10 +99,9 @@ impl<C: Counters, Days, Id> Total<C, Days, Id> {
         self.days(DayRange::period_of(day, C::Table::PERIOD))
     }
 
-    /// Sums only the counts of a range of days; see [`Sums::between`](crate::dsl::Sums::between).
-    ///
-    /// The type differs from that of a total of all days. If a variable has to hold either, use
-    /// `between(..)` for all days.
+    /// Sums only the counts of a range of days; see [`Sums::between`](crate::dsl::Sums::between). The
+    /// type differs from that of a total of all days: if a variable has to hold either, use
+    /// `between(..)`.
     pub fn between(self, days: impl RangeBounds<NaiveDate>) -> Total<C, DayRange, Id> {
         self.days(DayRange::whole(days, C::Table::PERIOD))
     }
@@ -111,33 +116,12 @@ impl<C: Counters, Days, Id> Total<C, Days, Id> {
 }
 
 impl<C: Counters, Days> Total<C, Days> {
-    /// Sets the entity: an expression for its key, such as a foreign key or the field of an alias.
-    /// If the key is NULL, the total is 0. For `sql`, name the type: `sql::<BigInt>("…")`.
+    /// Sets the entity: an expression for its key, such as a foreign key or the field of an alias. If
+    /// the key is NULL, the total is 0. For `sql`, name the type: `sql::<BigInt>("…")`.
     ///
-    /// For a key of several columns, give a tuple of expressions and values, such as
-    /// `(articles::id, "👍")`, none of which can be NULL. With fewer than the key has columns, it is the
-    /// total of all entities whose keys begin with them.
-    ///
-    /// ```
-    /// # include!("../../docs/doctest_setup.rs");
-    /// # fn main() -> diesel::QueryResult<()> {
-    /// # let conn = &mut establish_connection();
-    /// # diesel::insert_into(schema::comments::table)
-    /// #     .values((schema::comments::article_id.eq(1), schema::comments::body.eq("Nice.")))
-    /// #     .execute(conn)?;
-    /// use diesel_counters::dsl::total;
-    /// use diesel_counters::prelude::*;
-    /// use schema::article_counters::views;
-    /// use schema::comments;
-    ///
-    /// // Each comment, with the number of views of its article.
-    /// let read: Vec<(String, i64)> = comments::table
-    ///     .select((comments::body, total(views).of(comments::article_id)))
-    ///     .load(conn)?;
-    /// assert_eq!(read, [("Nice.".to_owned(), 0)]);
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// For a key of several columns, give a tuple of expressions and values, such as `(articles::id,
+    /// "👍")`, none of which can be NULL. With fewer than the key has columns, it is the total of all
+    /// entities whose keys begin with them.
     pub fn of<Id, N>(self, id: Id) -> Total<C, Days, Id::Parts>
     where
         Id: TotalOf<KeyType<C>, N>,

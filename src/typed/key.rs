@@ -49,26 +49,9 @@ pub trait HasColumns<const N: usize>: KeyTypes {
 ///   Columns and other expressions are not keys.
 /// - It is a reference to a model that [has counters](crate::HasCounters): `&article`.
 ///
-/// `(crate_id, version_id)` is a version, `crate_id` is all versions of a crate, and `()` is everything.
-/// The compiler infers `N`, the number of columns. Do not implement this trait yourself.
-///
-/// ```
-/// # include!("../../docs/doctest_setup.rs");
-/// # fn main() -> diesel::QueryResult<()> {
-/// # let conn = &mut establish_connection();
-/// # let article: Article = articles::table.find(1).first(conn)?;
-/// use diesel_counters::prelude::*;
-/// use schema::article_counters::views;
-///
-/// increment(views).of(1_i64).execute(conn)?;
-/// increment(views).of(&article.id).execute(conn)?;
-/// increment(views).of(&article).execute(conn)?;
-///
-/// let of_all: i64 = counter_value(views).of(()).get_result(conn)?;
-/// assert_eq!(of_all, 3);
-/// # Ok(())
-/// # }
-/// ```
+/// `(crate_id, version_id)` is a version, `crate_id` is all versions of a crate, and `()` is everything:
+/// see [keys of several columns](crate::guide::reading#keys-of-several-columns). The compiler infers
+/// `N`, the number of columns. Do not implement this trait yourself.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a key of this counter table, whose key has the SQL types `{Key}`",
     label = "this requires values for `{Key}`, as in `.of(id)`",

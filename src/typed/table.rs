@@ -39,24 +39,22 @@ use crate::typed::primary_key::CounterKey;
 /// # }
 /// ```
 ///
-/// - `parent = articles::id`: the key of the parent table, whose rows are the entities. The first
-///   column of the counter table's key refers to it. A key of several columns is a tuple: `parent =
-///   (versions::crate_id, versions::number)`. It can have fewer columns than the counter table's
-///   key: with `parent = crates::id`, the count of a crate is that of all its versions. Write
-///   `parent` once for each parent table. A [`total`](crate::dsl::total()) and
+/// - `parent = articles::id`: the key of the parent table, whose rows are the entities, as a tuple if it
+///   has several columns. The first columns of the counter table's key refer to it, or all of them: with
+///   `parent = crates::id`, the count of a crate is that of all its versions. Write `parent` once for
+///   each parent table. A [`total`](crate::dsl::total()) and
 ///   [`materialize`](crate::HasCounters::materialize) require it.
-/// - `slots = 32`: the number of slots, from 1 to 32,767. Defaults to [`DEFAULT_SLOTS`], 32. See
-///   [how many slots](crate::guide::operations#how-many-slots) a counter requires.
+/// - `slots = 32`: the number of slots, from 1 to 32,767. Defaults to [`DEFAULT_SLOTS`], 32. See [how
+///   many slots](crate::guide::operations#how-many-slots) a counter requires.
 /// - `period = Day`, `Week`, `Month`, `Year` or `Total`: the [`Period`] that counts are stored by.
 ///   Defaults to `Day`.
 /// - `today = path::to::function`: a `fn() -> chrono::NaiveDate` that returns the day to count on.
 ///   Defaults to today in UTC.
-/// - `counted_by_database = (likes, comments)`: the counters that triggers of the database count,
-///   as of `diesel-counters generate trigger`. A program that increments or sets them does not
-///   compile with `cargo build`, because each row would be counted twice. (`cargo check` does not
-///   find it.)
-/// - `stock = (remaining)`: the counters that never go below 0, for [`take`](crate::dsl::take()). Requires
-///   `period = Total`, and a `CHECK (remaining >= 0)` of the column.
+/// - `counted_by_database = (likes, comments)`: the counters that [triggers](crate::guide::triggers)
+///   count. A program that increments or sets them does not compile with `cargo build`, because each row
+///   would be counted twice. (`cargo check` does not find it.)
+/// - `stock = (remaining)`: the counters that never go below 0, for [`take`](crate::dsl::take()).
+///   Requires `period = Total`, and a `CHECK (remaining >= 0)` of the column.
 pub use diesel_counters_derive::counter_table;
 
 /// A table that stores counters: its primary key is a key of up to five columns, the day and the
@@ -68,14 +66,12 @@ pub use diesel_counters_derive::counter_table;
 ///
 /// The names of the columns do not matter. Their types do:
 ///
-/// - The first columns of the primary key, up to five, are the key of the entity: `(article_id)`,
-///   or `(article_id, emoji)`. They are `NOT NULL`, and have any types that the database can index.
-///   Leave them out for counters without an entity, such as those of a whole site: then the primary
-///   key is `(day, slot)`.
+/// - The first columns of the primary key, up to five, are the key of the entity: `(article_id)`, or
+///   `(article_id, emoji)`. They are `NOT NULL`, and have any types that the database can index.
+///   [Counters without an entity](crate::guide::reading#counters-without-an-entity) have none.
 /// - The day is a `Date`, and the slot is a `SmallInt`.
-/// - Every other `BigInt` column is a counter.
-/// - Every column that is not part of the primary key requires a default, because an increment
-///   inserts values only for the counters that it adds to.
+/// - Every other `BigInt` column is a counter. It requires a default, as any other column, because an
+///   increment inserts values only for the counters that it adds to.
 ///
 /// Diesel supports UUIDs on PostgreSQL only. On the other databases, use a type of your own that is
 /// stored as `Binary`: on MySQL and MariaDB `VARBINARY(n)`, or `BINARY(n)` if all keys have exactly
@@ -85,19 +81,17 @@ pub use diesel_counters_derive::counter_table;
 ///
 /// Two texts are the same entity if the collation of the column treats them as equal. On MySQL and
 /// MariaDB, the default collation treats `Foo` and `foo` as equal; `utf8mb4_0900_bin` (MySQL) and
-/// `utf8mb4_nopad_bin` (MariaDB) distinguish all texts. On PostgreSQL, all collations do, except
-/// nondeterministic ones.
+/// `utf8mb4_nopad_bin` (MariaDB) distinguish all texts. On PostgreSQL, only nondeterministic ones do
+/// not.
 ///
-/// - Give each key in one spelling only, such as in lower case. [`compact`](crate::dsl::compact())
-///   does not merge rows of one entity whose texts differ, and on PostgreSQL a statement fails if
-///   it has two texts of one entity.
-/// - A text that is too long for the column is an error, except on MySQL and MariaDB without the
-///   strict mode (`sql_mode`): there the server cuts it off, and the count is that of the shorter
-///   text.
-/// - On MySQL and MariaDB, the column requires the collation of the parent's key if it has a
-///   foreign key, or if a query such as a [`total`](crate::dsl::total()) joins the two columns.
-/// - On PostgreSQL, use `TEXT` or `VARCHAR(n)`, not `CHAR(n)`: Diesel binds a `TEXT`, and each read
-///   would scan the whole table.
+/// - Give each key in one spelling only, such as in lower case. [`compact`](crate::dsl::compact()) does
+///   not merge rows of one entity whose texts differ, and on PostgreSQL a statement fails if it has two
+///   texts of one entity.
+/// - A text that is too long for the column is an error, except on MySQL and MariaDB without the strict
+///   mode (`sql_mode`): there the server cuts it off.
+/// - On MySQL and MariaDB, the column requires the collation of the parent's key if it has a foreign
+///   key, or if a query such as a [`total`](crate::dsl::total()) joins the two columns.
+/// - On PostgreSQL, use `TEXT` or `VARCHAR(n)`: with `CHAR(n)`, each read would scan the whole table.
 ///
 /// # Partitions
 ///
