@@ -24,11 +24,9 @@ pub enum BackgroundError {
     Connection(Box<dyn StdError + Send + Sync>),
     /// The database returned an error. What was committed before it stays.
     Database(Error),
-    /// The application panicked, with this message: in Diesel's instrumentation, for example. What was
-    /// committed before it stays.
+    /// The application panicked, with this message. What was committed before it stays.
     Panicked(String),
-    /// This process is a fork of the one that started the buffer. It writes nothing, because the other
-    /// process writes what was counted before the fork.
+    /// This process is a fork of the one that started the buffer, which writes what was counted before.
     Forked,
 }
 
@@ -71,15 +69,6 @@ impl fmt::Display for WithSource<'_> {
 /// Returns a connection, or an error.
 pub(crate) type Source<Conn> =
     dyn Fn() -> Result<Conn, Box<dyn StdError + Send + Sync>> + Send + Sync;
-
-pub(crate) fn source<Conn, E>(
-    connect: impl Fn() -> Result<Conn, E> + Send + Sync + 'static,
-) -> Box<Source<Conn>>
-where
-    E: Into<Box<dyn StdError + Send + Sync>>,
-{
-    Box::new(move || connect().map_err(Into::into))
-}
 
 /// Runs code of the application. If it panics, returns the message, which was already printed. What the
 /// code holds must be usable after a panic.

@@ -51,18 +51,13 @@ impl<DB: CounterBackend> QueryFragment<DB> for ClaimSlot {
 /// Runs [`claim_slot`] on each new connection of an r2d2 pool.
 ///
 /// ```
-/// # include!("../docs/doctest_setup.rs");
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use diesel::r2d2::{ConnectionManager, Pool};
+/// use diesel::sqlite::SqliteConnection;
 /// use diesel_counters::ClaimSlots;
 ///
 /// let manager = ConnectionManager::<SqliteConnection>::new(":memory:");
-/// let pool = Pool::builder()
-///     .connection_customizer(Box::new(ClaimSlots))
-///     .build(manager)?;
-/// # let _ = pool;
-/// # Ok(())
-/// # }
+/// let pool = Pool::builder().connection_customizer(Box::new(ClaimSlots)).build(manager)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(drop(pool))
 /// ```
 ///
 /// A pool has one customizer. If you have your own, run [`claim_slot().execute(conn)?`](claim_slot) in it.

@@ -8,7 +8,7 @@ use chrono::Days;
 use diesel::QueryResult;
 use diesel::connection::LoadConnection;
 
-use crate::background::{Background, BackgroundError, Source, Stop, WithSource, caught, source};
+use crate::background::{Background, BackgroundError, Source, Stop, WithSource, caught};
 use crate::day::Period;
 use crate::merge::compact::{Compact, Compacted, compact, fold};
 use crate::merge::materialize::Materialize;
@@ -20,8 +20,9 @@ use crate::typed::table::CounterTable;
 /// A background thread that keeps counter tables small: it runs [`compact`](crate::dsl::compact()),
 /// [`fold`](crate::dsl::fold()) and [`materialize`](crate::HasCounters::materialize) regularly.
 ///
-/// It runs at once, and then again a day after the end of each run, unless [`every`] sets another
-/// time. To merge at a time of the day, let cron run the command `diesel-counters`.
+/// It runs at once, and then again a day after the end of each run, or the time set with [`every`]. To
+/// merge at a time of the day, [let cron run the
+/// command](crate::guide::operations#keeping-tables-small).
 ///
 /// ```
 /// # include!("../docs/doctest_setup.rs");
@@ -52,8 +53,7 @@ use crate::typed::table::CounterTable;
 /// # Stopping
 ///
 /// After [`stop`](Compactor::stop) or the drop, the thread begins no further transaction. `stop` waits
-/// until it has ended: until its transaction has its locks, and [`on_run`] has returned. The drop does
-/// not wait, nor does `stop` in `on_run`.
+/// until the thread has ended. The drop does not wait, nor does `stop` in `on_run`.
 ///
 /// [`every`]: CompactorBuilder::every
 /// [`on_run`]: CompactorBuilder::on_run
@@ -123,7 +123,7 @@ impl Compactor {
         E: Into<Box<dyn StdError + Send + Sync>>,
     {
         CompactorBuilder {
-            source: source(connect),
+            source: Box::new(move || connect().map_err(Into::into)),
             tasks: Vec::new(),
             every: Duration::from_secs(24 * 60 * 60),
             on_run: Box::new(|_| ()),
@@ -201,15 +201,13 @@ impl<Conn: LoadConnection<Backend: CounterBackend> + 'static> CompactorBuilder<C
         self
     }
 
-    /// Runs at once, and then again when `time` has passed since the end of each run. Defaults to a
-    /// day. A time below one millisecond is replaced by one millisecond.
+    /// Sets the time from the end of a run to the next run: one millisecond or more. Defaults to a day.
     pub fn every(mut self, time: Duration) -> Self {
         self.every = time.max(Duration::from_millis(1));
         self
     }
 
-    /// Calls `f` after the run of each table, on the compactor's thread. If `f` panics, the message is
-    /// printed, and the thread goes on.
+    /// Calls `f` after the run of each table, on the compactor's thread, which goes on if `f` panics.
     pub fn on_run(mut self, f: impl FnMut(&Run) + Send + 'static) -> Self {
         self.on_run = Box::new(f);
         self

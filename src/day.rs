@@ -10,9 +10,8 @@ use diesel::sql_types::Date;
 
 /// A day as a bind value, from 1000-01-01 to 9999-12-31.
 ///
-/// MySQL guarantees this range. Outside of it, MySQL without its strict mode stores 0000-00-00.
-/// SQLite stores a day as text, and the text of a day outside of the range does not sort as the
-/// day does.
+/// Outside of it, MySQL without its strict mode stores 0000-00-00, and SQLite stores a text that does
+/// not sort as the day does.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Day(pub(crate) NaiveDate);
 
@@ -126,11 +125,8 @@ impl DayRange {
 /// A day, week, month, year or all time: the period that counts are stored by, or that
 /// [`counter_series`](crate::dsl::counter_series()) adds up.
 ///
-/// A counter table stores counts by day by default; [`counter_table!`](crate::counter_table) sets another
-/// period.
-/// A count is stored under the first day of its period. A longer period makes fewer rows.
-///
-/// Periods are ordered by length: `Day` is the least, `Total` the greatest.
+/// A count is stored under the first day of its period. A longer period makes fewer rows. Periods are
+/// ordered by length: `Day` is the least, `Total` the greatest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[non_exhaustive]
 pub enum Period {
@@ -155,10 +151,7 @@ impl Period {
     /// use diesel_counters::Period;
     ///
     /// let day = NaiveDate::from_ymd_opt(2026, 11, 21).unwrap(); // a Saturday
-    /// assert_eq!(Period::Day.start(day).to_string(), "2026-11-21");
     /// assert_eq!(Period::Week.start(day).to_string(), "2026-11-16");
-    /// assert_eq!(Period::Month.start(day).to_string(), "2026-11-01");
-    /// assert_eq!(Period::Year.start(day).to_string(), "2026-01-01");
     /// assert_eq!(Period::Total.start(day).to_string(), "1970-01-01");
     /// ```
     pub fn start(self, day: NaiveDate) -> NaiveDate {

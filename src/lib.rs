@@ -30,8 +30,6 @@
 //!
 //! # Where things are
 //!
-//! All of them run Diesel statements, so connection pools and instrumentation work as usual.
-//!
 //! | to | use |
 //! | --- | --- |
 //! | declare a [counter table](CounterTable), and a model that has counters | [`counter_table!`], [`derive(HasCounters)`](derive@HasCounters) |
@@ -65,8 +63,8 @@
 //!
 //! No feature is enabled by default.
 //!
-//! - `postgres`, `mysql`, `sqlite`: the backends, through Diesel's. `postgres` and `mysql` link no
-//!   client library; `sqlite` links libsqlite3, as Diesel's own does.
+//! - `postgres`, `mysql`, `sqlite`: the backends. `postgres` and `mysql` link no client library;
+//!   `sqlite` links libsqlite3, as Diesel's own does.
 //! - `r2d2`: [`ClaimSlots`], for Diesel's pool.
 //!
 //! [`CountingDsl`]: prelude::CountingDsl

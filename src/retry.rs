@@ -33,19 +33,16 @@ use crate::sql::transaction::is_in_a_transaction;
 /// ```
 ///
 /// A failed attempt is rolled back, so what it counted is not counted. Other effects of the closure
-/// happen once for each attempt: do not send an email in it.
-///
-/// It never retries inside a transaction that is open already, such as Diesel's test transaction.
-/// It then runs the closure once and returns the error, because only the code that began the
-/// transaction can run all of it again.
+/// happen once for each attempt: do not send an email in it. In a transaction that is open already, such
+/// as Diesel's test transaction, it runs the closure once, because only the code that began it can run
+/// all of it again.
 pub fn retry() -> Retry<'static, Error> {
     retry_if(is_retryable)
 }
 
 /// As [`retry()`], for the errors for which `is_retryable` returns `true`: for an error type of the
-/// application, for more errors, as in `retry_if(|error| is_retryable(error) || is_taken(error))`, or
-/// with a limit of the time or of the attempts. It is called with the error of each attempt but the
-/// fifth, so it can also log them.
+/// application, for more errors, or with a limit of the time or of the attempts. It is called with the
+/// error of each attempt but the fifth, so it can also log them.
 pub fn retry_if<'a, E>(is_retryable: impl FnMut(&E) -> bool + Send + 'a) -> Retry<'a, E> {
     Retry(Box::new(is_retryable))
 }

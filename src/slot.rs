@@ -56,19 +56,11 @@ thread_local! {
 
 /// Sets the [`Slot`] of this process, for every increment.
 ///
-/// Call it once, when the program starts. Without it, the default is [`Slot::Connection`]. It also
-/// decides which rows merges and corrections write, if it is a [`Slot::Partition`].
+/// Call it once, when the program starts: `set_default_slot(Slot::Partition { index: 1, of: 3 })?`. A
+/// [partition](crate::guide::nodes#partitions) also decides which rows merges and corrections write.
 ///
 /// On PostgreSQL, a statement that writes counters fails if the database or the role sets
 /// `diesel_counters.partition` to another partition. An increment reads that setting once a session.
-///
-/// ```
-/// use diesel_counters::{Slot, set_default_slot};
-///
-/// // This process writes to the second of three database nodes.
-/// set_default_slot(Slot::Partition { index: 1, of: 3 })?;
-/// # Ok::<(), diesel_counters::SetDefaultSlotError>(())
-/// ```
 ///
 /// # Errors
 ///
@@ -81,10 +73,9 @@ pub fn set_default_slot(slot: Slot) -> Result<(), SetDefaultSlotError> {
         .map_err(|_| SetDefaultSlotError::AlreadySet(*DEFAULT.get_or_init(|| slot)))
 }
 
-/// Runs `f`, in which the default [`Slot`] of the current thread is `slot`. For a program that
-/// writes to several nodes; others call [`set_default_slot`]. Make and execute statements in `f`. A
-/// [`Compactor`](crate::Compactor) and a [`CounterBuffer`](crate::CounterBuffer) that are started
-/// in it keep `slot`.
+/// Runs `f`, in which the default [`Slot`] of the current thread is `slot`, for a program that writes to
+/// several nodes. Make and execute statements in `f`. A [`Compactor`](crate::Compactor) and a
+/// [`CounterBuffer`](crate::CounterBuffer) that are started in it keep `slot`.
 ///
 /// # Panics
 ///
@@ -157,8 +148,7 @@ impl Slot {
         OfThread::now().0.unwrap_or_else(of_process)
     }
 
-    /// The slots to choose from, within 1 to `slots`. Merged rows have slot 0, which no increment
-    /// writes, so that a merge never waits for an increment.
+    /// The slots to choose from, within 1 to `slots`. No increment writes slot 0, that of merged rows.
     #[inline]
     pub(crate) fn range(self, slots: i16) -> SlotRange {
         let slots = slots.max(1);

@@ -79,10 +79,8 @@ where
 
     #[inline]
     fn into_counts(self) -> (Option<Day>, Self::Counts) {
-        (
-            self.day.get().copied(),
-            [(self.id.0.to_owned(), self.amounts)],
-        )
+        let key = self.id.0.to_owned();
+        (self.day.get().copied(), [(key, self.amounts)])
     }
 }
 

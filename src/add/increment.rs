@@ -15,13 +15,11 @@ use crate::typed::table::CounterTable;
 
 /// Adds to one or more counters of an entity.
 ///
-/// It adds 1 to each counter, or the amounts given with [`by`](Increment::by). The entity is given
-/// with [`of`](Increment::of), and several entities with [`of_many`](Increment::of_many). It is a
-/// Diesel statement: run it with [`execute`](RunQueryDsl::execute), in the current transaction.
-/// `execute` returns what the database reports: 1, or 2 on MySQL and MariaDB if the row existed.
-///
-/// It counts on the day on which it is executed, over the slots and by the period of the table's
-/// [`counter_table!`](crate::counter_table).
+/// It adds 1 to each counter, or the amounts given with [`by`](Increment::by), on the day on which it is
+/// executed. The entity is given with [`of`](Increment::of), and several entities with
+/// [`of_many`](Increment::of_many). It is a Diesel statement: run it with
+/// [`execute`](RunQueryDsl::execute), in the current transaction. `execute` returns what the database
+/// reports: 1, or 2 on MySQL and MariaDB if the row existed.
 ///
 /// ```
 /// # include!("../../docs/doctest_setup.rs");
@@ -34,9 +32,10 @@ use crate::typed::table::CounterTable;
 /// increment(views).of(article_id).execute(conn)?;
 /// increment(views).of(article_id).by(3).on(yesterday).execute(conn)?;
 /// increment((views, likes)).of(article_id).by((2, 1)).execute(conn)?;
+/// increment(views).of_many([(1_i64, 5), (2, 1)]).execute(conn)?;
 ///
 /// let counted = counter_value((views, likes)).of(article_id).get_result::<(i64, i64)>(conn)?;
-/// assert_eq!(counted, (6, 1));
+/// assert_eq!(counted, (11, 1));
 /// # Ok(())
 /// # }
 /// ```

@@ -26,28 +26,10 @@ impl<C: Counters> Increment<C> {
     /// Sets many entities, by their keys, and the amount to add to each, in any order. The amounts
     /// of an entity that is given more than once are added up first.
     ///
-    /// On PostgreSQL it runs one statement for any number of entities. On the other databases it
-    /// runs one statement for each 256 entities, and up to eight smaller ones for the rest. It does
-    /// not begin a transaction: run it in one if either all entities or none should be counted.
-    ///
-    /// Entities are written in the order of their keys, so that two calls do not deadlock, unless
-    /// they spell a key of text in two ways that the collation takes as equal.
-    ///
-    /// ```
-    /// # include!("../../docs/doctest_setup.rs");
-    /// # fn main() -> diesel::QueryResult<()> {
-    /// # let conn = &mut establish_connection();
-    /// use diesel_counters::prelude::*;
-    /// use schema::article_counters::{likes, views};
-    ///
-    /// let counts = [(2_i64, 5), (1, 1), (2, 2)];
-    /// conn.transaction(|conn| increment(views).of_many(counts).execute(conn))?;
-    ///
-    /// let of_two: i64 = counter_value(views).of(2_i64).get_result(conn)?;
-    /// assert_eq!(of_two, 7);
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// On PostgreSQL it runs one statement for any number of entities. On the other databases it runs
+    /// one statement for each 256 entities, and up to eight smaller ones for the rest. It does not begin
+    /// a transaction: run it in one if either all entities or none should be counted. Entities are
+    /// written in the order of their keys, so that two calls do not deadlock.
     ///
     /// # Errors
     ///

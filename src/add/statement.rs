@@ -50,9 +50,9 @@ pub trait CountingDsl: Sized {
     ///
     /// It saves three round trips: `BEGIN`, the increment and `COMMIT`. This pays if Diesel prepares the
     /// statement once for each connection, as it does for `values((column.eq(…), …))`, an array, a
-    /// `DELETE`, and a `#[derive(Insertable)]` **with `#[diesel(treat_none_as_default_value =
-    /// false)]`**. It prepares other structs, a `Vec`, `do_update().set(…)` and an `UPDATE` each time,
-    /// which takes about as long.
+    /// `DELETE`, and a `#[derive(Insertable)]` **with `treat_none_as_default_value = false`**. It
+    /// prepares other structs, a `Vec`, `do_update().set(…)` and an `UPDATE` each time, which takes
+    /// about as long as the round trips on a local connection.
     ///
     /// # Errors
     ///

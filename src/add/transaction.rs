@@ -109,16 +109,13 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> CountingTransaction<'a, Conn
         self.conn
     }
 
-    /// Gathers an increment: of an entity, such as `increment(views).of(id)`,
-    /// [`of_many`](crate::dsl::Increment::of_many), or without an entity. It runs no statement.
+    /// Gathers an increment, of one entity, of many, or without an entity. It runs no statement.
     pub fn count<I: Countable<Conn, Of>, Of>(&mut self, increment: I) {
         self.gathered.count(increment, None, usize::MAX);
     }
 
-    /// Runs `work` in a savepoint. If it fails, the savepoint is rolled back, and what `work` has
-    /// counted is not counted.
-    ///
-    /// Use it in place of `tx.conn().transaction(…)`, in which nothing can be counted.
+    /// Runs `work` in a savepoint, as `tx.conn().transaction(…)`, in which nothing can be counted. If it
+    /// fails, the savepoint is rolled back, and what `work` has counted is not counted.
     ///
     /// On MySQL and MariaDB, return the error if it [`is_retryable`](crate::is_retryable()): a deadlock
     /// has then rolled back the whole transaction. If you go on, `counting_transaction` fails at its

@@ -12,7 +12,7 @@ use diesel::connection::Connection;
 
 use crate::add::countable::{Countable, GatherKey};
 use crate::add::gathered::{Gathered, Sums, sum_of};
-use crate::background::{Background, BackgroundError, Source, caught, lock, source};
+use crate::background::{Background, BackgroundError, Source, caught, lock};
 use crate::buffer::write::{BufferError, Write};
 use crate::buffer::writer::Writer;
 use crate::slot::OfThread;
@@ -138,16 +138,15 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBuffer<Conn> {
         connect: impl Fn() -> Result<Conn, E> + Send + Sync + 'static,
     ) -> CounterBufferBuilder<Conn> {
         CounterBufferBuilder {
-            source: source(connect),
+            source: Box::new(move || connect().map_err(Into::into)),
             every: A_SECOND,
             max_keys: 1_000_000,
             on_write: Box::new(|_| ()),
         }
     }
 
-    /// Counts an increment: of an entity, such as `increment(views).of(id)`,
-    /// [`of_many`](crate::dsl::Increment::of_many), or without an entity. It runs no statement. Of many
-    /// entities, it counts all or none.
+    /// Counts an increment, of one entity, of many (all or none), or without an entity. It runs no
+    /// statement.
     ///
     /// # Errors
     ///

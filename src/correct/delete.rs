@@ -19,9 +19,6 @@ use crate::typed::table::CounterTable;
 /// Removes all counters of an entity from a counter table. They read 0 afterwards, and can be
 /// incremented again.
 ///
-/// The entity is given with [`of`](DeleteCounters::of), and several entities with
-/// [`of_many`](DeleteCounters::of_many).
-///
 /// ```
 /// # include!("../../docs/doctest_setup.rs");
 /// # fn main() -> diesel::QueryResult<()> {
@@ -38,16 +35,13 @@ use crate::typed::table::CounterTable;
 /// # }
 /// ```
 ///
-/// A foreign key with `ON DELETE CASCADE`, as in the reference migrations, removes the counters of
-/// every entity that is deleted. Prefer it if the counter table can have a foreign key.
-///
-/// With a [`Slot::Partition`](crate::Slot::Partition), it removes only the rows of this node. Call
-/// it on each node.
+/// A foreign key with `ON DELETE CASCADE` removes the counters of every entity that is deleted. Prefer
+/// it if the counter table can have one. With a [`Slot::Partition`](crate::Slot::Partition), this
+/// removes only the rows of this node. Call it on each node.
 ///
 /// # Concurrency
 ///
-/// It runs several statements in a transaction, or in a savepoint if a transaction is open. On MySQL
-/// and MariaDB, the transaction is READ COMMITTED.
+/// It runs several statements in a transaction, or in a savepoint if a transaction is open.
 ///
 /// - An entity that has no rows is left as it is: an increment that commits meanwhile stays.
 /// - An increment that waits for the removal continues from 0 if the table has no foreign key. If
@@ -73,9 +67,8 @@ impl<T: CounterTable> DeleteCounters<T> {
         DeleteCounters(One::new(id.into_value()), PhantomData)
     }
 
-    /// Sets many entities, by their keys, owned or borrowed. Their counters are removed in the
-    /// order of the keys, so that two deletions do not deadlock, unless they spell a key of text in
-    /// two ways that the collation takes as equal.
+    /// Sets many entities, by their keys, owned or borrowed. Their counters are removed in the order of
+    /// the keys, so that two deletions do not deadlock.
     pub fn of_many<K, N>(self, ids: impl IntoIterator<Item = K>) -> DeleteCounters<T, Vec<K::Value>>
     where
         T: CounterTable<KeyType: HasColumns<1>>,
@@ -92,10 +85,8 @@ where
     T: CounterTable<KeyType: StoredKey>,
     Types: KeyTypes,
 {
-    /// Removes the counters. Returns the number of entities that had counts. A row of zeros that
-    /// corrections lock is not a count.
-    ///
-    /// It loads the keys of the entities. If the key of the table has an SQL type of your own, implement
+    /// Removes the counters. Returns the number of entities that had counts. It loads the keys of the
+    /// entities: if the key of the table has an SQL type of your own, implement
     /// [`StoredKey`](crate::dsl::StoredKey) for it.
     ///
     /// # Errors

@@ -38,11 +38,10 @@ use crate::typed::table::CounterTable;
 /// use diesel_counters::dsl::recount;
 /// use schema::{article_counters, comments};
 ///
-/// // A comment that was not counted.
-/// diesel::insert_into(comments::table)
-///     .values((comments::article_id.eq(2), comments::body.eq("Nice.")))
-///     .execute(conn)?;
-///
+/// # diesel::insert_into(comments::table)
+/// #     .values((comments::article_id.eq(2), comments::body.eq("Nice.")))
+/// #     .execute(conn)?;
+/// // Article 2 has a comment that was not counted.
 /// let source = comments::table
 ///     .group_by(comments::article_id)
 ///     .select((comments::article_id, count_star()));
@@ -69,20 +68,16 @@ use crate::typed::table::CounterTable;
 /// For a tuple of counters, select a count for each of them. Several rows of one entity, or of one
 /// entity and day, are added up. Texts require the collation of the counter table's column.
 ///
-/// **If `source` does not return an entity, or a day, its true count is 0.** `source` must
-/// therefore return everything that the counter ever counted, or everything that it counted on the
-/// days given with [`between`](Recount::between). If old days were [folded](crate::dsl::fold()),
-/// the recount gives them their counts back. Fold them again afterwards.
+/// **If `source` does not return an entity, or a day, its true count is 0.** So `source` must return
+/// everything that the counter ever counted, or on the days given with [`between`](Recount::between). If
+/// old days were [folded](crate::dsl::fold()), the recount gives them their counts back. Fold them again
+/// afterwards.
 ///
 /// # Concurrency
 ///
-/// Increments do not wait for a recount, except on SQLite. A recount does not lose or double a
-/// count if the application writes the count and the counted row in the same transaction. If they
-/// are in two transactions, a recount between them sees one without the other.
-///
-/// The recount first locks the entity against other corrections, as
-/// [`set_counter`](crate::dsl::set_counter()) does. Then one statement reads both the stored and the
-/// true counts.
+/// Increments do not wait for a recount, except on SQLite. Other corrections of the entity do, as for
+/// [`set_counter`](crate::dsl::set_counter()). A recount does not lose or double a count if the
+/// application writes the count and the counted row in the same transaction: one statement reads both.
 ///
 /// # Errors
 ///
@@ -97,9 +92,8 @@ use crate::typed::table::CounterTable;
 /// - if it recounts the days [`between`](Recount::between), and the table counts in total, or
 ///   `source` does not select days.
 ///
-/// On PostgreSQL, `execute` and `dry_run` fail if a policy of row level security applies to the
-/// caller and a table that they read, because rows that it hides would be taken for rows that do
-/// not exist. Recount as a role with `BYPASSRLS`.
+/// On PostgreSQL, `execute` and `dry_run` fail if a policy of row level security applies to the caller
+/// and a table that they read. Recount as a role with `BYPASSRLS`.
 pub fn recount<C, S>(_counters: C, source: S) -> Recount<C, S::Query>
 where
     C: Counters,
@@ -160,17 +154,15 @@ impl<C: Counters, Source> Recount<C, Source> {
 }
 
 impl<C: Counters, Source, Types: KeyTypes, K> Recount<C, Source, One<Types, K>> {
-    /// Recounts only these days. Counts of other days do not change, and `source` need not select
-    /// them: `recount(views, log).between(day..=day)` imports the log of a day, and a second time
-    /// changes nothing. If the table counts by week, month or year, these are the whole periods that
-    /// overlap the range.
+    /// Recounts only these days, or the whole periods that overlap them. Counts of other days do not
+    /// change, and `source` need not select them: `recount(views, log).between(day..=day)` imports the
+    /// log of a day.
     pub fn between(mut self, days: impl RangeBounds<NaiveDate>) -> Self {
         self.days = DayRange::whole(days, C::Table::PERIOD);
         self
     }
 
-    /// Returns the counts that are wrong, in the order of their keys, and changes nothing. It is
-    /// one query, on PostgreSQL in a transaction.
+    /// Returns the counts that are wrong, in the order of their keys, and changes nothing.
     ///
     /// # Errors
     ///

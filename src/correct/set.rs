@@ -30,6 +30,7 @@ use crate::typed::table::CounterTable;
 /// # include!("../../docs/doctest_setup.rs");
 /// # fn main() -> diesel::QueryResult<()> {
 /// # let conn = &mut establish_connection();
+/// # let day = |day| chrono::NaiveDate::from_ymd_opt(2026, 3, day).unwrap();
 /// use diesel_counters::prelude::*;
 /// use diesel_counters::dsl::set_counter;
 /// use schema::article_counters::views;
@@ -39,16 +40,19 @@ use crate::typed::table::CounterTable;
 ///
 /// assert_eq!(before, 3);
 /// assert_eq!(counter_value(views).of(1_i64).get_result::<i64>(conn)?, 100);
+///
+/// let log = [(2_i64, day(1), 10), (2, day(2), 20)];
+/// let set: usize = set_counter(views).of_days(log).execute(conn)?;
+/// assert_eq!(set, 2);
 /// # Ok(())
 /// # }
 /// ```
 ///
 /// # Concurrency
 ///
-/// A count of another transaction is neither lost nor counted twice. Other corrections of the
-/// entity wait for it. The lock is the entity's row of 1970-01-01 in slot 0, which is inserted if it
-/// does not exist (a [partitioned table](crate::CounterTable#partitions) requires a partition for
-/// it). Increments do not wait, except on SQLite, and on MySQL and MariaDB if the caller has a
+/// A count of another transaction is neither lost nor counted twice. Other corrections of the entity
+/// wait for it: they lock the entity's row of 1970-01-01 in slot 0, which is inserted if it does not
+/// exist. Increments do not wait, except on SQLite, and on MySQL and MariaDB if the caller has a
 /// transaction open: there it locks the entity's rows until the transaction ends.
 pub fn set_counter<C: Counters>(_counters: C) -> SetCounter<C> {
     const { assert_program_sets::<C>() }
@@ -104,11 +108,10 @@ impl<C: Counters, Id> SetCounter<C, Id> {
     ///
     /// # Errors
     ///
-    /// It returns the database's own errors. In a transaction above READ COMMITTED, this can be a
-    /// serialization failure: another transaction has corrected, merged or deleted the counters
-    /// since the first statement of that transaction. It returns an
-    /// [overflow](crate::is_overflow()) if the value before, the difference, or a row is out of the
-    /// range of an `i64`.
+    /// It returns the database's own errors: above [READ
+    /// COMMITTED](crate::guide::counting#isolation-levels), for example, a serialization failure. It
+    /// returns an [overflow](crate::is_overflow()) if the value before, the difference, or a row is out
+    /// of the range of an `i64`.
     pub fn execute<Conn>(self, conn: &mut Conn) -> QueryResult<C::Value>
     where
         Id: BindKey<KeyType<C>, Conn::Backend> + Clone,

@@ -40,35 +40,14 @@ type Spellings<K> = (BTreeSet<K>, BTreeSet<Vec<String>>);
 const BATCH: usize = 1_024;
 
 impl<C: Counters> SetCounter<C> {
-    /// Sets the counts of many entities on many days: an import. `counts` has the key of an entity,
-    /// a day, and the count of this day, in any order. Counts of other days, and of other entities,
-    /// do not change. The same import twice changes nothing, so an import that failed can be run
-    /// again.
+    /// Sets the counts of many entities on many days: an [import](crate::guide::operations#years).
+    /// `counts` has the key of an entity, a day, and the count of this day, in any order. Counts of
+    /// other days, and of other entities, do not change. The same import twice changes nothing.
     ///
-    /// ```
-    /// # include!("../../docs/doctest_setup.rs");
-    /// # fn main() -> diesel::QueryResult<()> {
-    /// # let conn = &mut establish_connection();
-    /// # let day = |day| chrono::NaiveDate::from_ymd_opt(2026, 3, day).unwrap();
-    /// use diesel_counters::dsl::set_counter;
-    /// use diesel_counters::prelude::*;
-    /// use schema::article_counters::views;
-    ///
-    /// let log = [(1_i64, day(1), 10), (1, day(2), 20), (2, day(1), 30)];
-    /// let set: usize = set_counter(views).of_days(log).execute(conn)?;
-    /// assert_eq!(set, 3);
-    ///
-    /// let series = counter_series(views).of(1_i64).load(conn)?;
-    /// assert_eq!(series, [(day(1), 10), (day(2), 20)]);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// - If `counts` has a day of an entity more than once, its counts are added up: give all
-    ///   counts of a day in one call. If the table counts by week, month or year, the days of a
-    ///   period are added up too.
-    /// - **Do not set days that were [folded](crate::dsl::fold()).** Their counts are part of the
-    ///   count of the month, and would be counted twice. Set the whole month, on its first day.
+    /// - If `counts` has a day of an entity, or a period of the table, more than once, its counts are
+    ///   added up: give all counts of a day in one call.
+    /// - **Do not set days that were [folded](crate::dsl::fold()).** They would be counted twice. Set
+    ///   the whole month, on its first day.
     ///
     /// # Concurrency
     ///

@@ -36,9 +36,10 @@ use crate::typed::table::CounterTable;
 /// # }
 /// ```
 ///
-/// Run it once a day: with a [`Compactor`](crate::Compactor), or with the command; see [the
-/// guide](crate::guide::operations#keeping-tables-small). It can be killed at any time, and run again.
-/// An increment of a day that was merged inserts a new row, which the next run merges.
+/// Run it once a day: with a [`Compactor`](crate::Compactor), or with [the
+/// command](crate::guide::operations#keeping-tables-small) `diesel-counters`. It can be killed at any
+/// time, and run again. An increment of a day that was merged inserts a new row, which the next run
+/// merges.
 ///
 /// It adds up every `BigInt` column of the `table!` that is not part of the primary key. The values of
 /// other columns are discarded with the rows that are merged.
@@ -102,19 +103,12 @@ pub type CompactOf<T> = Compact<
 /// # include!("../../docs/doctest_setup.rs");
 /// # fn main() -> diesel::QueryResult<()> {
 /// # let conn = &mut establish_connection();
-/// # let day = |month, day| chrono::NaiveDate::from_ymd_opt(2026, month, day).unwrap();
 /// use diesel_counters::Period;
 /// use diesel_counters::dsl::fold;
-/// use diesel_counters::prelude::*;
-/// use schema::article_counters::views;
 ///
-/// for day in [day(1, 5), day(1, 31), day(2, 1), day(3, 1)] {
-///     increment(views).of(1_i64).on(day).by(10).execute(conn)?;
-/// }
-/// let by_month = counter_series(views).of(1_i64).per(Period::Month);
-///
-/// fold(article_counters::table).per(Period::Month).before(day(3, 10)).execute(conn)?;
-/// assert_eq!(by_month.load(conn)?, [(day(1, 1), 20), (day(2, 1), 10), (day(3, 1), 10)]);
+/// let day = chrono::NaiveDate::from_ymd_opt(2026, 3, 10).unwrap();
+/// // The days before March 1 become months.
+/// fold(article_counters::table).per(Period::Month).before(day).execute(conn)?;
 /// # Ok(())
 /// # }
 /// ```
@@ -246,8 +240,7 @@ impl<'p, Types, K> Compact<'p, Types, K> {
         self
     }
 
-    /// Sets how many rows are merged in one transaction: from 1 to 1,000. Defaults to 100. A number
-    /// outside of this range is replaced by the nearest one in it.
+    /// Sets how many rows are merged in one transaction: at least 1 and at most 1,000. Defaults to 100.
     pub fn batch(mut self, rows: usize) -> Self {
         self.batch = rows.clamp(1, MAX_BATCH) as i64;
         self
@@ -259,9 +252,8 @@ impl<'p, Types, K> Compact<'p, Types, K> {
         self
     }
 
-    /// Stops the run if `f` returns `true`. `f` is called before the first transaction and after
-    /// each one. If this is called several times, the run stops when any of the functions returns
-    /// `true`.
+    /// Stops the run if `f`, or that of an earlier call, returns `true`. It is called before the first
+    /// transaction and after each one.
     pub fn stop_when(mut self, f: impl Fn() -> bool + Send + 'p) -> Self
     where
         Types: 'p,

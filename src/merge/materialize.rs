@@ -65,19 +65,16 @@ pub type MaterializeOf<C, Into, K> =
     Materialize<'static, <ParentKey<C, Into> as Expression>::SqlType, K>;
 
 impl<'p, Types, K> Materialize<'p, Types, K> {
-    /// Copies the counts of these days, in place of the totals. If the table counts by week, month or
-    /// year, these are the whole periods that overlap them. For the last 90 days, give `first..`, where
-    /// `first` is 89 days before today.
-    ///
-    /// If the days move on, a row's count also becomes less. The next run writes that too.
+    /// Copies the counts of these days, or of the whole periods that overlap them, in place of the
+    /// totals. For the last 90 days, give `first..`, where `first` is 89 days before today. If the days
+    /// move on, a row's count also becomes less. The next run writes that too.
     pub fn between(mut self, days: impl RangeBounds<NaiveDate>) -> Self {
         self.days = DayRange::whole(days, self.shape.period);
         self
     }
 
-    /// Stops the run if `f` returns `true`. `f` is called before each statement that reads or writes
-    /// many rows. If this is called several times, the run stops when any of the functions returns
-    /// `true`.
+    /// Stops the run if `f`, or that of an earlier call, returns `true`. It is called before each
+    /// statement that reads or writes many rows.
     pub fn stop_when(mut self, f: impl Fn() -> bool + Send + 'p) -> Self {
         let earlier = self.is_stopped;
         self.is_stopped = Box::new(move || earlier() || f());
@@ -89,8 +86,7 @@ impl<'p, Types, K> Materialize<'p, Types, K> {
         format!("materialize {} into {columns}", self.shape.label)
     }
 
-    /// Sets how many rows are written in one statement: from 1 to 1,000. Defaults to 1,000. A number
-    /// outside of this range is replaced by the nearest one in it.
+    /// Sets how many rows are written in one statement: at least 1 and at most 1,000. Defaults to 1,000.
     pub fn batch(mut self, rows: usize) -> Self {
         self.batch = rows.clamp(1, MAX_BATCH);
         self

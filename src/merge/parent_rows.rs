@@ -57,19 +57,19 @@ impl<Types: KeyTypes, K> KeyRange<Types, K> {
 impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
     /// Copies the totals. Returns the number of rows that were written.
     ///
-    /// Each statement that writes is a transaction of its own, unless a transaction is open. On
-    /// MySQL and MariaDB, this transaction is READ COMMITTED. A row is left for the next run if another
-    /// transaction has changed one of these columns since it was read. A row is also left, without
-    /// an error, if a trigger prevents the update, or if SQLite stores its key as another type.
+    /// Each statement that writes is a transaction of its own, unless a transaction is open. A row is
+    /// left for the next run if another transaction has changed one of these columns since it was read.
+    /// A row is also left, without an error, if a trigger prevents the update, or if SQLite stores its
+    /// key as another type.
     ///
     /// # Errors
     ///
     /// It returns the database's own errors: an [overflow](crate::is_overflow()), for example, if a
     /// total is out of the range of an `i64`, or, on PostgreSQL, an error if a policy of row level
     /// security hides rows from the caller. It fails with a
-    /// [`QueryBuilderError`](diesel::result::Error::QueryBuilderError) if it would not end, because
-    /// SQLite stores a key as another type than its column's. Rows that were written before the error
-    /// stay written.
+    /// [`QueryBuilderError`](diesel::result::Error::QueryBuilderError) if SQLite stores a key as another
+    /// type than its column's, so that it would not end. Rows that were written before the error stay
+    /// written.
     pub fn execute<Conn>(self, conn: &mut Conn) -> QueryResult<usize>
     where
         K: OwnedKey<Types, Conn::Backend>,

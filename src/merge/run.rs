@@ -75,10 +75,9 @@ impl<Types, K> Compact<'_, Types, K> {
         Ok(merged)
     }
 
-    /// Takes the advisory lock of the table, or releases it. Returns whether it did.
-    ///
-    /// The lock lets one merge of a table run at a time. Two merges would be exact too, because each
-    /// merges only rows that it has locked, but they would wait for each other.
+    /// Takes the advisory lock of the table, or releases it. Returns whether it did. Two merges at a
+    /// time would be exact too, because each merges only rows that it has locked, but they would wait
+    /// for each other.
     fn lock<Conn>(&self, takes: bool, conn: &mut Conn) -> QueryResult<bool>
     where
         Conn: LoadConnection<Backend: CounterBackend>,
@@ -89,7 +88,6 @@ impl<Types, K> Compact<'_, Types, K> {
         Ok(number != 0)
     }
 
-    /// Counts the rows to merge.
     fn count(&self, conn: &mut impl LoadConnection<Backend: CounterBackend>) -> QueryResult<u64> {
         let (table, range) = (self.shape.table, self.range());
         let rows = load_number(conn, |db| {

@@ -44,15 +44,12 @@ use crate::typed::table::{CounterTable, EntityOf};
 /// # }
 /// ```
 ///
-/// Of keys of several columns, [`of`](Ranking::of) ranks only the entities whose keys begin with
-/// some values, such as the versions of one crate, and [`group_by`](Ranking::group_by) ranks the
-/// values of one column, such as crates by the downloads of all their versions.
+/// Of keys of several columns, [`of`](Ranking::of) ranks the entities whose keys begin with some values,
+/// such as the versions of one crate, and [`group_by`](Ranking::group_by) the values of one column.
 ///
-/// # Cost
-///
-/// The database sums the counts of all entities that were counted on these days. For a large table,
-/// this costs far less than a [`total`](crate::dsl::total()) for each row, and more than an index
-/// on a column that has the totals; see [`materialize`](crate::HasCounters::materialize).
+/// The database sums the counts of all entities that were counted on these days. For a large table, this
+/// costs far less than a [`total`](crate::dsl::total()) for each row, and more than an index on a
+/// [column that has the totals](crate::guide::operations#sorting-by-a-count).
 ///
 /// # Errors
 ///

@@ -19,16 +19,14 @@ use crate::typed::table::CounterTable;
 /// Reads the count of each day, or of each longer period, oldest first. A period in which nothing
 /// was counted has 0.
 ///
-/// - The entity is given with [`of`](Sums::of). [`of_many`](Sums::of_many) sets several
-///   entities, whose series all have the same periods.
-/// - [`between`](Sums::between) sets the range of days: the periods that overlap it. If it has no
-///   first or no last day, the series begins or ends with the first or the last period that has a
-///   count. Defaults to all days that have counts.
+/// - [`of`](Sums::of) sets the entity, and [`of_many`](Sums::of_many) several, whose series all have the
+///   same periods.
+/// - [`between`](Sums::between) sets the range of days: the periods that overlap it. Without a first or
+///   a last day, the series begins or ends with the first or the last period that has a count.
 /// - [`per`](Series::per) sets the period. Defaults to that of the table.
 ///
 /// Counts without a day, which are stored under 1970-01-01, are in no series. An end outside of
-/// 1000-01-01 to 9999-12-31 is ignored. If a user of your program chooses the range, limit its
-/// length: 9,000 years have 3,287,182 days, which take 100 MB.
+/// 1000-01-01 to 9999-12-31 is ignored. If a user of your program chooses the range, limit its length.
 ///
 /// ```
 /// # include!("../../docs/doctest_setup.rs");
@@ -61,10 +59,7 @@ use crate::typed::table::CounterTable;
 /// - a [`QueryBuilderError`](diesel::result::Error::QueryBuilderError), if the period is
 ///   [`Period::Total`], or is shorter than the period that the table counts by.
 pub fn counter_series<C: Counters>(_counters: C) -> Series<C> {
-    let by = Per {
-        period: C::Table::PERIOD,
-    };
-    Sums::new((), by, DayRange::ALL)
+    Sums::new((), Per(C::Table::PERIOD), DayRange::ALL)
 }
 
 /// A query of the counters `C` of the entities `E` over time; made by [`counter_series`].
@@ -72,9 +67,7 @@ pub type Series<C, E = ()> = Sums<C, E, Per, DayRange>;
 
 /// A row for each day, which are added up to periods.
 #[derive(Debug, Clone, Copy)]
-pub struct Per {
-    period: Period,
-}
+pub struct Per(Period);
 
 /// The first day and the count of each period.
 pub type Counts<C> = Vec<(NaiveDate, <C as Counters>::Value)>;
@@ -87,18 +80,16 @@ impl<C: Counters, DB: CounterBackend> GroupColumns<C, DB> for Per {
 }
 
 impl<C: Counters, E> Series<C, E> {
-    /// Sets the period of the series. Defaults to that of the table.
-    ///
-    /// If the table counts by week, the count of a week is part of the month or the year of its
-    /// Monday.
+    /// Sets the period of the series. Defaults to that of the table. If the table counts by week, the
+    /// count of a week is part of the month or the year of its Monday.
     pub fn per(mut self, period: Period) -> Self {
-        self.by.period = period;
+        self.by.0 = period;
         self
     }
 
     /// The query of whole periods.
     fn whole(self) -> QueryResult<Self> {
-        let (stored, period) = (C::Table::PERIOD, self.by.period);
+        let (stored, period) = (C::Table::PERIOD, self.by.0);
         let message = match (stored, period) {
             (Period::Total, _) => {
                 "this table stores its counts without a day: read them with `counter_value`".into()
@@ -140,7 +131,7 @@ impl<C: Counters, E: QueryId> Series<C, E> {
                 Ok((day, amounts::<C, Conn::Backend>(row, 1)?))
             },
         )?;
-        let all = all_periods::<C>(sums.days, sums.by.period, vec![rows])?;
+        let all = all_periods::<C>(sums.days, sums.by.0, vec![rows])?;
         Ok(all.into_iter().flatten().collect())
     }
 }
@@ -171,7 +162,7 @@ impl<C: Counters, Types: KeyTypes, K> Series<C, Many<Types, K>> {
             },
             |key, row| rows[key].push(row),
         )?;
-        all_periods::<C>(sums.days, sums.by.period, rows)
+        all_periods::<C>(sums.days, sums.by.0, rows)
     }
 }
 

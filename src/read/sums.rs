@@ -55,9 +55,8 @@ impl<C: Counters, By, Days> Sums<C, (), By, Days> {
         Sums::new(One::new(id.into_value()), self.by, self.days)
     }
 
-    /// Sets the entities to those whose keys `query` selects, or the first columns of their keys, such
-    /// as `articles::table.filter(articles::author_id.eq(7)).select(articles::id)`. They are read
-    /// together, as one entity.
+    /// Sets the entities to those whose keys, or the first columns of them, `query` selects:
+    /// `articles::table.filter(articles::author_id.eq(7)).select(articles::id)`. They are read together.
     pub fn of_any<Q>(self, query: Q) -> Sums<C, AnyOf<Q::Query>, By, Days>
     where
         Q: AsQuery<SqlType: StartOf<KeyType<C>>>,
@@ -66,12 +65,9 @@ impl<C: Counters, By, Days> Sums<C, (), By, Days> {
         Sums::new(entities, self.by, self.days)
     }
 
-    /// Sets many entities, by their keys, owned or borrowed, by the first columns of their keys, or
-    /// by their models. `load` returns the counts of each, in this order. A key can be given more than
-    /// once.
-    ///
-    /// On PostgreSQL, it is one query for any number of keys. On the other databases, it is one
-    /// query for each 1,000 keys.
+    /// Sets many entities, by their keys, by the first columns of their keys, or by their models. `load`
+    /// returns the counts of each, in this order. A key can be given more than once. On PostgreSQL, it
+    /// is one query. On the other databases, it is one query for each 1,000 keys.
     pub fn of_many<K, N>(
         self,
         ids: impl IntoIterator<Item = K>,

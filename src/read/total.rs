@@ -14,7 +14,7 @@ use diesel::{AppearsOnTable, QueryResult, SelectableExpression};
 use crate::day::DayRange;
 use crate::read::days::{AllDays, Days};
 use crate::shape::Name;
-use crate::sql::{CounterBackend, Dialect, Values, list, row, sql};
+use crate::sql::{CounterBackend, Dialect, Values, row, sql, where_all};
 use crate::typed::counters::{Counters, KeyType};
 use crate::typed::each_key;
 use crate::typed::key::{Columns, HasColumns};
@@ -225,10 +225,9 @@ where
         let key = shape.entity().iter().zip(row(&self.entity, 0));
         let is_key = key.map(|(column, part)| sql!("{COUNTED}.{*column} = {part}"));
         let conditions = is_key.chain(self.days.condition(shape.day()));
-        let (table, rows) = (shape.table, list(" AND ", conditions));
-        let word = if rows.is_empty() { "" } else { " WHERE " };
+        let (table, rows) = (shape.table, where_all(conditions.map(Some)));
         let sum = db.sum(C::NAMES[0]);
-        sql!("({db.select()}{sum} FROM {table} AS {COUNTED}{word}{rows})").walk(out)
+        sql!("({db.select()}{sum} FROM {table} AS {COUNTED}{rows})").walk(out)
     }
 }
 

@@ -14,8 +14,8 @@ use crate::error::refuse;
 
 /// A Diesel backend that counters support.
 ///
-/// It is implemented for Diesel's `Pg`, `Mysql` and `Sqlite`, with the features `postgres`, `mysql`
-/// and `sqlite`. For a [`MultiConnection`], write [`counter_backend!`](crate::counter_backend).
+/// It is implemented for Diesel's `Pg`, `Mysql` and `Sqlite`, with the features of these names. For a
+/// [`MultiConnection`], write [`counter_backend!`](crate::counter_backend).
 ///
 /// [`MultiConnection`]: diesel::MultiConnection
 #[diagnostic::on_unimplemented(
@@ -69,10 +69,7 @@ pub trait CounterBackend: Binds + 'static {
 /// # }
 /// # fn main() -> diesel::QueryResult<()> {
 /// # let conn = &mut connection::AnyConnection::Sqlite(establish_connection());
-/// # let article: Article = articles::table.find(1).first(conn)?;
-/// article.incr_counter(article_counters::views, conn)?;
-/// # assert_eq!(article.counter_value(article_counters::views, conn)?, 1);
-/// # Ok(())
+/// # articles::table.find(1).first::<Article>(conn)?.incr_counter(article_counters::views, conn)
 /// # }
 /// ```
 ///
@@ -165,8 +162,7 @@ pub enum Bind<'a> {
     Amounts(&'a [i64]),
 }
 
-/// A backend that takes and returns the values of counter tables. Every backend that Diesel supports
-/// does.
+/// A backend that takes and returns the values of counter tables, as all of Diesel's do.
 pub trait Binds: Backend + HasSqlType<Date> + HasSqlType<SmallInt> + HasSqlType<BigInt> {
     /// Adds a bind value to the statement.
     fn push_bind<'b>(value: Bind<'b>, out: &mut AstPass<'_, 'b, Self>) -> QueryResult<()>

@@ -21,9 +21,8 @@ impl Dialect {
     /// merge cannot move the counts of a locked row. It moves the counts of other rows towards the
     /// first row, which the query reads later. So the query neither misses a count nor reads it twice.
     ///
-    /// PostgreSQL requires nothing here, because a statement reads the rows that were committed when
-    /// it began; see [`is_not_deleted`](Dialect::is_not_deleted) for REPEATABLE READ. SQLite has one
-    /// writer.
+    /// On PostgreSQL, a statement reads the rows that were committed when it began; see
+    /// [`is_not_deleted`](Dialect::is_not_deleted) for REPEATABLE READ. SQLite has one writer.
     pub(crate) fn read_latest<'a, DB: Backend>(
         self,
         day: Name<'a>,
@@ -47,10 +46,10 @@ impl Dialect {
     /// transaction. `rows` is the `FROM` of the rows.
     ///
     /// Only PostgreSQL above READ COMMITTED requires it: if the row that is the lock was deleted, the
-    /// statement that locks the entity inserts it again, instead of failing, and the query would read
-    /// the rows of before. (At SERIALIZABLE, the server notices this only if the deletion was
-    /// SERIALIZABLE too.) `FOR KEY SHARE` fails if a row was deleted, and neither fails nor waits if it
-    /// was incremented. At READ COMMITTED, a query with it could read a part of a merge.
+    /// statement that locks the entity inserts it again, and the query would read the rows of before.
+    /// (At SERIALIZABLE, the server notices this only if the deletion was SERIALIZABLE too.) `FOR KEY
+    /// SHARE` fails if a row was deleted, and neither fails nor waits if it was incremented. At READ
+    /// COMMITTED, a query with it could read a part of a merge.
     pub(crate) fn is_not_deleted<'a, DB: Backend>(self, rows: Sql<'a, DB>) -> Option<Sql<'a, DB>> {
         (self == Dialect::PostgreSql).then(|| {
             sql!(

@@ -196,10 +196,6 @@ impl<DB: Backend> Default for Sql<'_, DB> {
 }
 
 impl<'a, DB: CounterBackend> Sql<'a, DB> {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     pub(crate) fn walk<'b>(&self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()>
     where
         'a: 'b,

@@ -22,8 +22,8 @@ pub(crate) const WANTED_KEY: [&str; 7] =
 /// The names of the columns of a list of rows of the counter table.
 const WANTED_ROW: [&str; 7] = numbered!(identity, "diesel_counters_wanted_": 0 1 2 3 4 5 6);
 
-/// The names that PostgreSQL and SQLite give to the columns of a `VALUES` list: of a key, and of two
-/// values for each of eight counters.
+/// The names that PostgreSQL and SQLite give to the columns of a `VALUES` list: a key, and eight
+/// counters, twice.
 const LISTED: [&str; 21] =
     numbered!(identity, "column": 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21);
 

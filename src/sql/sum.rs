@@ -44,8 +44,7 @@ impl Dialect {
         )
     }
 
-    /// A condition: the value in the column `day` is a day. SQLite stores any text there, and sorts it
-    /// as text.
+    /// A condition: the value in the column `day` is a day. SQLite stores and sorts any text there.
     pub(crate) fn is_day<'a, DB: Backend>(self, day: Name<'a>) -> Option<Sql<'a, DB>> {
         (self == Dialect::Sqlite).then(|| sql!("{day} IS date({day})"))
     }
@@ -59,8 +58,7 @@ impl Dialect {
         }
     }
 
-    /// The first day of the period that the day in the column `day` is in, as [`Period::start`] returns
-    /// it.
+    /// The first day of the period of the day in the column `day`: SQL for [`Period::start`].
     pub(crate) fn start_of<'a, DB: Backend>(self, period: Period, day: Name<'a>) -> Sql<'a, DB> {
         let whole = match period {
             Period::Day => return sql!("{day}"),

@@ -21,11 +21,9 @@ pub(crate) fn is_in_a_lasting_transaction<Conn: Connection>(conn: &mut Conn) -> 
     Ok(is_in_a_transaction(conn)? && Conn::TransactionManager::is_broken_transaction_manager(conn))
 }
 
-/// Fails if a transaction is open on MySQL or MariaDB: there a query in it can read a snapshot from
-/// the first query of the transaction, instead of one from its own beginning.
-///
-/// It fails before there is a statement, because an instrumentation prints statements, and an error
-/// while one is written is a panic there.
+/// Fails if a transaction is open on MySQL or MariaDB, where a query can read the snapshot of the
+/// transaction's first query. It fails before there is a statement, because an instrumentation prints
+/// statements, and an error while one is written is a panic there.
 pub(crate) fn refuse_old_snapshots<Conn: Connection<Backend: CounterBackend>>(
     conn: &mut Conn,
 ) -> QueryResult<()> {
@@ -49,11 +47,9 @@ pub(crate) fn refuse_old_snapshots<Conn: Connection<Backend: CounterBackend>>(
     )
 }
 
-/// Runs `work` in a [`transaction`] in which PostgreSQL does not let a policy of row level security
-/// hide rows: a query fails if it would.
-///
-/// It is for what writes a difference to rows that it has read. If the policies of the caller hid
-/// some of these rows, it would make right counts wrong.
+/// Runs `work` in a [`transaction`] in which a query fails if a policy of PostgreSQL's row level
+/// security would hide rows. If it hid some, `work`, which writes a difference to what it has read,
+/// would make right counts wrong.
 pub(crate) fn transaction_on_all_rows<T, Conn: Connection<Backend: CounterBackend>>(
     conn: &mut Conn,
     work: impl FnOnce(&mut Conn) -> QueryResult<T>,
@@ -96,8 +92,7 @@ pub(crate) fn execute_on<Conn: Connection<Backend: CounterBackend>>(
     })
 }
 
-/// Runs a query as in [`transaction_on_all_rows`]. Other databases than PostgreSQL require no
-/// transaction for it.
+/// Runs a query as in [`transaction_on_all_rows`]. Only PostgreSQL requires a transaction for it.
 pub(crate) fn read_all_rows<T, Conn: Connection<Backend: CounterBackend>>(
     conn: &mut Conn,
     query: impl FnOnce(&mut Conn) -> QueryResult<T>,

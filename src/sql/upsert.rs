@@ -57,10 +57,8 @@ impl Dialect {
         }
     }
 
-    /// The end of an `INSERT` of rows with zeros. If a row exists, it does not change.
-    ///
-    /// On MySQL and MariaDB the existing row is locked too. It adds 0, because `INSERT IGNORE` would
-    /// turn errors into warnings.
+    /// The end of an `INSERT` of rows with zeros. If a row exists, it does not change. On MySQL and
+    /// MariaDB it is locked: 0 is added, because `INSERT IGNORE` would turn errors into warnings.
     pub(crate) fn on_conflict_keep<'a, DB: Backend>(
         self,
         key: &[Name<'a>],

@@ -10,9 +10,9 @@ use diesel::sql_types::{BigInt, Binary, Bool, Date, Integer, SmallInt, Text, Tim
 
 /// An SQL type of keys whose Rust type is known, or a tuple of them.
 ///
-/// [`compact`](crate::dsl::compact()), [`fold`](crate::dsl::fold()) and
-/// [`delete_counters`](crate::dsl::delete_counters()) require it, because they load keys. It is
-/// implemented for these types, and for tuples of up to five:
+/// Merges and [`delete_counters`](crate::dsl::delete_counters()) require it, because they load keys. It
+/// is implemented for these types, and for tuples of up to five. Implement it for an SQL type of your
+/// own.
 ///
 /// | SQL type | Rust type |
 /// | --- | --- |
@@ -22,8 +22,6 @@ use diesel::sql_types::{BigInt, Binary, Bool, Date, Integer, SmallInt, Text, Tim
 /// | `Binary`, `Bool` | `Vec<u8>`, `bool` |
 /// | `Date`, `Timestamp` | chrono's `NaiveDate`, `NaiveDateTime` |
 /// | `Uuid`, on PostgreSQL | 16 bytes |
-///
-/// Implement it for an SQL type of your own.
 #[diagnostic::on_unimplemented(
     message = "diesel_counters does not know the Rust type of a key of the SQL types `{Self}`",
     label = "the key of this table has the SQL types `{Self}`",

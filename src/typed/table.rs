@@ -16,9 +16,9 @@ use crate::typed::primary_key::CounterKey;
 
 /// Declares a counter table: its settings and its parent tables.
 ///
-/// Write it once for each counter table, in the crate that has its `table!` and those of its
-/// parents. If another crate has them, write a `table!` of your own with `#[sql_name = "…"]`. All
-/// settings are optional, as in `counter_table!(site_counters)`:
+/// Write it once for each counter table, in the crate that has its `table!` and those of its parents. If
+/// another crate has them, write a `table!` of your own with `#[sql_name = "…"]`. All settings are
+/// optional:
 ///
 /// ```
 /// # mod schema {
@@ -44,8 +44,8 @@ use crate::typed::primary_key::CounterKey;
 ///   `parent = crates::id`, the count of a crate is that of all its versions. Write `parent` once for
 ///   each parent table. A [`total`](crate::dsl::total()) and
 ///   [`materialize`](crate::HasCounters::materialize) require it.
-/// - `slots = 32`: the number of slots, from 1 to 32,767. Defaults to [`DEFAULT_SLOTS`], 32. See [how
-///   many slots](crate::guide::operations#how-many-slots) a counter requires.
+/// - `slots = 32`: the [number of slots](crate::guide::operations#how-many-slots), from 1 to 32,767.
+///   Defaults to 32.
 /// - `period = Day`, `Week`, `Month`, `Year` or `Total`: the [`Period`] that counts are stored by.
 ///   Defaults to `Day`.
 /// - `today = path::to::function`: a `fn() -> chrono::NaiveDate` that returns the day to count on.
