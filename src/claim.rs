@@ -57,7 +57,8 @@ impl<DB: CounterBackend> QueryFragment<DB> for ClaimSlot {
 ///
 /// let manager = ConnectionManager::<SqliteConnection>::new(":memory:");
 /// let pool = Pool::builder().connection_customizer(Box::new(ClaimSlots)).build(manager)?;
-/// # Ok::<(), Box<dyn std::error::Error>>(drop(pool))
+/// # drop(pool);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// A pool has one customizer. If you have your own, run [`claim_slot().execute(conn)?`](claim_slot) in it.

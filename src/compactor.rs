@@ -70,7 +70,12 @@ pub struct CompactorBuilder<Conn> {
     on_run: Box<dyn FnMut(&Run) + Send>,
 }
 
-opaque_debug!(CompactorBuilder<Conn>);
+impl<Conn> fmt::Debug for CompactorBuilder<Conn> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let work = self.tasks.iter().map(|task| &task.work);
+        f.debug_list().entries(work).finish()
+    }
+}
 
 /// A run of a [`Compactor`] on one table. Its `Display` is a line for a log.
 #[derive(Debug)]
@@ -201,7 +206,7 @@ impl<Conn: LoadConnection<Backend: CounterBackend> + 'static> CompactorBuilder<C
         self
     }
 
-    /// Sets the time from the end of a run to the next run: one millisecond or more. Defaults to a day.
+    /// Sets the time from the end of a run to the next run, at least one millisecond. Defaults to a day.
     pub fn every(mut self, time: Duration) -> Self {
         self.every = time.max(Duration::from_millis(1));
         self

@@ -8,7 +8,6 @@ use crate::correct::recount::{Drift, Recount};
 use crate::correct::where_rows;
 use crate::day::Period;
 use crate::error::refuse;
-use crate::read::days::Days;
 use crate::shape::Name;
 use crate::sql::{
     Binds as _, CounterBackend, Dialect, ENTITY, Sql, fragment, list, load, named, numbered, sql,
@@ -139,7 +138,7 @@ impl<C: Counters, Source, E> Recount<C, Source, E> {
                 )));
             }
         }
-        conditions.push(self.days.condition(DAY).filter(|_| !self.days.is_all()));
+        conditions.push(self.days.unless_all(DAY));
         let (conditions, by_names) = (where_all(conditions), grouped(groups_source, &names));
         // MySQL takes a bind value that the source selects for a text.
         let types = KeyType::<C>::sql_types();

@@ -53,7 +53,7 @@ fn where_rows<'a, DB: CounterBackend>(
         let (table, rows) = (shape.table, where_all([of_entities()]));
         db.is_not_deleted(sql!(" FROM {table}{rows}"))
     };
-    let days = days.condition_unless_all(shape.day());
+    let days = days.unless_all(shape.day());
     let is_kept = are_locked.then(is_not_deleted).flatten();
     where_all([of_entities(), days, is_kept])
 }

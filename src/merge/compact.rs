@@ -55,8 +55,8 @@ use crate::typed::table::CounterTable;
 ///   entity's row. A run can fail with a foreign key violation, or deadlock, if entities are deleted
 ///   meanwhile.
 /// - On MySQL and MariaDB, two transactions that wait for the merge of neighbouring rows of one day can
-///   deadlock. On PostgreSQL, those [above READ COMMITTED](crate::guide::counting#isolation-levels) can
-///   fail.
+///   deadlock. On PostgreSQL, one [above READ COMMITTED](crate::guide::counting#isolation-levels) can
+///   fail with a serialization failure.
 ///
 /// A run takes an advisory lock of the session for the table (`pg_try_advisory_lock` or `GET_LOCK`), so
 /// it requires a direct connection, not a [pooler](crate::guide::operations#poolers). If another run has
@@ -240,7 +240,7 @@ impl<'p, Types, K> Compact<'p, Types, K> {
         self
     }
 
-    /// Sets how many rows are merged in one transaction: at least 1 and at most 1,000. Defaults to 100.
+    /// Sets how many rows are merged in one transaction, clamped to 1 to 1,000. Defaults to 100.
     pub fn batch(mut self, rows: usize) -> Self {
         self.batch = rows.clamp(1, MAX_BATCH) as i64;
         self

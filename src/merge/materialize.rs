@@ -86,7 +86,7 @@ impl<'p, Types, K> Materialize<'p, Types, K> {
         format!("materialize {} into {columns}", self.shape.label)
     }
 
-    /// Sets how many rows are written in one statement: at least 1 and at most 1,000. Defaults to 1,000.
+    /// Sets how many rows are written in one statement, clamped to 1 to 1,000. Defaults to 1,000.
     pub fn batch(mut self, rows: usize) -> Self {
         self.batch = rows.clamp(1, MAX_BATCH);
         self

@@ -170,7 +170,7 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         let (names, number) = (self.names(), self.columns.len());
         let (entity, key_names) = (&shape.entity()[..key.len()], &names[..key.len()]);
         let sums = self.counters.iter().map(|counter| db.sum(*counter));
-        let (counters, days) = (shape.table, self.days.condition_unless_all(shape.day()));
+        let (counters, days) = (shape.table, self.days.unless_all(shape.day()));
         let columns = named([key, self.columns].concat(), &names);
         let rows = where_all(range.conditions(db, key));
         // The two columns of texts can have different collations, which order texts differently.

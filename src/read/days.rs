@@ -31,11 +31,7 @@ impl Days for DayRange {
 
 impl DayRange {
     /// A condition, unless it has all days.
-    pub(crate) fn condition_unless_all<'b, DB: Backend>(
-        &'b self,
-        day: Name<'b>,
-    ) -> Option<Sql<'b, DB>> {
-        let is_all = self.is_all();
-        self.condition(day).filter(|_| !is_all)
+    pub(crate) fn unless_all<'b, DB: Backend>(&'b self, day: Name<'b>) -> Option<Sql<'b, DB>> {
+        self.condition(day).filter(|_| !self.is_all())
     }
 }

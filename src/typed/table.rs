@@ -40,9 +40,9 @@ use crate::typed::primary_key::CounterKey;
 /// ```
 ///
 /// - `parent = articles::id`: the key of the parent table, whose rows are the entities, as a tuple if it
-///   has several columns. The first columns of the counter table's key refer to it, or all of them: with
-///   `parent = crates::id`, the count of a crate is that of all its versions. Write `parent` once for
-///   each parent table. A [`total`](crate::dsl::total()) and
+///   has several columns. The first columns of the counter table's key refer to it. If that key has
+///   more, as with `parent = crates::id`, the count of a crate is that of all its versions. Write
+///   `parent` once for each parent table. A [`total`](crate::dsl::total()) and
 ///   [`materialize`](crate::HasCounters::materialize) require it.
 /// - `slots = 32`: the [number of slots](crate::guide::operations#how-many-slots), from 1 to 32,767.
 ///   Defaults to 32.
@@ -81,8 +81,7 @@ pub use diesel_counters_derive::counter_table;
 ///
 /// Two texts are the same entity if the collation of the column treats them as equal. On MySQL and
 /// MariaDB, the default collation treats `Foo` and `foo` as equal; `utf8mb4_0900_bin` (MySQL) and
-/// `utf8mb4_nopad_bin` (MariaDB) distinguish all texts. On PostgreSQL, only nondeterministic ones do
-/// not.
+/// `utf8mb4_nopad_bin` (MariaDB) distinguish all texts. On PostgreSQL, deterministic collations do.
 ///
 /// - Give each key in one spelling only, such as in lower case. [`compact`](crate::dsl::compact()) does
 ///   not merge rows of one entity whose texts differ, and on PostgreSQL a statement fails if it has two
