@@ -17,7 +17,7 @@ use crate::error::refuse;
 use crate::slot::Slot;
 use crate::sql::transaction::{read_all_rows, refuse_old_snapshots, transaction_on_all_rows};
 use crate::sql::{CounterBackend, One};
-use crate::typed::counters::{Counters, KeyType, difference, is_zero};
+use crate::typed::counters::{Counters, KeyType, difference, has_stock, is_zero};
 use crate::typed::entities::Entities;
 use crate::typed::key::{BindKey, KeyOf, KeyTypes, OwnedKey};
 use crate::typed::table::CounterTable;
@@ -99,6 +99,7 @@ where
     C: Counters,
     S: AsQuery<SqlType: SourceRow<KeyType<C>, C::Amounts>>,
 {
+    const { assert!(!has_stock::<C>(), "a stock is set, and not recounted") }
     Recount {
         source: source.as_query(),
         is_by_day: S::SqlType::IS_BY_DAY,

@@ -61,7 +61,7 @@ use crate::typed::table::CounterTable;
 /// It takes the units from one row that no other transaction has locked, and waits for nobody. If no
 /// such row has enough, and the sum of all rows is enough, it locks all rows of the entity, which waits
 /// for transactions that have taken units of it, and spreads the rest over the slots. So it refuses
-/// only if too few are left, counting those that uncommitted transactions have taken as gone.
+/// only if too few are left. A merge moves all units to one row, which a take then spreads again.
 pub fn take<C: Counters<Value = i64>>(_stock: C) -> Take<C> {
     const { assert_is_stock::<C>() }
     Take(Increment::new())

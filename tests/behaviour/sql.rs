@@ -13,7 +13,7 @@ use diesel::dsl::{count_star, sql};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Date};
 use diesel_counters::dsl::{
-    claim_slot, compact, delete_counters, fold, recount, set_counter, total,
+    claim_slot, compact, delete_counters, fold, recount, set_counter, take, total,
 };
 use diesel_counters::prelude::*;
 use diesel_counters::{Drift, Period, Slot, counting_transaction, with_default_slot};
@@ -26,6 +26,7 @@ use diesel_counters_tests::watch::watch;
 
 use super::key_columns::{crates, reaction_counters, version_counters, wide_counters};
 use super::materializing::{ADD_TOTAL_LIKES, Post, post_counts, posts};
+use super::stock::{TICKETS, tickets};
 use super::{article, comments_by_article, day, insert_comment, key_columns};
 use crate::{Conn, HAS_SLOTS, IS_MYSQL};
 
@@ -150,12 +151,18 @@ const OPERATIONS: &[Operation] = operations! { conn:
     delete_counters_of_two_columns: delete_counters(reaction_counters::table).of((1_i64, "👍")).execute(conn);
     delete_counters_of_a_prefix: delete_counters(version_counters::table).of(1).execute(conn);
     delete_counters_of_a_site: delete_counters(site_counters::table).of(()).execute(conn);
+
+    set_stock: set_counter(tickets::remaining).of(1_i64).to(3).execute(conn);
+    take: take(tickets::remaining).of(1_i64).execute(conn);
+    take_the_rest: take(tickets::remaining).of(1_i64).by(2).execute(conn);
+    take_too_many: take(tickets::remaining).of(1_i64).execute(conn);
 };
 
 #[test]
 fn the_sql_of_every_statement_is_a_file() {
     let (conn, _database) = &mut key_columns::with_tables();
     conn.batch_execute(ADD_TOTAL_LIKES).unwrap();
+    conn.batch_execute(TICKETS).unwrap();
     for id in [1, 1, 2] {
         insert_comment(id, "Nice.", conn).unwrap();
     }

@@ -31,7 +31,7 @@ struct Event {
     id: i64,
 }
 
-const TICKETS: &str = "CREATE TABLE tickets (
+pub const TICKETS: &str = "CREATE TABLE tickets (
     event_id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
     remaining BIGINT NOT NULL DEFAULT 0 CHECK (remaining >= 0), PRIMARY KEY (event_id, day, slot)
 )";

@@ -16,6 +16,7 @@ diesel_counters::counter_table!(article_counters { parent = articles::id, parent
 diesel_counters::counter_table!(article_counters { parent = (articles::id, users::id) });
 diesel_counters::counter_table!(article_counters { parent = () });
 diesel_counters::counter_table!(article_counters { counted_by_database = "views" });
+diesel_counters::counter_table!(article_counters { stock = (views) });
 diesel_counters::counter_table!(article_counters { slots = 1 period = Week });
 
 fn main() {}
