@@ -9,6 +9,7 @@ use diesel::result::{DatabaseErrorKind::UniqueViolation, Error::DatabaseError};
 use diesel_counters::prelude::*;
 
 use crate::db::{Conn, retry};
+use crate::schema::article_counters as counters;
 use crate::schema::{article_counters, article_likes, articles, comments};
 
 // A row of a counter table is counts of one article, on one day, by one slot.
@@ -20,13 +21,15 @@ diesel_counters::counter_table! {
     }
 }
 
-#[derive(Identifiable, Queryable, Selectable, HasCounters)]
+#[derive(Clone, Identifiable, Insertable, Queryable, Selectable, HasCounters)]
 #[diesel(table_name = articles)]
 #[counters(table_name = article_counters)]
 pub struct Article {
+    #[diesel(skip_insertion)]
     pub id: i64,
     pub slug: String,
     pub title: String,
+    pub author: String,
     pub body: String,
     pub created_at: NaiveDateTime,
 }
@@ -39,14 +42,12 @@ pub struct Comment {
     pub created_at: NaiveDateTime,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Queryable, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Queryable)]
 pub struct Counts {
     pub views: i64,
     pub likes: i64,
     pub comments: i64,
 }
-
-use article_counters as counters;
 
 /// All counters, for `counter_value`.
 pub const COUNTS: (counters::views, counters::likes, counters::comments) =
@@ -56,12 +57,9 @@ pub fn today() -> NaiveDate {
     Utc::now().date_naive()
 }
 
-/// Returns the last days until today; all days if `days` is 0.
-pub fn last_days(days: u64) -> RangeInclusive<NaiveDate> {
-    match days {
-        0 => NaiveDate::MIN..=today(),
-        _ => today() - Days::new(days - 1)..=today(),
-    }
+/// Returns the last days until today.
+pub fn last_days(days: u16) -> RangeInclusive<NaiveDate> {
+    today() - Days::new(u64::from(days).saturating_sub(1))..=today()
 }
 
 impl Article {
@@ -71,24 +69,13 @@ impl Article {
         article.select(Article::as_select()).first(conn)
     }
 
-    /// Publishes an article. Returns 0 if another article has its slug.
-    pub fn post(title: &str, body: &str, at: NaiveDateTime, conn: &mut Conn) -> QueryResult<usize> {
-        let article = (
-            articles::slug.eq(slug(title)),
-            articles::title.eq(title),
-            articles::body.eq(body),
-            articles::created_at.eq(at),
-        );
-        unless_present(article.insert_into(articles::table).execute(conn))
-    }
-
     /// **In the transaction** of the caller: the comment and its count commit together, or neither does.
     pub fn comment(&self, comment: &Comment, conn: &mut Conn) -> QueryResult<usize> {
         diesel::insert_into(comments::table)
             .values((comments::article_id.eq(self.id), comment))
             .execute(conn)?;
-        let count = increment(article_counters::comments).of(self.id);
-        count.on(comment.created_at.date()).execute(conn)
+        let day = comment.created_at.date();
+        increment(counters::comments).of(self).on(day).execute(conn)
     }
 
     /// **By triggers**: the database counts the rows of `article_likes`. The same like twice is one row.
@@ -98,9 +85,8 @@ impl Article {
             article_likes::visitor.eq(visitor),
             article_likes::created_on.eq(on),
         );
-        unless_present(retry().run(conn, |conn| {
-            like.insert_into(article_likes::table).execute(conn)
-        }))
+        let like = like.insert_into(article_likes::table);
+        unless_present(retry().run(conn, |conn| like.execute(conn)))
     }
 
     pub fn unlike(&self, visitor: &str, conn: &mut Conn) -> QueryResult<usize> {
@@ -113,12 +99,9 @@ impl Article {
     }
 
     pub fn latest_comments(&self, conn: &mut Conn) -> QueryResult<Vec<Comment>> {
-        comments::table
-            .filter(comments::article_id.eq(self.id))
-            .order(comments::id.desc())
-            .limit(50)
-            .select(Comment::as_select())
-            .load(conn)
+        let comments = comments::table.filter(comments::article_id.eq(self.id));
+        let latest = comments.order(comments::id.desc()).limit(50);
+        latest.select(Comment::as_select()).load(conn)
     }
 }
 
@@ -128,12 +111,4 @@ pub fn unless_present(inserted: QueryResult<usize>) -> QueryResult<usize> {
         Err(DatabaseError(UniqueViolation, _)) => Ok(0),
         inserted => inserted,
     }
-}
-
-/// Returns `hello-world` for `Hello, World!`, and nothing for a title without letters or digits.
-pub fn slug(title: &str) -> String {
-    let title = title.to_lowercase();
-    let words = title.split(|c: char| !c.is_alphanumeric());
-    let words: Vec<_> = words.filter(|word| !word.is_empty()).collect();
-    words.join("-")
 }

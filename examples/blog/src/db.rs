@@ -1,13 +1,16 @@
-//! The database: its connections and migrations.
+//! The database: its settings, migrations and connections.
 
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
+use axum::http::StatusCode;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
-use diesel::r2d2::{ConnectionManager, CustomizeConnection, Error};
+use diesel::r2d2::{self, ConnectionManager, CustomizeConnection};
 use diesel_counters::{ClaimSlots, Retry, is_retryable, retry_if};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
+
+use crate::errors;
 
 #[cfg(feature = "postgres")]
 mod database {
@@ -34,54 +37,75 @@ mod database {
 
 pub use database::Conn;
 
-pub type Pool = diesel::r2d2::Pool<ConnectionManager<Conn>>;
-pub type Pooled = diesel::r2d2::PooledConnection<ConnectionManager<Conn>>;
+/// SQLite has one writer at a time, which counts in slot 0. The others count in slots from 1 on.
+pub const SLOTS: i16 = if cfg!(any(feature = "postgres", feature = "mysql")) {
+    16
+} else {
+    0
+};
 
-/// Connects, and creates the tables.
-pub fn open(url: &str) -> anyhow::Result<Pool> {
-    // The pool would try again for 5 seconds. This fails at once.
-    let mut conn = Conn::establish(url).map_err(|error| cannot_open(url, &error.to_string()))?;
-    conn.batch_execute(database::SETTINGS)?;
-    conn.run_pending_migrations(database::MIGRATIONS)
-        .map_err(|error| anyhow!("cannot create the tables of the database: {error}"))?;
-    Ok(Pool::builder()
-        .max_size(16)
+pub type Pool = r2d2::Pool<ConnectionManager<Conn>>;
+pub type Pooled = r2d2::PooledConnection<ConnectionManager<Conn>>;
+
+/// Creates the tables.
+pub fn migrate(url: &str) -> anyhow::Result<()> {
+    let (login, name) = url.rsplit_once('@').unwrap_or(("", url));
+    let mut conn = Conn::establish(url).map_err(|error| {
+        let name = name.split('?').next().unwrap_or_default();
+        // A client library prints a part of the password if it misreads the URL.
+        let secrets = login
+            .split(|c: char| !c.is_alphanumeric() && c != '-')
+            .skip(2);
+        let error = secrets.fold(error.to_string(), |error, word| error.replace(word, "…"));
+        anyhow!("cannot open the database {name}: {error}")
+    })?;
+    let migrated = conn.run_pending_migrations(database::MIGRATIONS);
+    migrated.map_err(|error| anyhow!("cannot create the tables of the database: {error}"))?;
+    Ok(())
+}
+
+/// The settings of a connection. One that writes claims a slot of its own, so that transactions on
+/// different connections never wait for each other's counts.
+#[derive(Debug)]
+struct Settings {
+    writes: bool,
+}
+
+impl CustomizeConnection<Conn, r2d2::Error> for Settings {
+    fn on_acquire(&self, conn: &mut Conn) -> Result<(), r2d2::Error> {
+        let set = conn.batch_execute(database::SETTINGS);
+        set.map_err(r2d2::Error::QueryError)?;
+        match self.writes {
+            true => ClaimSlots.on_acquire(conn),
+            false => Ok(()),
+        }
+    }
+}
+
+pub fn pool(url: &str, writes: bool) -> Pool {
+    Pool::builder()
         .min_idle(Some(1))
+        .max_size(16)
         // Then the page says that the blog is busy.
         .connection_timeout(Duration::from_secs(2))
-        .connection_customizer(Box::new(Settings))
-        .build_unchecked(ConnectionManager::new(url)))
+        .connection_customizer(Box::new(Settings { writes }))
+        .build_unchecked(ConnectionManager::new(url))
+}
+
+/// Runs `work` with a connection of the pool, on a thread that may block.
+pub async fn run<T: Send + 'static>(
+    pool: &Pool,
+    work: impl FnOnce(&mut Conn) -> anyhow::Result<T> + Send + 'static,
+) -> Result<T, StatusCode> {
+    let pool = pool.clone();
+    let work = tokio::task::spawn_blocking(move || work(&mut *pool.get()?));
+    work.await
+        .unwrap_or_else(|panic| Err(panic.into()))
+        .map_err(errors::status)
 }
 
 /// Retries conflicts, but no attempt that has waited for a lock: somebody waits for the page.
 pub fn retry() -> Retry<'static, diesel::result::Error> {
     let begun = Instant::now();
     retry_if(move |error| is_retryable(error) && begun.elapsed() < Duration::from_millis(500))
-}
-
-/// The error without the password, of which a client library prints a part if it misreads the URL.
-fn cannot_open(url: &str, error: &str) -> anyhow::Error {
-    let (login, name) = url.rsplit_once('@').unwrap_or(("", url));
-    let name = name.split('?').next().unwrap_or_default();
-    let password = login.splitn(3, ':').nth(2).unwrap_or_default();
-    let parts = password.split(|c: char| !c.is_alphanumeric());
-    let error = parts
-        .filter(|part| !part.is_empty())
-        .fold(error.replace(url, name), |error, part| {
-            error.replace(part, "…")
-        });
-    anyhow!("cannot open the database {name}: {error}")
-}
-
-/// What each connection of the pool runs first. It claims a slot of its own, so that transactions on
-/// different connections never wait for each other's counts.
-#[derive(Debug)]
-struct Settings;
-
-impl CustomizeConnection<Conn, Error> for Settings {
-    fn on_acquire(&self, conn: &mut Conn) -> Result<(), Error> {
-        conn.batch_execute(database::SETTINGS)
-            .map_err(Error::QueryError)?;
-        ClaimSlots.on_acquire(conn)
-    }
 }

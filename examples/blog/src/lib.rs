@@ -1,5 +1,4 @@
-//! A small blog on synchronous Diesel that counts views, likes and comments with
-//! `diesel_counters`. The README lists what each file shows.
+//! A small blog on synchronous Diesel that counts views, likes and comments with `diesel_counters`.
 // Diesel's derives generate items without documentation.
 #![allow(missing_docs)]
 
@@ -7,14 +6,9 @@ pub mod article;
 mod chart;
 pub mod db;
 mod errors;
-mod forms;
-mod list;
-pub mod live;
 mod pages;
-pub mod rows;
+mod readers;
 pub mod sample;
 pub mod schema;
 pub mod server;
-mod stats;
-pub mod views;
 mod visitor;

@@ -1,11 +1,12 @@
 //! The command line of the blog.
 
+use std::net::TcpListener;
+
 use anyhow::Context;
+use blog::sample;
 use blog::server::{self, App};
-use blog::{db, sample};
 use clap::Parser;
 use clap::builder::NonEmptyStringValueParser;
-use tokio::net::TcpListener;
 
 /// A small blog that counts its views, likes and comments.
 #[derive(Parser)]
@@ -18,13 +19,6 @@ struct Options {
     /// The address to listen on.
     #[arg(long, env, default_value = "127.0.0.1:3000")]
     listen: String,
-    /// The password of the button that merges. Without one, only clients on this machine have it.
-    #[arg(long, env, hide_env_values = true)]
-    #[arg(value_parser = NonEmptyStringValueParser::new())]
-    admin_password: Option<String>,
-    /// Begin with an empty blog, without the sample articles.
-    #[arg(long)]
-    empty: bool,
 }
 
 #[tokio::main]
@@ -32,15 +26,15 @@ async fn main() -> anyhow::Result<()> {
     let log = tracing_subscriber::fmt().with_writer(std::io::stderr);
     log.init();
     let options = Options::parse();
-    let pool = db::open(&options.database_url)?;
-    if !options.empty && sample::fill(&mut *pool.get()?)? {
-        println!("The blog was empty. It has a year of sample data now.");
+    let app = App::open(&options.database_url)?;
+    if sample::fill(&mut *app.writes.get()?)? > 0 {
+        println!("The blog was empty. It has two years of sample data now.");
     }
     let address = &options.listen;
-    let listener = TcpListener::bind(address).await;
-    let listener = listener.with_context(|| {
+    let listener = TcpListener::bind(address).with_context(|| {
         format!("cannot listen on {address}; choose another address with --listen")
     })?;
+    listener.set_nonblocking(true)?;
     println!("http://{}", listener.local_addr()?);
-    server::serve(listener, App::new(pool, options.admin_password)?).await
+    server::serve(listener, app).await
 }

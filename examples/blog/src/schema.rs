@@ -24,6 +24,7 @@ diesel::table! {
         id -> BigInt,
         slug -> Text,
         title -> Text,
+        author -> Text,
         body -> Text,
         created_at -> Timestamp,
     }
@@ -39,21 +40,8 @@ diesel::table! {
     }
 }
 
-diesel::table! {
-    cookie_keys (id) {
-        id -> SmallInt,
-        secret -> Binary,
-    }
-}
-
 diesel::joinable!(article_counters -> articles (article_id));
 diesel::joinable!(article_likes -> articles (article_id));
 diesel::joinable!(comments -> articles (article_id));
 
-diesel::allow_tables_to_appear_in_same_query!(
-    article_counters,
-    article_likes,
-    articles,
-    comments,
-    cookie_keys,
-);
+diesel::allow_tables_to_appear_in_same_query!(article_counters, article_likes, articles, comments,);

@@ -1,106 +1,63 @@
 //! The web server: what all pages share, and the layers around them.
 
-use std::fmt::Display;
-use std::net::SocketAddr;
-use std::sync::Arc;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use anyhow::Context;
 use axum::Router;
 use axum::extract::{FromRequestParts, State};
-use axum::http::{HeaderValue, header};
+use axum::http::header;
 use axum::middleware::map_response;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
-use axum_extra::extract::cookie::Key;
-use chrono::Utc;
-use diesel_counters::{Compactor, Period};
-use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, watch};
-use tokio_util::sync::CancellationToken;
+use axum::routing::get;
+use axum_server::Handle;
+use diesel_counters::{Compactor, CounterBuffer, Period};
 use tower_http::csrf::CsrfLayer;
 
-use crate::db::{Conn, Pool};
-use crate::errors::{self, Result};
-use crate::live::{self, Numbers};
-use crate::schema::article_counters;
-use crate::views::Views;
-use crate::{list, pages, rows, stats, visitor};
+use crate::db::{self, Pool, Pooled};
+use crate::schema::article_counters::table as article_counters;
+use crate::{errors, pages};
 
 /// What all pages share.
 #[derive(Clone, FromRequestParts)]
 #[from_request(via(State))]
 pub struct App {
-    pub pool: Pool,
-    pub views: Views,
-    /// The counts that open pages show.
-    pub live: Arc<watch::Sender<Numbers>>,
-    /// What the last merge has done.
-    pub done: Arc<watch::Sender<String>>,
-    /// Signs the cookies.
-    pub key: Key,
-    /// The password of the button that merges.
-    pub password: Option<Arc<str>>,
-    /// Half of the pool's connections: so many requests can write at a time.
-    writers: Arc<Semaphore>,
-    pub stopping: CancellationToken,
+    /// The connections of pages, which are shown while all writers wait for locks.
+    pub reads: Pool,
+    pub writes: Pool,
+    /// Counts page views in memory, and writes them every second. A program that is killed loses the
+    /// views of a second. No page waits, or fails, because of its view.
+    pub views: Arc<CounterBuffer<Pooled>>,
+    /// Locked while a hundred readers are here.
+    pub crowd: Arc<Mutex<()>>,
 }
 
 impl App {
-    pub fn new(pool: Pool, password: Option<String>) -> anyhow::Result<Self> {
+    pub fn open(url: &str) -> anyhow::Result<Self> {
+        db::migrate(url)?;
+        let writes = db::pool(url, true);
+        let pool = writes.clone();
+        let views = CounterBuffer::of(move || pool.get()).on_write(|write| {
+            if write.error.is_some() || !write.refused.is_empty() {
+                tracing::warn!("views: {write}");
+            }
+        });
         Ok(App {
-            key: visitor::key(&mut *pool.get()?)?,
-            views: Views::new(pool.clone())?,
-            writers: Arc::new(Semaphore::new(pool.max_size() as usize / 2)),
-            pool,
-            live: Arc::default(),
-            done: Arc::default(),
-            password: password.map(Arc::from),
-            stopping: CancellationToken::new(),
+            reads: db::pool(url, false),
+            writes,
+            views: Arc::new(views.start()?),
+            crowd: Arc::default(),
         })
     }
 
-    /// Runs `work` with a connection of the pool, on a thread that may block.
-    pub async fn run<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&mut Conn) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        let pool = self.pool.clone();
-        tokio::task::spawn_blocking(move || work(&mut *pool.get()?)).await?
-    }
-
-    /// As [`run`](App::run), for work that writes. While it waits for locks, pages are still shown.
-    pub async fn write<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&mut Conn) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        let turn = Arc::clone(&self.writers).acquire_owned();
-        let turn = tokio::time::timeout(Duration::from_secs(1), turn).await;
-        let turn = turn.context("too many requests write")??;
-        self.run(move |conn| {
-            let _until_done = turn;
-            work(conn)
-        })
-        .await
-    }
-
-    pub fn set_done(&self, what: impl Display) {
-        let now = Utc::now().format("%-d %B, %H:%M");
-        self.done.send_replace(format!("{now} UTC: {what}"));
-    }
-
-    /// Merges slots every hour, and days into months, until the compactor is dropped.
-    fn keep_small(&self) -> std::io::Result<Compactor> {
-        let app = self.clone();
-        let pool = self.pool.clone();
+    /// Merges the slots of past days every hour, and days before the last 90 into months.
+    pub fn keep_small(&self) -> std::io::Result<Compactor> {
+        let pool = self.writes.clone();
         Compactor::of(move || pool.get())
-            .compact(article_counters::table)
-            .fold(article_counters::table, Period::Month, rows::DAYS)
+            .compact(article_counters)
+            .fold(article_counters, Period::Month, 90)
             .every(Duration::from_secs(60 * 60))
-            .on_run(move |run| match &run.result {
-                Ok(_) => app.set_done(run),
-                Err(_) => tracing::warn!("{run}"),
-            })
+            .on_run(|run| tracing::info!("{run}"))
             .start()
     }
 }
@@ -111,61 +68,40 @@ pub fn router(app: App) -> Router {
     let script = file("text/javascript", include_str!("../static/live.js"));
     let icon = file("image/svg+xml", include_str!("../static/favicon.svg"));
     Router::new()
-        .route("/", get(list::list))
-        .route("/stats", get(stats::stats))
-        .route("/live", get(live::watch))
-        .route("/new", get(|| async { pages::NewPage::default() }))
-        .route("/articles", post(pages::publish))
+        .route("/", get(pages::front))
+        .route("/stats", get(pages::stats))
         .route("/articles/{slug}", get(pages::article).post(pages::act))
-        .route("/style.css", get(css))
-        .route("/live.js", get(script))
-        .route("/favicon.svg", get(icon))
         .with_state(app)
         // A browser says which site sent a form, so the forms need no tokens.
         .layer(CsrfLayer::new())
         .layer(map_response(errors::page))
         .layer(map_response(headers))
+        .route("/style.css", get(css))
+        .route("/live.js", get(script))
+        .route("/favicon.svg", get(icon))
 }
 
-/// Adds the headers that a response does not set itself.
-async fn headers(mut response: Response) -> Response {
+async fn headers(response: Response) -> impl IntoResponse {
     let policy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
-    for (name, value) in [
-        (header::CONTENT_SECURITY_POLICY, policy),
-        (header::CACHE_CONTROL, "private, no-cache"),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::REFERRER_POLICY, "same-origin"),
-    ] {
-        let value = HeaderValue::from_static(value);
-        response.headers_mut().entry(name).or_insert(value);
-    }
-    response
+    let policy = (header::CONTENT_SECURITY_POLICY, policy);
+    let cache = (header::CACHE_CONTROL, "private, no-cache");
+    ([policy, cache], response)
 }
 
 fn file(content_type: &'static str, text: &'static str) -> impl IntoResponse + Clone {
-    let cached = (header::CACHE_CONTROL, "max-age=3600");
-    ([(header::CONTENT_TYPE, content_type), cached], text)
+    let cache = (header::CACHE_CONTROL, "max-age=3600");
+    ([(header::CONTENT_TYPE, content_type), cache], text)
 }
 
-/// Serves the blog until Ctrl-C or SIGTERM. It then writes the views, finishes the open requests, for up
-/// to 5 seconds, and writes the views of these.
+/// Serves the blog until Ctrl-C or SIGTERM. It then finishes the open requests, for up to 5 seconds,
+/// and writes the views.
 pub async fn serve(listener: TcpListener, app: App) -> anyhow::Result<()> {
-    let (views, stopping) = (app.views.clone(), app.stopping.clone());
-    let compactor = app.keep_small()?;
-    tokio::spawn(live::run(app.clone()));
-    let router = router(app.clone()).into_make_service_with_connect_info::<SocketAddr>();
-    ctrlc::set_handler(move || app.stopping.cancel())?;
-    let served =
-        axum::serve(listener, router).with_graceful_shutdown(stopping.clone().cancelled_owned());
-    let patience = async {
-        stopping.cancelled().await;
-        tokio::join!(views.write(), tokio::time::sleep(Duration::from_secs(5)));
-    };
-    tokio::select! {
-        served = served => served?,
-        () = patience => tracing::warn!("stopped before all requests were finished"),
-    }
-    drop(compactor);
-    views.write().await;
+    let (views, _compactor) = (app.views.clone(), app.keep_small()?);
+    let (handle, server) = (Handle::new(), axum_server::from_tcp(listener)?);
+    let server = server.handle(handle.clone());
+    ctrlc::set_handler(move || handle.graceful_shutdown(Some(Duration::from_secs(5))))?;
+    let router = router(app).into_make_service_with_connect_info::<SocketAddr>();
+    server.serve(router).await?;
+    tokio::task::spawn_blocking(move || views.flush()).await?;
     Ok(())
 }

@@ -1,32 +1,32 @@
-// Moves the numbers of an open page. Without scripts, they move when the page is loaded again.
-const articles = document.querySelector("[data-live]")?.dataset.live;
-let stream;
+// Keeps an open page up to date: reads it again, soon while it changes. Without scripts, a page is up to
+// date when it is loaded again.
+const animations = !matchMedia("(prefers-reduced-motion)").matches;
+let changes = 0;
 
-function watch() {
-  stream?.close();
-  // A browser opens six connections to a host, so hidden tabs give theirs up.
-  if (document.hidden) return;
-  stream = new EventSource("/live?articles=" + articles);
-  stream.onmessage = (event) => JSON.parse(event.data).forEach(show);
-  stream.onerror = ({ target }) => {
-    // The browser does not try again after an answer such as 503.
-    if (target === stream && target.readyState === EventSource.CLOSED) setTimeout(watch, 5000);
-  };
-}
-
-function show([article, counts]) {
-  for (const [name, count] of Object.entries(counts)) {
-    const element = document.querySelector(`[data-count="${article} ${name}"]`);
-    const text = count.toLocaleString("en");
-    if (!element || element.textContent === text) continue;
-    element.textContent = text;
-    element.classList.remove("moved");
-    element.offsetWidth; // ends the last animation, so that it begins again
-    element.classList.add("moved");
+// Makes a part like the new one. What stays keeps its focus, and moves.
+function update(part, now) {
+  if (part.nodeName !== now.nodeName || part.childNodes.length !== now.childNodes.length) {
+    changes += 1;
+    part.replaceWith(now);
+  } else if (part.nodeType === Node.TEXT_NODE && part.data !== now.data) {
+    changes += 1;
+    part.data = now.data;
+    if (animations) part.parentNode.animate({ color: ["var(--ground)", "inherit"] }, 700);
+  } else if (part.nodeType === Node.ELEMENT_NODE) {
+    for (const { name, value } of now.attributes) part.setAttribute(name, value);
+    const children = [...now.childNodes];
+    [...part.childNodes].forEach((child, place) => update(child, children[place]));
   }
 }
 
-if (articles) {
-  document.addEventListener("visibilitychange", watch);
-  watch();
+async function watch() {
+  changes = 0;
+  if (!document.hidden) {
+    const page = await fetch(location).then((answer) => answer.text());
+    const parts = new DOMParser().parseFromString(page, "text/html").querySelectorAll(".live");
+    document.querySelectorAll(".live").forEach((part, place) => update(part, parts[place]));
+  }
 }
+
+const again = () => watch().catch(() => {}).finally(() => setTimeout(again, changes ? 250 : 2000));
+if (document.querySelector(".live")) again();

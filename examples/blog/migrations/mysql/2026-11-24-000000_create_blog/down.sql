@@ -1,4 +1,3 @@
-DROP TABLE IF EXISTS cookie_keys;
 DROP TABLE IF EXISTS article_counters;
 DROP TABLE IF EXISTS article_likes;
 DROP TABLE IF EXISTS comments;

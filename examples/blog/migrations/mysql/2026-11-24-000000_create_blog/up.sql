@@ -5,6 +5,7 @@ CREATE TABLE IF NOT EXISTS articles (
     -- Slugs differ by accents. MySQL cannot index a whole TEXT.
     slug       VARCHAR(400) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL UNIQUE,
     title      TEXT         NOT NULL,
+    author     TEXT         NOT NULL,
     body       MEDIUMTEXT   NOT NULL,
     -- Without a default, MariaDB would also set it at each update.
     created_at TIMESTAMP    NOT NULL DEFAULT CURRENT_TIMESTAMP
@@ -39,9 +40,4 @@ CREATE TABLE IF NOT EXISTS article_counters (
     comments   BIGINT   NOT NULL DEFAULT 0,
     PRIMARY KEY (article_id, day, slot),
     FOREIGN KEY (article_id) REFERENCES articles (id) ON DELETE CASCADE
-);
-
-CREATE TABLE IF NOT EXISTS cookie_keys (
-    id     SMALLINT      NOT NULL PRIMARY KEY,
-    secret VARBINARY(64) NOT NULL
 );

@@ -1,4 +1,3 @@
-DROP TABLE cookie_keys;
 DROP TABLE article_counters;
 DROP TABLE article_likes;
 DROP TABLE comments;

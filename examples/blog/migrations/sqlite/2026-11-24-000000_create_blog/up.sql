@@ -3,6 +3,7 @@ CREATE TABLE articles (
     id         INTEGER   NOT NULL PRIMARY KEY AUTOINCREMENT,
     slug       TEXT      NOT NULL UNIQUE,
     title      TEXT      NOT NULL,
+    author     TEXT      NOT NULL,
     body       TEXT      NOT NULL,
     created_at TIMESTAMP NOT NULL
 );
@@ -35,8 +36,3 @@ CREATE TABLE article_counters (
     comments   BIGINT   NOT NULL DEFAULT 0 CHECK (typeof(comments) = 'integer'),
     PRIMARY KEY (article_id, day, slot)
 ) WITHOUT ROWID;
-
-CREATE TABLE cookie_keys (
-    id     SMALLINT NOT NULL PRIMARY KEY,
-    secret BLOB     NOT NULL
-);
