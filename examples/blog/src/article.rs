@@ -9,7 +9,6 @@ use diesel::result::{DatabaseErrorKind::UniqueViolation, Error::DatabaseError};
 use diesel_counters::prelude::*;
 
 use crate::db::{Conn, retry};
-use crate::schema::article_counters as counters;
 use crate::schema::{article_counters, article_likes, articles, comments};
 
 // A row of a counter table is counts of one article, on one day, by one slot.
@@ -21,11 +20,10 @@ diesel_counters::counter_table! {
     }
 }
 
-#[derive(Clone, Identifiable, Insertable, Queryable, Selectable, HasCounters)]
+#[derive(Clone, Identifiable, Queryable, Selectable, HasCounters)]
 #[diesel(table_name = articles)]
 #[counters(table_name = article_counters)]
 pub struct Article {
-    #[diesel(skip_insertion)]
     pub id: i64,
     pub slug: String,
     pub title: String,
@@ -34,13 +32,8 @@ pub struct Article {
     pub created_at: NaiveDateTime,
 }
 
-#[derive(Queryable, Selectable, Insertable)]
-#[diesel(table_name = comments)]
-pub struct Comment {
-    pub author: String,
-    pub body: String,
-    pub created_at: NaiveDateTime,
-}
+/// An author, a text and a time.
+pub type Comment = (String, String, NaiveDateTime);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Queryable)]
 pub struct Counts {
@@ -49,17 +42,13 @@ pub struct Counts {
     pub comments: i64,
 }
 
-/// All counters, for `counter_value`.
-pub const COUNTS: (counters::views, counters::likes, counters::comments) =
-    (counters::views, counters::likes, counters::comments);
-
 pub fn today() -> NaiveDate {
     Utc::now().date_naive()
 }
 
 /// Returns the last days until today.
 pub fn last_days(days: u16) -> RangeInclusive<NaiveDate> {
-    today() - Days::new(u64::from(days).saturating_sub(1))..=today()
+    today() + Days::new(1) - Days::new(days.into())..=today()
 }
 
 impl Article {
@@ -70,12 +59,22 @@ impl Article {
     }
 
     /// **In the transaction** of the caller: the comment and its count commit together, or neither does.
-    pub fn comment(&self, comment: &Comment, conn: &mut Conn) -> QueryResult<usize> {
-        diesel::insert_into(comments::table)
-            .values((comments::article_id.eq(self.id), comment))
-            .execute(conn)?;
-        let day = comment.created_at.date();
-        increment(counters::comments).of(self).on(day).execute(conn)
+    pub fn comment(
+        &self,
+        author: &str,
+        body: &str,
+        at: NaiveDateTime,
+        conn: &mut Conn,
+    ) -> QueryResult<usize> {
+        let comment = (
+            comments::article_id.eq(self.id),
+            comments::author.eq(author),
+            comments::body.eq(body),
+            comments::created_at.eq(at),
+        );
+        comment.insert_into(comments::table).execute(conn)?;
+        let count = increment(article_counters::comments).of(self);
+        count.on(at.date()).execute(conn)
     }
 
     /// **By triggers**: the database counts the rows of `article_likes`. The same like twice is one row.
@@ -99,9 +98,9 @@ impl Article {
     }
 
     pub fn latest_comments(&self, conn: &mut Conn) -> QueryResult<Vec<Comment>> {
-        let comments = comments::table.filter(comments::article_id.eq(self.id));
-        let latest = comments.order(comments::id.desc()).limit(50);
-        latest.select(Comment::as_select()).load(conn)
+        let all = comments::table.filter(comments::article_id.eq(self.id));
+        let all = all.select((comments::author, comments::body, comments::created_at));
+        all.order(comments::id.desc()).limit(50).load(conn)
     }
 }
 

@@ -6,11 +6,9 @@ use anyhow::anyhow;
 use axum::http::StatusCode;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
-use diesel::r2d2::{self, ConnectionManager, CustomizeConnection};
+use diesel::r2d2::{self, ConnectionManager, CustomizeConnection, PoolError};
 use diesel_counters::{ClaimSlots, Retry, is_retryable, retry_if};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
-
-use crate::errors;
 
 #[cfg(feature = "postgres")]
 mod database {
@@ -38,11 +36,7 @@ mod database {
 pub use database::Conn;
 
 /// SQLite has one writer at a time, which counts in slot 0. The others count in slots from 1 on.
-pub const SLOTS: i16 = if cfg!(any(feature = "postgres", feature = "mysql")) {
-    16
-} else {
-    0
-};
+pub const SLOTS: i16 = 16 * cfg!(any(feature = "postgres", feature = "mysql")) as i16;
 
 pub type Pool = r2d2::Pool<ConnectionManager<Conn>>;
 pub type Pooled = r2d2::PooledConnection<ConnectionManager<Conn>>;
@@ -53,32 +47,26 @@ pub fn migrate(url: &str) -> anyhow::Result<()> {
     let mut conn = Conn::establish(url).map_err(|error| {
         let name = name.split('?').next().unwrap_or_default();
         // A client library prints a part of the password if it misreads the URL.
-        let secrets = login
-            .split(|c: char| !c.is_alphanumeric() && c != '-')
-            .skip(2);
+        let words = login.split(|c: char| !c.is_alphanumeric());
+        let secrets = words.filter(|word| !word.is_empty()).skip(2);
         let error = secrets.fold(error.to_string(), |error, word| error.replace(word, "…"));
         anyhow!("cannot open the database {name}: {error}")
     })?;
-    let migrated = conn.run_pending_migrations(database::MIGRATIONS);
-    migrated.map_err(|error| anyhow!("cannot create the tables of the database: {error}"))?;
-    Ok(())
+    let migrated = conn.run_pending_migrations(database::MIGRATIONS).map(drop);
+    migrated.map_err(|error| anyhow!("cannot create the tables of the database: {error}"))
 }
 
-/// The settings of a connection. One that writes claims a slot of its own, so that transactions on
-/// different connections never wait for each other's counts.
+/// Sets up a connection. One that writes claims a slot of its own, so that transactions on different
+/// connections never wait for each other's counts.
 #[derive(Debug)]
-struct Settings {
-    writes: bool,
-}
+struct SetUp(bool);
 
-impl CustomizeConnection<Conn, r2d2::Error> for Settings {
+impl CustomizeConnection<Conn, r2d2::Error> for SetUp {
     fn on_acquire(&self, conn: &mut Conn) -> Result<(), r2d2::Error> {
         let set = conn.batch_execute(database::SETTINGS);
         set.map_err(r2d2::Error::QueryError)?;
-        match self.writes {
-            true => ClaimSlots.on_acquire(conn),
-            false => Ok(()),
-        }
+        let claim = || ClaimSlots.on_acquire(conn);
+        self.0.then(claim).unwrap_or(Ok(()))
     }
 }
 
@@ -88,7 +76,7 @@ pub fn pool(url: &str, writes: bool) -> Pool {
         .max_size(16)
         // Then the page says that the blog is busy.
         .connection_timeout(Duration::from_secs(2))
-        .connection_customizer(Box::new(Settings { writes }))
+        .connection_customizer(Box::new(SetUp(writes)))
         .build_unchecked(ConnectionManager::new(url))
 }
 
@@ -98,10 +86,17 @@ pub async fn run<T: Send + 'static>(
     work: impl FnOnce(&mut Conn) -> anyhow::Result<T> + Send + 'static,
 ) -> Result<T, StatusCode> {
     let pool = pool.clone();
-    let work = tokio::task::spawn_blocking(move || work(&mut *pool.get()?));
-    work.await
-        .unwrap_or_else(|panic| Err(panic.into()))
-        .map_err(errors::status)
+    let work = tokio::task::spawn_blocking(move || work(&mut *pool.get()?)).await;
+    let done = work.unwrap_or_else(|panic| Err(panic.into()));
+    done.map_err(|error| match error.downcast_ref() {
+        Some(diesel::NotFound) => StatusCode::NOT_FOUND,
+        Some(error) if is_retryable(error) => StatusCode::SERVICE_UNAVAILABLE,
+        None if error.is::<PoolError>() => StatusCode::SERVICE_UNAVAILABLE,
+        _ => *error.downcast_ref().unwrap_or_else(|| {
+            tracing::error!("{error:#}");
+            &StatusCode::INTERNAL_SERVER_ERROR
+        }),
+    })
 }
 
 /// Retries conflicts, but no attempt that has waited for a lock: somebody waits for the page.

@@ -3,9 +3,7 @@
 #![allow(missing_docs)]
 
 pub mod article;
-mod chart;
 pub mod db;
-mod errors;
 mod pages;
 mod readers;
 pub mod sample;

@@ -1,23 +1,16 @@
 //! Two years of sample data: articles, comments, likes and views.
 
-use chrono::{Days, NaiveTime};
+use chrono::{Days, NaiveTime, TimeDelta};
 use diesel::prelude::*;
-use diesel_counters::prelude::*;
-use diesel_counters::{CountingTransaction, counting_transaction, retry};
+use diesel_counters::{CountingTransaction, counting_transaction, prelude::*, retry};
 
-use crate::article::{Article, Comment, today, unless_present};
+use crate::article::{Article, today, unless_present};
 use crate::db::Conn;
 use crate::schema::{article_counters::views, articles};
 
 /// Fills an empty blog. Returns the number of articles.
 pub fn fill(conn: &mut Conn) -> QueryResult<usize> {
-    // Before the transaction, which then begins with a write. On SQLite, a transaction that reads first
-    // fails if another one writes.
-    if articles::table.count().get_result::<i64>(conn)? > 0 {
-        return Ok(0);
-    }
-    // It gathers the increments, and writes them in few statements before it commits. If another
-    // process has filled the blog, the first article is there.
+    // It gathers the increments, and writes them in few statements before it commits.
     unless_present(retry().run(conn, |conn| counting_transaction(conn, fill_empty)))
 }
 
@@ -30,44 +23,33 @@ fn fill_empty(tx: &mut CountingTransaction<'_, Conn>) -> QueryResult<usize> {
     for (number, ((author, title), body)) in (1..).zip(texts) {
         let age = 740 - 36 * number;
         let day = |ago| (today() - Days::new(ago)).and_time(NaiveTime::MIN);
-        let article = Article {
-            id: 0,
-            slug: title.to_lowercase().replace(',', "").replace(' ', "-"),
-            title: title.to_owned(),
-            author: author.to_owned(),
-            body: body.to_owned(),
-            created_at: day(age),
-        };
-        (&article).insert_into(articles::table).execute(tx.conn())?;
-        let article = Article::find(&article.slug, tx.conn())?;
+        let slug = title.to_lowercase().replace(',', "").replace(' ', "-");
+        let article = (
+            articles::slug.eq(&slug),
+            articles::title.eq(title),
+            articles::author.eq(author),
+            articles::body.eq(body),
+            articles::created_at.eq(day(age)),
+        );
+        article.insert_into(articles::table).execute(tx.conn())?;
+        let article = Article::find(&slug, tx.conn())?;
         for ago in 0..=age {
             // Waves, and a day with many readers: each article has other ones.
             let (t, n) = (ago as f64, number as f64);
             let waves = 1.5 + (t / (2.0 + n % 5.0) + n).sin() + 0.3 * (t * 2.1 + n).sin();
-            let peak = 6.0 * (-(t - 3.0 * (n % 9.0)).powi(2) / 4.0).exp();
+            let peak = (-(t - 3.0 * (n % 9.0)).powi(2) / 4.0).exp() * 2.0 * (n % 4.0);
             let read = (5.0 + n * 17.0 % 40.0) * (waves + peak);
             let read = increment(views).of(&article).by(read as i64);
             tx.count(read.on(day(ago).date()));
         }
-        for visitor in 0..number * 7 % 19 + 3 {
-            article.like(
-                &format!("sample-{visitor}"),
-                day(visitor * 2).date(),
-                tx.conn(),
-            )?;
+        for visitor in 0..number * 37 % 150 + 10 {
+            let (visitor, on) = (format!("sample-{visitor}"), day(visitor * 97 % age));
+            article.like(&visitor, on.date(), tx.conn())?;
         }
         for part in (1..=number * 5 % 6).rev() {
             let (author, body) = comments.next().unwrap_or_default();
-            let (author, body) = (author.to_owned(), body.to_owned());
-            let created_at = day(age * part / 7);
-            article.comment(
-                &Comment {
-                    author,
-                    body,
-                    created_at,
-                },
-                tx.conn(),
-            )?;
+            let at = day(age * part / 7) + TimeDelta::minutes(417 * part as i64);
+            article.comment(author, body, at, tx.conn())?;
         }
     }
     Ok(20)

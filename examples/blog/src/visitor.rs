@@ -1,7 +1,6 @@
 //! Who asks for a page.
 
-use std::convert::Infallible;
-use std::net::SocketAddr;
+use std::{convert::Infallible, net::SocketAddr};
 
 use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::request::Parts;
@@ -12,10 +11,9 @@ pub struct Visitor {
     /// A random id in a cookie, so that each visitor can like an article once.
     pub id: String,
     pub cookies: CookieJar,
-    /// Whether a person reads: no program, no browser that fetches a page early, and none that shows
-    /// it again because of its own forms and script.
+    /// Whether a person reads now, and not a program, or a browser that fetches a page early.
     pub reads: bool,
-    /// Whether the visitor is on this machine, and may use the buttons that change rows.
+    /// Whether the visitor is on this machine.
     pub is_local: bool,
 }
 
@@ -32,34 +30,33 @@ impl<S: Sync> FromRequestParts<S> for Visitor {
         let header = |name| header(name).unwrap_or_default();
         let (agent, host) = (header("user-agent"), header("host"));
 
-        let mut cookies = CookieJar::from_headers(&parts.headers);
-        let id = cookies.get("visitor").map(Cookie::value);
-        let id = id.and_then(|id| u128::from_str_radix(id, 16).ok());
-        let id = format!("{:032x}", id.unwrap_or_else(rand::random));
+        let cookies = CookieJar::from_headers(&parts.headers);
+        let id = cookies.get("visitor").map_or("", |cookie| cookie.value());
+        let id = u128::from_str_radix(id, 16).unwrap_or_else(|_| rand::random());
+        let id = format!("{id:032x}");
         let cookie = Cookie::build(("visitor", id.clone())).path("/");
-        cookies = cookies.add(cookie.permanent().http_only(true));
 
         // Each browser says "Mozilla", and so do some programs, of which the crate has a list.
         let is_browser = agent.starts_with("Mozilla/") && crawler_info(agent).is_none();
         let mut purposes = ["sec-purpose", "purpose", "x-moz"].into_iter();
         let is_early = purposes.any(|name| header(name).contains("prefetch"));
-        let this_page = format!("//{host}{}", parts.uri.path());
-        let is_again = header("referer").ends_with(&this_page);
+        // The page's forms and its script lead back to it.
+        let is_again = header("referer").ends_with(&format!("//{host}{}", parts.uri.path()));
 
+        let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
+        let is_loopback = peer.is_some_and(|peer| peer.ip().to_canonical().is_loopback());
+        let is_proxied = parts.headers.contains_key("x-forwarded-for");
         // The name of another site can lead to this machine. The browser would take the two for one.
-        let mut names = ["localhost", "127.0.0.1", "[::1]"].into_iter();
         let is_name = |name| {
             host.strip_prefix(name)
                 .is_some_and(|port| !port.contains('.'))
         };
-        let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
-        let is_loopback = peer.is_some_and(|peer| peer.ip().to_canonical().is_loopback());
-        let is_proxied = parts.headers.contains_key("x-forwarded-for");
+        let has_name = ["localhost", "127.0.0.1", "[::1]"].into_iter().any(is_name);
         Ok(Visitor {
             id,
-            cookies,
+            cookies: cookies.add(cookie.http_only(true).permanent()),
             reads: parts.method == "GET" && is_browser && !is_early && !is_again,
-            is_local: is_loopback && !is_proxied && names.any(is_name),
+            is_local: is_loopback && !is_proxied && has_name,
         })
     }
 }
