@@ -8,7 +8,7 @@ use crate::article::{Article, today, unless_present};
 use crate::db::Conn;
 use crate::schema::{article_counters::views, articles};
 
-/// Fills an empty blog. Returns the number of articles.
+/// Fills an empty blog, and returns the number of articles. Another blog has the first one already.
 pub fn fill(conn: &mut Conn) -> QueryResult<usize> {
     // It gathers the increments, and writes them in few statements before it commits.
     unless_present(retry().run(conn, |conn| counting_transaction(conn, fill_empty)))

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use blog::{live, sample, server};
+use blog::{sample, server};
 use fantoccini::wd::WebDriverCompatibleCommand;
 use fantoccini::{Client, ClientBuilder, Locator};
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -32,7 +32,6 @@ impl Site {
         let url = format!("http://{}", listener.local_addr().unwrap());
         let router = server::router(blog.app.clone());
         let router = router.into_make_service_with_connect_info::<std::net::SocketAddr>();
-        tokio::spawn(live::run(blog.app.clone()));
         tokio::spawn(async move { axum::serve(listener, router).await });
         Site {
             blog,
@@ -169,11 +168,6 @@ impl Browser {
         self.wait_for(css, text, |seen| seen == text).await;
     }
 
-    /// Waits until the first of these elements contains this text.
-    pub async fn contains(&self, css: &str, text: &str) {
-        self.wait_for(css, text, |seen| seen.contains(text)).await;
-    }
-
     /// Waits until the first of these elements has this number.
     pub async fn see_number(&self, css: &str, number: i64) {
         let number = number.to_string();
@@ -192,6 +186,15 @@ impl Browser {
                 begun.elapsed() < PATIENCE,
                 "{css} is {seen:?}, and not {text:?}"
             );
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Waits until the page is as it should be.
+    pub async fn sees(&self, what: &str, is_so: impl AsyncFn(&Self) -> bool) {
+        let begun = Instant::now();
+        while !is_so(self).await {
+            assert!(begun.elapsed() < PATIENCE, "not seen: {what}");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }

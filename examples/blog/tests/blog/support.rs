@@ -10,8 +10,10 @@ use axum::body::{Body, to_bytes};
 use axum::extract::ConnectInfo;
 use axum::http::{HeaderMap, HeaderName, Method, Request, StatusCode, header};
 pub use blog::article::today;
-use blog::article::{Article, COUNTS, Counts, slug};
-use blog::db::{self, Conn, Pool};
+use blog::article::{Article, Counts};
+use blog::db::{Conn, Pool};
+use blog::schema::article_counters::{comments, likes, views};
+use blog::schema::articles;
 use blog::server::{self, App};
 use chrono::Utc;
 use diesel::connection::SimpleConnection;
@@ -105,33 +107,36 @@ pub struct Answer {
 
 impl Blog {
     pub fn new() -> Self {
-        Blog::with_password(None)
-    }
-
-    pub fn with_password(password: Option<&str>) -> Self {
         let database = TestDatabase::new();
-        let pool = db::open(&database.url).unwrap();
-        let app = App::new(pool.clone(), password.map(str::to_owned)).unwrap();
+        let app = App::open(&database.url).unwrap();
         Blog {
             router: server::router(app.clone()),
+            pool: app.writes.clone(),
             app,
-            pool,
             database,
         }
     }
 
     pub fn article(&self, title: &str) -> Article {
         let conn = &mut self.pool.get().unwrap();
-        let published = Article::post(title, "Text", Utc::now().naive_utc(), conn);
-        assert_eq!(published, Ok(1));
-        Article::find(&slug(title), conn).unwrap()
+        let slug = title.to_lowercase().replace(' ', "-");
+        let article = (
+            articles::slug.eq(&slug),
+            articles::title.eq(title),
+            articles::author.eq("Ann"),
+            articles::body.eq("Text"),
+            articles::created_at.eq(Utc::now().naive_utc()),
+        );
+        let article = article.insert_into(articles::table);
+        article.execute(conn).unwrap();
+        Article::find(&slug, conn).unwrap()
     }
 
     /// The counts of an article that are written.
     pub fn counts(&self, article: &Article) -> Counts {
-        self.app.views.buffer.flush();
+        self.app.views.flush();
         let conn = &mut self.pool.get().unwrap();
-        let counts = counter_value(COUNTS).of(article.id);
+        let counts = counter_value((views, likes, comments)).of(article.id);
         counts.get_result(conn).unwrap()
     }
 
@@ -185,9 +190,10 @@ impl Blog {
         }
     }
 
-    /// Opens an article, and returns the cookie of a new visitor.
+    /// Returns the cookie of a new visitor.
     pub async fn visitor(&self, article: &Article) -> String {
-        let answer = self.get(&format!("/articles/{}", article.slug), &[]).await;
+        let path = format!("/articles/{}", article.slug);
+        let answer = self.post(&path, &[], "action=unlike").await;
         let cookie = answer.headers[header::SET_COOKIE].to_str().unwrap();
         cookie.split(';').next().unwrap().to_owned()
     }
