@@ -23,7 +23,7 @@ pub fn come(app: &App, article: &Article) -> anyhow::Result<()> {
             threads.spawn(move || read(app, article, first));
         }
     });
-    sleep(Duration::from_secs(2));
+    sleep(Duration::from_millis(1500));
     compact(article_counters).execute(&mut *app.writes.get()?)?;
     Ok(())
 }

@@ -1,5 +1,5 @@
 // Keeps an open page up to date: reads it again, soon while it changes.
-let changes;
+let changes, pause = 250;
 
 // Makes a part like the new one. What stays keeps its focus, and moves.
 function update(part, now) {
@@ -21,7 +21,8 @@ async function watch() {
   const page = new DOMParser().parseFromString(text, "text/html").querySelectorAll(".live");
   changes = 0;
   document.querySelectorAll(".live").forEach((part, place) => page[place] && update(part, page[place]));
+  pause = changes ? 250 : Math.min(2 * pause, 2000);
 }
 
-const again = () => watch().catch(() => {}).finally(() => setTimeout(again, changes ? 250 : 2000));
+const again = () => watch().catch(() => {}).finally(() => setTimeout(again, pause));
 if (document.querySelector(".live")) again();
