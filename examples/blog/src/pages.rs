@@ -176,7 +176,7 @@ pub async fn stats(app: App, Query(Last { days }): Query<Last>) -> Result<StatsP
     let (first, before) = (start(days), start(days.saturating_mul(2)));
     db::run(&app.reads, move |conn| {
         let counts = counter_value((views, likes, comments));
-        let now: Counts = counts.clone().between(first..).get_result(conn)?;
+        let now: Counts = counts.between(first..).get_result(conn)?;
         let then: Counts = counts.between(before..first).get_result(conn)?;
         let bars = counter_series(views).per(period);
         let liked = |counts: Counts| counts.likes.saturating_mul(1000) / counts.views.max(1);
