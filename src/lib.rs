@@ -36,6 +36,7 @@
 //! | count | [`incr_counter`](HasCounters::incr_counter), [`increment`] |
 //! | count in memory, for page views and downloads | [`CounterBuffer`] |
 //! | write a row and count it in one statement, on PostgreSQL | [`CountingDsl`] |
+//! | take units of a stock that never goes below 0 | [`take`](dsl::take()) |
 //! | read counters | [`counter_value`](HasCounters::counter_value), [`counter_values`](HasCounters::counter_values) of a page |
 //! | read a total in any query of the parent table | [`total`] |
 //! | read counts by day, week, month or year | [`counter_series`](dsl::counter_series()) |
