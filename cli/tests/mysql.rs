@@ -153,8 +153,8 @@ mod triggers {
     use diesel::connection::SimpleConnection;
 
     use crate::behaviour::triggers::{
-        LIKES_OF_ARTICLES, cascades, counted, counted_likes, counted_too, create_triggers,
-        generate, likes_of, migrate, number, open, table_of, tables,
+        LIKES_OF_ARTICLES, counted, counted_likes, counted_too, create_triggers, generate,
+        likes_of, migrate, number, open, table_of, tables,
     };
 
     #[test]
@@ -318,15 +318,6 @@ mod triggers {
                 rows
             });
             assert_eq!(kept[0], kept[1], "{statement}");
-        }
-    }
-
-    #[test]
-    fn what_several_foreign_keys_change_is_counted() {
-        for condition in cascades::CONDITIONS {
-            let database = cascades::counted(true, "", condition);
-            let conn = &mut open(&database);
-            cascades::assert_counted(&cascades::deleted(), condition, "SELECT 1", conn);
         }
     }
 

@@ -125,7 +125,7 @@ fn look_as_reader(database: &TestDatabase, option: &[&str]) -> Ran {
 fn a_missing_right_is_named_and_the_rest_is_told() {
     let database = with_counters();
     let look = || look_as_reader(&database, &[]);
-    let (_, _, answer) = hot_row::with_a_hot_row(&database, look);
+    let (_, answer) = hot_row::with_a_hot_row(&database, look);
     answer.finds("GRANT pg_read_all_stats TO counters_test_");
     answer.prints("entity 7");
 }

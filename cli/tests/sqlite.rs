@@ -157,9 +157,7 @@ mod triggers {
     use crate::behaviour::Execute;
     use diesel::connection::SimpleConnection;
 
-    use crate::behaviour::triggers::{
-        cascades, counted_likes, counted_too, likes, likes_of, open, tables,
-    };
+    use crate::behaviour::triggers::{counted_likes, counted_too, likes, likes_of, open, tables};
 
     /// SQLite runs no trigger for a row that a REPLACE deletes, unless `recursive_triggers` is on.
     #[test]
@@ -231,17 +229,5 @@ mod triggers {
         assert_eq!(likes_of(1, conn), 2);
         database.assert_agrees();
         database.command("check article_counters").works();
-    }
-
-    #[test]
-    fn what_several_foreign_keys_change_is_counted() {
-        for (comments_first, condition) in [true, false]
-            .into_iter()
-            .flat_map(|first| cascades::CONDITIONS.map(|condition| (first, condition)))
-        {
-            let database = cascades::counted(comments_first, "", condition);
-            let deleted = cascades::deleted();
-            cascades::assert_counted(&deleted, condition, "SELECT 1", &mut open(&database));
-        }
     }
 }

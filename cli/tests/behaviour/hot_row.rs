@@ -60,7 +60,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 
 /// InnoDB shows the same waits for as long as anybody asks more often than every 100 ms:
 /// so those that ask for them again and again must not run at once.
-pub fn alone() -> MutexGuard<'static, ()> {
+fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -82,31 +82,42 @@ pub fn wait_until(or_else: &str, mut it_is_so: impl FnMut() -> bool) {
 }
 
 /// Looks while one session has counted article 7 and is idle in its transaction, and
-/// another one waits to count it. Tells the two, too.
-pub fn with_a_hot_row(database: &TestDatabase, look: impl FnOnce() -> Ran) -> (i64, i64, Ran) {
-    let _alone = alone();
-    count(7, &mut database.connect()).unwrap();
-    let (waiter_is, waiter) = mpsc::channel();
-    let found = thread::scope(|scope| {
-        let holder = &mut database.connect();
-        begin(holder);
-        count(7, holder).unwrap();
-        scope.spawn(move || {
-            let conn = &mut database.connect();
-            waiter_is.send(session_id(conn)).unwrap();
-            count(7, conn).unwrap();
-        });
-        let waiter = waiter.recv().unwrap();
-        await_wait(waiter, &mut database.connect());
-        let answer = look();
-        let holder_id = session_id(holder);
-        AnsiTransactionManager::commit_transaction(holder).unwrap();
-        (holder_id, waiter, answer)
-    });
+/// another one waits to count it. Tells the first one, too.
+pub fn with_a_hot_row(database: &TestDatabase, look: impl FnOnce() -> Ran) -> (i64, Ran) {
+    let count_it = |conn: &mut Conn| assert!(count(7, conn).is_ok());
+    count_it(&mut database.connect());
+    let found = while_waiting(database, count_it, count_it, look);
     let rows =
         article_counters::table.select((article_counters::article_id, article_counters::views));
     assert_eq!(rows.load(&mut database.connect()), Ok(vec![(7_i64, 3_i64)]));
     found
+}
+
+/// Runs `hold` in a transaction, and `wait`, which waits for a row of it, in another session.
+/// Then looks. Tells the first session, too.
+fn while_waiting(
+    database: &TestDatabase,
+    hold: impl FnOnce(&mut Conn),
+    wait: impl FnOnce(&mut Conn) + Send,
+    look: impl FnOnce() -> Ran,
+) -> (i64, Ran) {
+    let _alone = alone();
+    let (waiter_is, waiter) = mpsc::channel();
+    thread::scope(|scope| {
+        let holder = &mut database.connect();
+        begin(holder);
+        hold(holder);
+        scope.spawn(move || {
+            let conn = &mut database.connect();
+            waiter_is.send(session_id(conn)).unwrap();
+            wait(conn);
+        });
+        await_wait(waiter.recv().unwrap(), &mut database.connect());
+        let answer = look();
+        let holder_id = session_id(holder);
+        AnsiTransactionManager::commit_transaction(holder).unwrap();
+        (holder_id, answer)
+    })
 }
 
 /// With counters of article 7, to which a foreign key refers.
@@ -130,7 +141,7 @@ fn key_of_the_row(database: &TestDatabase) -> (String, i16) {
 #[test]
 fn who_waits_for_which_row_and_who_holds_it_is_told() {
     let database = with_counters();
-    let (holder, _, report) = with_a_hot_row(&database, || {
+    let (holder, report) = with_a_hot_row(&database, || {
         let answer = database.run(&["doctor", "article_counters"]);
         answer.prints("Count last in the transaction");
         database.run(&["doctor", "article_counters", "--json"])
@@ -146,32 +157,20 @@ fn who_waits_for_which_row_and_who_holds_it_is_told() {
     assert!(is_said, "{report}");
 }
 
-/// Runs `hold` in a transaction, and `wait`, which waits for a row of it, in another session.
-/// Then looks.
+/// The same of SQL.
 pub fn with_a_waiter(
     database: &TestDatabase,
     hold: &str,
     wait: &str,
     look: impl FnOnce() -> Ran,
 ) -> Ran {
-    let _alone = alone();
-    let (waiter_is, waiter) = mpsc::channel();
-    thread::scope(|scope| {
-        let holder = &mut database.connect();
-        begin(holder);
-        holder.batch_execute(hold).unwrap();
-        scope.spawn(move || {
-            let conn = &mut database.connect();
-            waiter_is.send(session_id(conn)).unwrap();
-            begin(conn);
-            conn.batch_execute(wait).unwrap();
-            AnsiTransactionManager::commit_transaction(conn).unwrap();
-        });
-        await_wait(waiter.recv().unwrap(), &mut database.connect());
-        let answer = look();
-        AnsiTransactionManager::commit_transaction(holder).unwrap();
-        answer
-    })
+    let hold = |conn: &mut Conn| conn.batch_execute(hold).unwrap();
+    let wait = |conn: &mut Conn| {
+        begin(conn);
+        conn.batch_execute(wait).unwrap();
+        AnsiTransactionManager::commit_transaction(conn).unwrap();
+    };
+    while_waiting(database, hold, wait, look).1
 }
 
 /// What `doctor` reports with [`with_a_waiter`] of the articles' counters.

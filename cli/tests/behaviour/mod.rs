@@ -137,12 +137,8 @@ impl TestDatabase {
     /// The number of rows of a table, and the sum of a counter.
     pub fn rows_and_sum(&self, table: &str, counter: &str) -> (i64, i64) {
         let conn = &mut self.connect();
-        let number = if BACKEND == "mysql" {
-            "SIGNED"
-        } else {
-            "BIGINT"
-        };
-        let sum = format!("CAST(COALESCE(SUM({counter}), 0) AS {number})");
+        let integer = triggers::integer();
+        let sum = format!("CAST(COALESCE(SUM({counter}), 0) AS {integer})");
         let [rows, sum] = ["COUNT(*)", &sum]
             .map(|what| triggers::number(&format!("SELECT {what} FROM {table}"), conn));
         (rows, sum)

@@ -104,6 +104,14 @@ pub fn generate(database: &TestDatabase, args: &[&str]) -> (Ran, TempDir) {
     generate_triggers(database, "count_likes --rows article_likes", args)
 }
 
+/// A file of definitions, which goes when the folder is dropped, and the option that names it.
+fn file_of(definitions: &str) -> (TempDir, String) {
+    let folder = tempdir().unwrap();
+    let file = folder.path().join("counters.toml");
+    std::fs::write(&file, definitions).unwrap();
+    (folder, format!("--file {}", file.display()))
+}
+
 pub fn migrate(database: &TestDatabase, folder: &TempDir) {
     let migrations = FileBasedMigrations::from_path(folder.path()).unwrap();
     let mut conn = open(database);
@@ -128,16 +136,9 @@ pub fn counted_too(database: &TestDatabase, more: &[&str]) {
 }
 
 /// What is counted: likes and stars of an article, stars of a user, and likes of the whole site.
-const COUNTS: [&str; 8] = [
-    "--count",
-    "article_id:article_counters.likes",
-    "--count",
-    "article_id:article_counters.comments=stars",
-    "--count",
-    "user_id:user_counters.stars=stars",
-    "--count",
-    "site_counters.likes",
-];
+const COUNTS: &str = "
+    --count article_id:article_counters.likes --count article_id:article_counters.comments=stars
+    --count user_id:user_counters.stars=stars --count site_counters.likes";
 pub const LIKES_OF_ARTICLES: [&str; 2] = ["--count", "article_id:article_counters.likes"];
 
 pub fn number(query: &str, conn: &mut Conn) -> i64 {
@@ -157,11 +158,10 @@ pub fn likes_of(article: i64, conn: &mut Conn) -> i64 {
     number(&format!("SELECT CAST(({query}) AS {})", integer()), conn)
 }
 
-fn integer() -> &'static str {
-    if BACKEND == "mysql" {
-        "SIGNED"
-    } else {
-        "BIGINT"
+pub fn integer() -> &'static str {
+    match BACKEND {
+        "mysql" => "SIGNED",
+        _ => "BIGINT",
     }
 }
 
@@ -394,27 +394,19 @@ fn an_expression_keeps_its_text() {
 #[test]
 fn names_can_be_any() {
     let database = TestDatabase::create();
-    let [open_quote, close_quote] = if BACKEND == "mysql" {
-        ["`", "`"]
-    } else {
-        ["\"", "\""]
-    };
-    let quoted = |sql: &str| sql.replace('[', open_quote).replace(']', close_quote);
+    let quote = if BACKEND == "mysql" { "`" } else { "\"" };
+    let quoted = |sql: &str| sql.replace(['[', ']'], quote);
     database.execute(&quoted(
         "CREATE TABLE [order] ([group] BIGINT NOT NULL, [key] INTEGER NOT NULL, [when] BOOLEAN NOT NULL);
          CREATE TABLE [select] ([entity] BIGINT NOT NULL, [day] DATE NOT NULL, [slot] SMALLINT NOT NULL,
              [count] BIGINT NOT NULL DEFAULT 0, [table] BIGINT NOT NULL DEFAULT 0,
              PRIMARY KEY ([entity], [day], [slot]))",
     ));
+    let counts = quoted("--count group:select.count --count group:select.table=[key]");
     create_triggers(
         &database,
-        "count-it --rows order --count group:select.count",
-        &[
-            "--count",
-            &quoted("group:select.table=[key]"),
-            "--when",
-            &quoted("[when] OR [key] = 7"),
-        ],
+        &format!("count-it --rows order {counts}"),
+        &["--when", &quoted("[when] OR [key] = 7")],
     );
     let conn = &mut open(&database);
     conn.run(&quoted(
@@ -495,11 +487,8 @@ fn the_triggers_of_the_benchmark_are_what_it_writes() {
          --count tag_id:bench_tag_counters.usage_count",
     ] {
         let (name, _) = words.split_once(' ').unwrap();
-        let folder = if name == "bench_count_hot" {
-            "columns"
-        } else {
-            "tagging"
-        };
+        let is_hot = name == "bench_count_hot";
+        let folder = if is_hot { "columns" } else { "tagging" };
         assert_kept(&database, words, &format!("bench/{folder}/{{db}}/{name}"));
     }
 }

@@ -1,10 +1,10 @@
 //! A role that may create objects in the schema `public` and write rows, which triggers count. None of its
 //! functions runs as another role.
 
-use crate::behaviour::Execute;
+use crate::behaviour::{Execute, words};
 use diesel::connection::SimpleConnection;
 
-use super::roles::{GENERATE, Roles};
+use super::roles::{Roles, generate};
 
 /// Operators and functions that fit better than those of the system.
 const PLANTED: &str = include_str!("planted.sql");
@@ -83,7 +83,7 @@ fn a_view_or_a_table_with_the_name_of_a_definition_is_not_read() {
             roles.write("SELECT 1");
         }
         roles.run(&["recount", "--dry-run"]);
-        roles.run(&GENERATE);
+        roles.run(&generate());
         roles.run(&["check"]);
         roles.assert_not_caught(object);
     }
@@ -161,15 +161,10 @@ fn the_command_uses_no_operators_and_functions_of_others() {
     roles.counted();
     let roles = roles.planted(PLANTED);
     let mut caught = Vec::new();
-    for args in [
-        &["check"][..],
-        &["check", "post_counters", "--json"],
-        &["doctor", "post_counters"],
-        &["recount", "--dry-run"],
-        &["compact", "post_counters"],
-        &GENERATE,
-    ] {
-        let ran = roles.run(args);
+    let lines = "check, check post_counters --json, doctor post_counters, recount --dry-run, \
+                 compact post_counters";
+    for args in lines.split(", ").map(words).chain([generate()]) {
+        let ran = roles.run(&args);
         let now = roles.caught();
         if !now.is_empty() || ran.code == 1 && !args.contains(&"generate") {
             caught.push(format!("{args:?}: {now:?} {}", ran.stderr));
@@ -201,14 +196,9 @@ fn a_planted_view_is_not_read() {
              GRANT SELECT ON public.planted, public.planted_too, public.planted_drift TO PUBLIC",
             definition("planted_too", "planted_drift")
         ));
-        for args in [
-            &["recount", "--dry-run"][..],
-            &["recount"],
-            &["check"],
-            &["recount", "count_likes"],
-        ] {
-            let ran = roles.run(args);
-            roles.assert_not_caught(&format!("{args:?}"));
+        for line in "recount --dry-run, recount, check, recount count_likes".split(", ") {
+            let ran = roles.run(&words(line));
+            roles.assert_not_caught(line);
             ran.works();
             roles.assert_right();
         }
@@ -236,19 +226,8 @@ fn a_definition_of_another_role_is_not_read() {
             .url()
             .replace("postgres@", &format!("{}@", roles.attacker));
         let generate = |when: &str, by: &str| {
-            let args = [
-                "generate",
-                "trigger",
-                "count_bait",
-                "--rows",
-                "bait",
-                "--count",
-                "bait_counters.hits",
-                "--when",
-                when,
-                "--by",
-                by,
-            ];
+            let count = words("generate trigger count_bait --rows bait --count bait_counters.hits");
+            let args = [&count[..], &["--when", when, "--by", by]].concat();
             crate::behaviour::run_with(&args, Some(&url))
         };
         let with_functions = generate("is_liked(hits)", "stars_of(hits)");
@@ -273,18 +252,13 @@ fn a_definition_of_another_role_is_not_read() {
             .attacker()
             .run("SET search_path = pg_catalog; INSERT INTO public.bait VALUES (1, 1), (2, 2)");
         roles.assert_not_caught("an insert");
-        for args in [
-            &["recount", "--dry-run"][..],
-            &["recount"],
-            &["check"],
-            &["check", "bait_counters"],
-            &["recount", "count_likes"],
-        ] {
-            let ran = roles.run(args);
-            roles.assert_not_caught(&format!("{args:?}"));
+        let lines = "recount --dry-run, recount, check, check bait_counters, recount count_likes";
+        for line in lines.split(", ") {
+            let ran = roles.run(&words(line));
+            roles.assert_not_caught(line);
             roles.assert_right();
             // A name of the attacker does not write to the terminal.
-            assert!(!(ran.stdout + &ran.stderr).contains('\u{1b}'), "{args:?}");
+            assert!(!(ran.stdout + &ran.stderr).contains('\u{1b}'), "{line}");
         }
     }
 }

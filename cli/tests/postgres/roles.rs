@@ -6,7 +6,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 use uuid::Uuid;
 
-use crate::behaviour::{Ran, run_with};
+use crate::behaviour::{Ran, run_with, words};
 use crate::{Conn, TestDatabase};
 
 /// Likes of posts, whose key is text, are counted in slots, in a column and for the whole site.
@@ -46,23 +46,14 @@ const WRONG: &str = "
             <> (SELECT COALESCE(pg_catalog.sum(likes), 0) FROM {}.site_counters)
     ) AS wrong";
 
-pub const GENERATE: [&str; 15] = [
-    "generate",
-    "trigger",
-    "count_likes",
-    "--rows",
-    "likes",
-    "--count",
-    "post:post_counters.likes",
-    "--count",
-    "post:post_counters.stars=stars",
-    "--count",
-    "post:posts.likes",
-    "--count",
-    "site_counters.likes",
-    "--when",
-    "kind <> 'draft'",
-];
+pub fn generate() -> Vec<&'static str> {
+    let words = words(
+        "generate trigger count_likes --rows likes --count post:post_counters.likes
+         --count post:post_counters.stars=stars --count post:posts.likes
+         --count site_counters.likes --when",
+    );
+    [&words[..], &["kind <> 'draft'"]].concat()
+}
 
 /// Writes that move all counts, each with its own way to run the triggers.
 pub const WRITES: [&str; 8] = [
@@ -158,7 +149,7 @@ impl Roles {
 
     /// The migration that the owner generates.
     pub fn migration(&self) -> String {
-        let generated = self.run(&GENERATE);
+        let generated = self.run(&generate());
         generated.works();
         generated.stdout
     }

@@ -173,7 +173,7 @@ fn triggers_of_the_application_run_when_a_count_changes_or_are_named() {
                  'BEGIN INSERT INTO changes VALUES (NEW.code); RETURN NEW; END';
              CREATE TRIGGER app_notes AFTER UPDATE ON posts FOR EACH ROW EXECUTE FUNCTION note_change()",
         );
-    let generated = roles.run(&super::roles::GENERATE);
+    let generated = roles.run(&super::roles::generate());
     let up = roles.migration();
     if format!("{generated:?}{up}").contains("app_notes") {
         return; // Whoever runs it knows.

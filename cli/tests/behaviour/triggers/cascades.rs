@@ -136,6 +136,18 @@ fn wrong(condition: &str) -> String {
     )
 }
 
+/// In each order of the tables. PostgreSQL has a test of its own, with each order of the keys.
+#[test]
+fn what_several_foreign_keys_change_is_counted() {
+    if BACKEND == "postgres" {
+        return;
+    }
+    for (condition, first) in CONDITIONS.map(|one| [(one, true), (one, false)]).concat() {
+        let database = counted(first, "", condition);
+        assert_counted(&deleted(), condition, "SELECT 1", &mut open(&database));
+    }
+}
+
 /// Comments that are no replies. A reply becomes one when its comment is deleted with the article.
 #[test]
 fn a_row_that_changes_after_its_entity_is_deleted_counts_for_nobody() {

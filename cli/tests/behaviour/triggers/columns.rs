@@ -4,9 +4,8 @@ use crate::behaviour::Execute;
 use diesel::connection::SimpleConnection;
 use diesel_counters::is_overflow;
 use diesel_migrations::{FileBasedMigrations, MigrationHarness};
-use tempfile::tempdir;
 
-use super::{create_triggers, generate_triggers, integer, migrate, number, open, refuses};
+use super::{create_triggers, file_of, generate_triggers, integer, migrate, number, open, refuses};
 use crate::{BACKEND, TestDatabase};
 
 /// Tags of posts. Their users count them too, in a column that a foreign key does not refer to.
@@ -83,10 +82,7 @@ fn wrong() -> String {
 fn counted() -> TestDatabase {
     let database = TestDatabase::create();
     database.execute(TABLES);
-    let folder = tempdir().unwrap();
-    let file = folder.path().join("counters.toml");
-    std::fs::write(&file, DEFINITIONS).unwrap();
-    let words = format!("--file {}", file.display());
+    let (_folder, words) = file_of(DEFINITIONS);
     let (ran, migrations) = generate_triggers(&database, &words, &[]);
     let advice = "name tag_counters.usages in counted_by_database";
     assert!(ran.stderr.contains(advice), "{ran:?}");
@@ -167,11 +163,7 @@ fn a_recount_corrects_columns() {
 #[test]
 fn a_missing_trigger_of_a_column_is_found() {
     let database = counted();
-    let of = if BACKEND == "postgres" {
-        " ON posts"
-    } else {
-        ""
-    };
+    let of = ["", " ON posts"][usize::from(BACKEND == "postgres")];
     database.execute(&format!("DROP TRIGGER count_posts_insert{of}"));
     let checked = database.run(&["check", "--json"]);
     checked.prints("posts has no trigger count_posts_insert.");
@@ -301,8 +293,6 @@ fn a_column_that_is_counted_in_can_be_a_weight() {
          INSERT INTO comments VALUES (1, 1, 0), (2, 1, 0), (3, 2, 0);
          INSERT INTO comment_likes VALUES (1, 1), (1, 2), (2, 1), (3, 1)",
     );
-    let folder = tempdir().unwrap();
-    let file = folder.path().join("counters.toml");
     let scores = "
         [[trigger]]
         name = \"count_scores\"
@@ -313,11 +303,10 @@ fn a_column_that_is_counted_in_can_be_a_weight() {
         name = \"count_likes\"
         rows = \"comment_likes\"
         count = [\"comment_id:comments.likes\"]";
-    let words = format!("--file {}", file.display());
-    std::fs::write(&file, format!("{scores}{likes}")).unwrap();
+    let (_folder, words) = file_of(&format!("{scores}{likes}"));
     let (refused, _) = generate_triggers(&database, &words, &[]);
     refused.fails("count_likes counts in comments.likes, which count_scores uses: write it above");
-    std::fs::write(&file, format!("{likes}{scores}")).unwrap();
+    let (_folder, words) = file_of(&format!("{likes}{scores}"));
     create_triggers(&database, &words, &[]);
     let conn = &mut open(&database);
     let score = |id| format!("SELECT score FROM posts WHERE id = {id}");
@@ -337,34 +326,23 @@ fn a_column_that_is_counted_in_can_be_a_weight() {
 fn rows_are_locked_in_one_order() {
     let database = TestDatabase::create();
     database.execute(TABLES);
-    let folder = tempdir().unwrap();
-    let file = folder.path().join("counters.toml");
-    let words = format!("generate trigger --file {}", file.display());
     let posts = r#"["user_id:users.post_count"]"#;
     let of_tags = r#"["user_id:users.post_count=tag_count"]"#;
+    let posts_first = r#"["post_id:posts.tag_count", "user_id:users.tag_count"]"#;
+    let and_tags = r#"["post_id:posts.tag_count", "tag_id:tag_counters.usages"]"#;
+    let users_first = r#"["user_id:users.tag_count", "post_id:posts.tag_count"]"#;
+    let order = "post_tags, posts, users";
     for (post_tags, posts, order) in [
-        (
-            r#"["post_id:posts.tag_count", "user_id:users.tag_count"]"#,
-            posts,
-            "post_tags, posts, users",
-        ),
+        (posts_first, posts, order),
         // The user of a post is locked with the post.
-        (
-            r#"["post_id:posts.tag_count", "tag_id:tag_counters.usages"]"#,
-            of_tags,
-            "post_tags, posts, users",
-        ),
-        (
-            r#"["user_id:users.tag_count", "post_id:posts.tag_count"]"#,
-            posts,
-            "",
-        ),
+        (and_tags, of_tags, order),
+        (users_first, posts, ""),
     ] {
         let definitions = [("post_tags", post_tags), ("posts", posts)].map(|(rows, counts)| {
             format!("[[trigger]]\nname = \"count_{rows}\"\nrows = \"{rows}\"\ncount = {counts}\n")
         });
-        std::fs::write(&file, definitions.concat()).unwrap();
-        let ran = database.command(&words);
+        let (_folder, file) = file_of(&definitions.concat());
+        let ran = database.command(&format!("generate trigger {file}"));
         match order {
             _ if BACKEND == "sqlite" => ran.works(),
             "" => ran.fails(

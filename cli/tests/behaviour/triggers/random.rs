@@ -1,6 +1,6 @@
 //! Random statements on several connections, compared with the rows after each transaction.
 
-use std::{env, fs, thread};
+use std::{env, thread};
 
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
@@ -8,7 +8,7 @@ use diesel::sql_types::BigInt;
 use rand::prelude::*;
 use rand::rngs::StdRng;
 
-use super::{create_triggers, integer, open};
+use super::{create_triggers, file_of, integer, open};
 use crate::{BACKEND, Conn, TestDatabase};
 
 #[test]
@@ -65,14 +65,10 @@ fn counted(is_rows_first: bool, by_day: bool) -> TestDatabase {
          ALTER TABLE users ADD COLUMN stars SMALLINT NOT NULL DEFAULT 0;
          UPDATE articles SET local_count = 77 WHERE id = 3",
     );
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("counters.toml");
-    let definitions = match by_day {
-        true => DEFINITIONS.to_owned(),
-        false => DEFINITIONS.replace("day = \"created_at\"", ""),
-    };
-    fs::write(&file, definitions).unwrap();
-    create_triggers(&database, &format!("--file {}", file.display()), &[]);
+    let without_days = DEFINITIONS.replace("day = \"created_at\"", "");
+    let definitions = if by_day { DEFINITIONS } else { &without_days };
+    let (_folder, words) = file_of(definitions);
+    create_triggers(&database, &words, &[]);
     database
 }
 

@@ -1,6 +1,6 @@
 //! Writers of rows that count in the same counters.
 
-use crate::behaviour::Execute;
+use crate::behaviour::{Execute, words};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -20,7 +20,7 @@ const TRANSACTIONS: i64 = 30;
 #[test]
 fn writers_of_the_same_entities_do_not_deadlock() {
     let database = tables(true);
-    counted(&database, &COUNTS);
+    counted(&database, &words(COUNTS));
     thread::scope(|scope| {
         for writer in 0..WRITERS {
             let database = &database;
@@ -76,12 +76,7 @@ fn existing_rows_are_counted_later_beside_writers() {
         "INSERT INTO article_likes (id, article_id, user_id)
          SELECT a.id * 10 + u.id, a.id, u.id FROM articles a CROSS JOIN users u WHERE a.id >= 100",
     );
-    let column = [
-        "--count",
-        "article_id:articles.likes",
-        "--existing",
-        "later",
-    ];
+    let column = words("--count article_id:articles.likes --existing later");
     counted_too(&database, &column);
     assert_eq!(database.trigger_faults("")[0]["fault"], "trigger_later");
     let is_done = &AtomicBool::new(false);
