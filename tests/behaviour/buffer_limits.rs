@@ -117,7 +117,7 @@ fn a_panic_in_on_write_ends_nothing() {
 
 /// As one of the application's Diesel instrumentation, in the middle of a write.
 #[test]
-fn a_panic_in_a_write_is_reported_and_loses_nothing() {
+fn a_panic_in_a_write_is_reported_and_loses_nothing_and_the_next_write_is_reported() {
     let mut test = Test::new();
     test.connections.panics.store(true, SeqCst);
     let (reports, report) = channel();
@@ -129,7 +129,9 @@ fn a_panic_in_a_write_is_reported_and_loses_nothing() {
     let next = || report.recv_timeout(PATIENCE).unwrap();
     assert!(wait_until(|| next().contains(panicked)));
     test.connections.panics.store(false, SeqCst);
-    assert!(wait_until(|| test.views(1) == 1));
+    // A busy machine has no connection by then; the next write may have one.
+    assert!(wait_until(|| next().starts_with("1 row written in")));
+    assert_eq!(test.views(1), 1);
     drop(buffer);
     assert_eq!(test.views(1), 1);
 }

@@ -220,23 +220,6 @@ fn what_is_pending_can_be_read() {
 }
 
 #[test]
-fn a_thread_writes_and_reports_it() {
-    let mut test = Test::new();
-    let (reports, report) = channel();
-    let builder = test.builder().every(Duration::from_millis(1));
-    let report_it = move |write: &Write| {
-        // A busy machine has no connection by then; the next write may have one.
-        if write.error.is_none() {
-            let _ = reports.send(write.written);
-        }
-    };
-    let buffer = builder.on_write(report_it).start().unwrap();
-    buffer.count(increment(views).of(1_i64)).unwrap();
-    assert_eq!(report.recv(), Ok(1));
-    assert_eq!(test.views(1), 1);
-}
-
-#[test]
 fn nothing_is_written_and_reported_where_nothing_is_pending() {
     let test = Test::with_timeout(SHORT);
     test.set_away(true);

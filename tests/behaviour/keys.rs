@@ -153,21 +153,15 @@ fn a_text_of_any_kind_is_one_key_or_an_error() {
         "?", "?1", "\n", "\r\n", "\t", " ", " a", "à", "ss", "ß", "ﬁ", "fi", "🦀", "NULL", "0",
         "00", "0x61", "1e1", "{a}", "(1)",
     ];
-    let characters = [
-        "a\u{300}",
-        "\u{10ffff}",
-        "\u{feff}",
-        "\u{200b}",
-        "\u{202e}a",
-    ];
+    let characters = "a\u{300} \u{10ffff} \u{feff} \u{200b} \u{202e}a".split(' ');
     let long = ["{\"a\"}", &long[..255], &long, &longer, &noise];
     let is_refused = |text: &str| match text {
         _ if crate::IS_MYSQL => text.len() > 255,
         _ if !crate::HAS_SLOTS => false,
         text => text.contains('\0') || text == noise,
     };
-    let keys = texts.iter().chain(&characters).chain(&long);
-    let keys = keys.map(|text| text.to_string());
+    let keys = texts.into_iter().chain(characters).chain(long);
+    let keys = keys.map(str::to_owned);
     let is_refused = |text: &String| is_refused(text);
     each_key_is_its_own!(String: page_counters::hits, keys, is_refused, &mut conn);
 }
@@ -176,22 +170,12 @@ fn a_text_of_any_kind_is_one_key_or_an_error() {
 fn bytes_of_any_kind_are_one_key_or_an_error() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
     let noise: Vec<u8> = (0..10_000).map(|_| rand::random()).collect();
-    let bytes: [&[u8]; 13] = [
-        b"",
-        b"\0",
-        b"\0\0",
-        b"a",
-        b"A",
-        b"a\0",
-        b"a ",
-        b" ",
-        b"'",
-        b"\\x61",
-        b"\\",
-        b"\xff\xfe\x80",
-        &noise,
+    let texts = [
+        "", "\0", "\0\0", "a", "A", "a\0", "a ", " ", "'", "\\x61", "\\",
     ];
-    let keys = bytes.map(<[u8]>::to_vec);
+    let bytes: [&[u8]; 2] = [b"\xff\xfe\x80", &noise];
+    let keys = texts.map(str::as_bytes).into_iter().chain(bytes);
+    let keys = keys.map(<[u8]>::to_vec);
     let is_refused = |key: &Vec<u8>| *key == noise && crate::HAS_SLOTS;
     self::each_key_is_its_own!(Vec<u8>: file_counters::downloads, keys, is_refused, &mut conn);
 }

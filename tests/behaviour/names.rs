@@ -124,29 +124,13 @@ macro_rules! each_operation_is_right {
     };
 }
 
-/// A model, the rows that are counted, and the counters, all of the same columns.
+/// Tables in a module of their own.
 macro_rules! module {
     ($module:ident: $models:ident, $source:ident, $counters:ident) => {
         mod $module {
             use super::*;
 
-            table! {
-                $models (id) { id -> BigInt, stored_0 -> BigInt }
-            }
-            table! {
-                $source (id) { id -> BigInt, entity -> BigInt }
-            }
-            table! {
-                $counters (entity, day, slot) {
-                    entity -> BigInt,
-                    day -> Date,
-                    slot -> SmallInt,
-                    total -> BigInt,
-                    wanted_0 -> BigInt,
-                    stored_0 -> BigInt,
-                    actual_0 -> BigInt,
-                }
-            }
+            diesel_counters_tests::counted_tables!([] $models, $source, $counters);
             each_operation_is_right!($models, $source, $counters);
         }
     };

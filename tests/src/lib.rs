@@ -16,28 +16,36 @@ pub fn write_transaction<C: Connection, T, E: From<Error>>(
     conn.transaction(f)
 }
 
+/// A model, the rows that are counted, and the counters, all of the same columns.
+#[macro_export]
+macro_rules! counted_tables {
+    ([$($schema:tt)*] $models:ident, $source:ident, $counters:ident) => {
+        diesel::table! {
+            $($schema)* $models (id) { id -> BigInt, stored_0 -> BigInt }
+        }
+        diesel::table! {
+            $($schema)* $source (id) { id -> BigInt, entity -> BigInt }
+        }
+        diesel::table! {
+            $($schema)* $counters (entity, day, slot) {
+                entity -> BigInt,
+                day -> Date,
+                slot -> SmallInt,
+                total -> BigInt,
+                wanted_0 -> BigInt,
+                stored_0 -> BigInt,
+                actual_0 -> BigInt,
+            }
+        }
+    };
+}
+
 /// Tables that are named with their schema, which is called otherwise on each database.
 #[macro_export]
 macro_rules! tables_in_schema {
     ($schema:ident) => {
         pub mod qualified {
-            diesel::table! {
-                $schema.models (id) { id -> BigInt, stored_0 -> BigInt }
-            }
-            diesel::table! {
-                $schema.source (id) { id -> BigInt, entity -> BigInt }
-            }
-            diesel::table! {
-                $schema.counters (entity, day, slot) {
-                    entity -> BigInt,
-                    day -> Date,
-                    slot -> SmallInt,
-                    total -> BigInt,
-                    wanted_0 -> BigInt,
-                    stored_0 -> BigInt,
-                    actual_0 -> BigInt,
-                }
-            }
+            $crate::counted_tables!([$schema.] models, source, counters);
         }
     };
 }
