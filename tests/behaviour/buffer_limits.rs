@@ -117,7 +117,7 @@ fn a_panic_in_on_write_ends_nothing() {
 
 /// As one of the application's Diesel instrumentation, in the middle of a write.
 #[test]
-fn a_panic_in_a_write_is_reported_and_loses_nothing_and_the_next_write_is_reported() {
+fn a_panic_in_a_write_is_reported_and_loses_nothing() {
     let mut test = Test::new();
     test.connections.panics.store(true, SeqCst);
     let (reports, report) = channel();
