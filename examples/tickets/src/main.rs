@@ -1,0 +1,149 @@
+//! Sells 1,000 tickets: `cargo run -p tickets`, or
+//! `DATABASE_URL=postgres://… cargo run -p tickets --features postgres`.
+#![allow(missing_docs)] // Diesel's macros generate items without documentation.
+
+use std::{env, error::Error, fmt::Display, net::SocketAddr, time::Duration};
+
+use axum::extract::{ConnectInfo, Path, State};
+use axum::routing::{get, post};
+use axum::{Json, Router, http::StatusCode, response::Html};
+use diesel::dsl::{count_star, sum};
+use diesel::r2d2::{self, ConnectionManager, CustomizeConnection};
+use diesel::{connection::SimpleConnection, prelude::*};
+use diesel_counters::dsl::{counter_value, set_counter, take};
+use serde_json::{Value, json};
+use tickets::{remaining, slot};
+use tokio::{net::TcpListener, task::spawn_blocking, time::sleep};
+
+diesel::table! {
+    tickets (event_id, day, slot) { event_id -> BigInt, day -> Date, slot -> SmallInt, remaining -> BigInt, }
+}
+diesel::table! { orders (id) { id -> BigInt, visitor -> BigInt, tickets -> Integer } }
+diesel_counters::counter_table!(tickets { period = Total, slots = 16, stock = (remaining) });
+
+#[cfg(feature = "postgres")]
+type Conn = PgConnection;
+#[cfg(not(feature = "postgres"))]
+type Conn = SqliteConnection;
+pub type Pool = r2d2::Pool<ConnectionManager<Conn>>;
+
+/// The statement that sets up a connection, and those that create the tables.
+const SQL: [&str; 2] = match cfg!(feature = "postgres") {
+    true => ["SET lock_timeout = '10s'", include_str!("postgres.sql")],
+    false => ["PRAGMA busy_timeout = 10000", include_str!("sqlite.sql")],
+};
+const EVENT: i64 = 1;
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
+    let variable = |name, default: &str| env::var(name).unwrap_or(default.to_owned());
+    let pool = open(&variable("DATABASE_URL", "tickets.sqlite"))?;
+    let listener = TcpListener::bind(variable("LISTEN", "127.0.0.1:3000")).await?;
+    println!("http://{}", listener.local_addr()?);
+    let router = router(pool).into_make_service_with_connect_info::<SocketAddr>();
+    Ok(axum::serve(listener, router).await?)
+}
+
+/// Connects and creates the tables. A new database has 1,000 tickets.
+pub fn open(url: &str) -> Result<Pool, Box<dyn Error + Send + Sync>> {
+    let pool = Pool::builder().max_size(16);
+    let pool = pool.connection_customizer(Box::new(Settings));
+    let pool = pool.build(ConnectionManager::new(url))?;
+    let conn = &mut *pool.get()?;
+    conn.batch_execute(SQL[1])?;
+    if tickets::table.count().get_result(conn) == Ok(0) {
+        sell_again(conn)?;
+    }
+    Ok(pool)
+}
+
+#[derive(Debug)]
+struct Settings;
+
+impl CustomizeConnection<Conn, r2d2::Error> for Settings {
+    fn on_acquire(&self, conn: &mut Conn) -> Result<(), r2d2::Error> {
+        Ok(conn.batch_execute(SQL[0])?)
+    }
+}
+
+/// Takes the tickets and inserts the order, in one transaction. Returns whether enough were left.
+fn sell(visitor: i64, tickets: i32, conn: &mut Conn) -> QueryResult<bool> {
+    let stock = take(remaining).of(EVENT).by(tickets.into());
+    let order = (orders::visitor.eq(visitor), orders::tickets.eq(tickets));
+    let order = order.insert_into(orders::table);
+    conn.transaction(|conn| Ok(stock.execute(conn)? && order.execute(conn)? == 1))
+}
+
+/// Deletes the orders and sets the stock. Sales wait for it.
+fn sell_again(conn: &mut Conn) -> QueryResult<()> {
+    conn.transaction(|conn| {
+        set_counter(remaining).of(EVENT).to(1_000).execute(conn)?;
+        diesel::delete(orders::table).execute(conn).map(drop)
+    })
+}
+
+/// What the page shows.
+fn sale(conn: &mut Conn) -> QueryResult<Json<Value>> {
+    let left: i64 = counter_value(remaining).of(EVENT).get_result(conn)?;
+    let slots = tickets::table.select((slot, remaining)).order(slot);
+    let slots: Vec<(i16, i64)> = slots.load(conn)?;
+    let orders = orders::table.select((count_star(), sum(orders::tickets)));
+    let (orders, sold): (i64, Option<i64>) = orders.first(conn)?;
+    let sale = json!({ "left": left, "slots": slots, "orders": orders, "sold": sold });
+    Ok(Json(sale))
+}
+
+pub fn router(pool: Pool) -> Router {
+    Router::new()
+        .route("/", get(|| async { Html(include_str!("page.html")) }))
+        .route("/sale", get(|State(pool)| run(pool, sale)))
+        .route("/buy/{visitor}/{tickets}", post(buy))
+        .route("/visitors", post(visitors))
+        .route("/again", post(|State(pool)| run(pool, sell_again)))
+        .with_state(pool)
+        .layer(tower_http::csrf::CsrfLayer::new())
+}
+
+async fn buy(State(pool): State<Pool>, order: Path<(i64, i32)>) -> Result<(), StatusCode> {
+    let Path((visitor, tickets @ 1..=3)) = order else {
+        return Err(StatusCode::BAD_REQUEST);
+    };
+    let sold = run(pool, move |conn| sell(visitor, tickets, conn)).await?;
+    sold.then_some(()).ok_or(StatusCode::CONFLICT)
+}
+
+/// A hundred visitors buy one to three tickets at a time, until none are left.
+async fn visitors(State(pool): State<Pool>, peer: ConnectInfo<SocketAddr>) -> StatusCode {
+    if !peer.ip().is_loopback() {
+        return StatusCode::FORBIDDEN;
+    }
+    for visitor in 1..=100 {
+        let pool = pool.clone();
+        tokio::spawn(async move {
+            let mut most = 3;
+            while most > 0 {
+                sleep(Duration::from_millis(rand::random_range(0..1_000))).await;
+                let tickets = rand::random_range(1..=most);
+                let sale = run(pool.clone(), move |conn| sell(visitor, tickets, conn));
+                if sale.await != Ok(true) {
+                    most = tickets - 1;
+                }
+            }
+        });
+    }
+    StatusCode::OK
+}
+
+/// Runs `work` with a connection of the pool, on a thread that may block.
+async fn run<T: Send + 'static>(
+    pool: Pool,
+    work: impl FnOnce(&mut Conn) -> QueryResult<T> + Send + 'static,
+) -> Result<T, StatusCode> {
+    let work = move || work(&mut *pool.get().map_err(failure)?).map_err(failure);
+    spawn_blocking(work).await.map_err(failure)?
+}
+
+fn failure(error: impl Display) -> StatusCode {
+    eprintln!("{error}");
+    StatusCode::INTERNAL_SERVER_ERROR
+}
