@@ -22,9 +22,9 @@ diesel::table! { orders (id) { id -> BigInt, visitor -> BigInt, tickets -> Integ
 diesel_counters::counter_table!(tickets { period = Total, slots = 16, stock = (remaining) });
 
 #[cfg(feature = "postgres")]
-type Conn = PgConnection;
+pub type Conn = PgConnection;
 #[cfg(not(feature = "postgres"))]
-type Conn = SqliteConnection;
+pub type Conn = SqliteConnection;
 pub type Pool = r2d2::Pool<ConnectionManager<Conn>>;
 
 /// The statement that sets up a connection, and those that create the tables.
