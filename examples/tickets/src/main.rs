@@ -13,7 +13,7 @@ use diesel::{connection::SimpleConnection, prelude::*};
 use diesel_counters::dsl::{counter_value, set_counter, take};
 use serde_json::{Value, json};
 use tickets::{remaining, slot};
-use tokio::{net::TcpListener, task::spawn_blocking, time::sleep};
+use tokio::{net::TcpListener, task::JoinSet, task::spawn_blocking, time::sleep};
 
 diesel::table! {
     tickets (event_id, day, slot) { event_id -> BigInt, day -> Date, slot -> SmallInt, remaining -> BigInt, }
@@ -59,7 +59,6 @@ pub fn open(url: &str) -> Result<Pool, Box<dyn Error + Send + Sync>> {
 
 #[derive(Debug)]
 struct Settings;
-
 impl CustomizeConnection<Conn, r2d2::Error> for Settings {
     fn on_acquire(&self, conn: &mut Conn) -> Result<(), r2d2::Error> {
         Ok(conn.batch_execute(SQL[0])?)
@@ -112,25 +111,27 @@ async fn buy(State(pool): State<Pool>, order: Path<(i64, i32)>) -> Result<(), St
     sold.then_some(()).ok_or(StatusCode::CONFLICT)
 }
 
-/// A hundred visitors buy one to three tickets at a time, until none are left.
+/// A hundred visitors buy one to three tickets at a time. Responds when none are left.
 async fn visitors(State(pool): State<Pool>, peer: ConnectInfo<SocketAddr>) -> StatusCode {
     if !peer.ip().is_loopback() {
         return StatusCode::FORBIDDEN;
     }
+    let mut visits = JoinSet::new();
     for visitor in 1..=100 {
-        let pool = pool.clone();
-        tokio::spawn(async move {
-            let mut most = 3;
+        let (mut most, pool) = (3, pool.clone());
+        visits.spawn(async move {
             while most > 0 {
-                sleep(Duration::from_millis(rand::random_range(0..1_000))).await;
                 let tickets = rand::random_range(1..=most);
                 let sale = run(pool.clone(), move |conn| sell(visitor, tickets, conn));
-                if sale.await != Ok(true) {
+                if sale.await == Ok(true) {
+                    sleep(Duration::from_millis(rand::random_range(0..1_000))).await;
+                } else {
                     most = tickets - 1;
                 }
             }
         });
     }
+    visits.join_all().await;
     StatusCode::OK
 }
 
