@@ -67,10 +67,11 @@ impl CustomizeConnection<Conn, r2d2::Error> for Settings {
 
 /// Takes the tickets and inserts the order, in one transaction. Returns whether enough were left.
 fn sell(visitor: i64, tickets: i32, conn: &mut Conn) -> QueryResult<bool> {
-    let stock = take(remaining).of(EVENT).by(tickets.into());
-    let order = (orders::visitor.eq(visitor), orders::tickets.eq(tickets));
-    let order = order.insert_into(orders::table);
-    conn.transaction(|conn| Ok(stock.execute(conn)? && order.execute(conn)? == 1))
+    diesel_counters::retry().transaction(conn, |conn| {
+        let taken = take(remaining).of(EVENT).by(tickets.into()).execute(conn)?;
+        let order = (orders::visitor.eq(visitor), orders::tickets.eq(tickets));
+        Ok(taken && order.insert_into(orders::table).execute(conn)? == 1)
+    })
 }
 
 /// Deletes the orders and sets the stock. Sales wait for it.
@@ -88,8 +89,7 @@ fn sale(conn: &mut Conn) -> QueryResult<Json<Value>> {
     let slots: Vec<(i16, i64)> = slots.load(conn)?;
     let orders = orders::table.select((count_star(), sum(orders::tickets)));
     let (orders, sold): (i64, Option<i64>) = orders.first(conn)?;
-    let sale = json!({ "left": left, "slots": slots, "orders": orders, "sold": sold });
-    Ok(Json(sale))
+    Ok(json!({ "left": left, "slots": slots, "orders": orders, "sold": sold }).into())
 }
 
 pub fn router(pool: Pool) -> Router {
