@@ -102,10 +102,10 @@ impl<C: Counters<Value = i64>, Id> Take<C, Id> {
     ///
     /// # Errors
     ///
-    /// It returns the database's own errors. [`retry`](crate::retry()) runs a transaction again that
-    /// fails because of others: with a deadlock if it has taken units of several entities, or with a
-    /// serialization failure above READ COMMITTED. It is an error to take less than 1 unit, and to take
-    /// them in a [partition](crate::Slot::Partition).
+    /// It returns the database's own errors. Use [`retry`](crate::retry()): when the last units are taken,
+    /// a transaction can fail with a deadlock, because PostgreSQL keeps a row locked that another one
+    /// emptied meanwhile. Above READ COMMITTED, it can fail with a serialization failure. It is an error to
+    /// take less than 1 unit, and to take them in a [partition](crate::Slot::Partition).
     pub fn execute<Conn>(self, conn: &mut Conn) -> QueryResult<bool>
     where
         Id: BindKey<KeyType<C>, Conn::Backend> + Clone,
