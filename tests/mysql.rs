@@ -9,7 +9,7 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::result::Error;
 use diesel::sql_types::{BigInt, Bool};
-use diesel_counters::dsl::{claim_slot, compact, delete_counters, fold, set_counter};
+use diesel_counters::dsl::{claim_slot, compact, delete_counters, fold, set_counter, take};
 use diesel_counters::prelude::*;
 use diesel_counters::{Slot, is_overflow, is_retryable};
 use diesel_counters_tests::models::Article;
@@ -307,6 +307,18 @@ fn safe_update_mode_refuses_no_operation() {
     increment(site_counters::hits).execute(conn).unwrap();
     let of_the_site = delete_counters(site_counters::table).of(());
     assert_eq!(of_the_site.execute(conn), Ok(1));
+    conn.batch_execute(behaviour::stock::TICKETS).unwrap();
+    for taken in [true, true, false] {
+        use behaviour::stock::tickets::remaining;
+        if taken {
+            set_counter(remaining)
+                .of(1_i64)
+                .to(2)
+                .execute(conn)
+                .unwrap();
+        }
+        assert_eq!(take(remaining).of(1_i64).by(2).execute(conn), Ok(taken));
+    }
     // It is on, and stays on.
     let refused = conn.batch_execute("DELETE FROM articles");
     assert!(refused.is_err());

@@ -50,6 +50,8 @@ use crate::typed::table::CounterTable;
 ///
 /// # Concurrency
 ///
+/// Of a [stock](crate::dsl::take()), it locks all rows of the entity, and spreads the value over the slots.
+///
 /// A count of another transaction is neither lost nor counted twice. Other corrections of the entity
 /// wait for it: they lock the entity's row of 1970-01-01 in slot 0, which is inserted if it does not
 /// exist. Increments do not wait, except on SQLite, and on MySQL and MariaDB if the caller has a

@@ -9,8 +9,8 @@ use diesel::result::Error;
 
 use crate::add::increment::Increment;
 use crate::correct::lock_entities;
-use crate::error::refuse;
-use crate::sql::transaction::transaction;
+use crate::error::{overflow, refuse};
+use crate::sql::transaction::{is_in_a_lasting_transaction, transaction};
 use crate::sql::{
     Binds, CounterBackend, Dialect, Sql, execute, load, load_number, row, rows, sql, where_all,
 };
@@ -59,9 +59,16 @@ use crate::typed::table::CounterTable;
 /// # Concurrency
 ///
 /// It takes the units from one row that no other transaction has locked, and waits for nobody. If no
-/// such row has enough, and the sum of all rows is enough, it locks all rows of the entity, which waits
-/// for transactions that have taken units of it, and spreads the rest over the slots. So it refuses
-/// only if too few are left. A merge moves all units to one row, which a take then spreads again.
+/// such row has enough, it reads the sum of all rows. If that is enough, it locks all rows of the entity,
+/// which waits for transactions that have taken units of it, and spreads the rest over the slots. A merge
+/// moves all units to one row, which a take then spreads again.
+///
+/// - Run a transaction that takes with [`retry`](crate::retry()). Transactions that take the last units
+///   can deadlock, also if each takes once: PostgreSQL keeps a row locked that another transaction emptied
+///   while the statement ran.
+/// - On MySQL and MariaDB, take in transactions at READ COMMITTED. At REPEATABLE READ, a take also locks the
+///   rows that it passes, until its transaction ends, and others wait for them or deadlock.
+/// - Above READ COMMITTED on PostgreSQL, a take is refused by what was left when the transaction began.
 pub fn take<C: Counters<Value = i64>>(_stock: C) -> Take<C> {
     const { assert_is_stock::<C>() }
     Take(Increment::new())
@@ -69,7 +76,7 @@ pub fn take<C: Counters<Value = i64>>(_stock: C) -> Take<C> {
 
 /// Adds units to an entity's stock: those that were not paid, or more of them. `by` is 1 or more.
 ///
-/// It is an increment in the connection's slot: `put_back(remaining).of(event_id).by(2).execute(conn)`.
+/// It is an increment in the connection's slot, which the `CHECK` refuses to make negative: `put_back(remaining).of(event_id).by(2).execute(conn)`.
 pub fn put_back<C: Counters<Value = i64>>(_stock: C) -> Increment<C> {
     const { assert_is_stock::<C>() }
     Increment::new()
@@ -102,10 +109,9 @@ impl<C: Counters<Value = i64>, Id> Take<C, Id> {
     ///
     /// # Errors
     ///
-    /// It returns the database's own errors. Use [`retry`](crate::retry()): when the last units are taken,
-    /// a transaction can fail with a deadlock, because PostgreSQL keeps a row locked that another one
-    /// emptied meanwhile. Above READ COMMITTED, it can fail with a serialization failure. It is an error to
-    /// take less than 1 unit, and to take them in a [partition](crate::Slot::Partition).
+    /// It returns the database's own errors, which can be a deadlock, or above READ COMMITTED a
+    /// serialization failure. It is an error to take less than 1 unit, and to take them in a
+    /// [partition](crate::Slot::Partition).
     pub fn execute<Conn>(self, conn: &mut Conn) -> QueryResult<bool>
     where
         Id: BindKey<KeyType<C>, Conn::Backend> + Clone,
@@ -119,12 +125,12 @@ impl<C: Counters<Value = i64>, Id> Take<C, Id> {
         if stock.take_of_one_row(units, ">=", conn)? || stock.take_of_one_row(units, "<", conn)? {
             return Ok(true);
         }
-        if stock.left(conn)? < units {
+        if stock.may_be_left(conn)? < units {
             return Ok(false);
         }
         let taken = transaction(conn, |conn| {
             let rows = stock.lock(conn)?;
-            match sum(&rows) - units {
+            match sum(&rows)? - units {
                 // PostgreSQL releases the locks of a savepoint that is rolled back.
                 ..0 => Err(Error::RollbackTransaction),
                 rest => stock.spread(&rows, rest, units, conn),
@@ -155,17 +161,19 @@ where
     transaction(conn, |conn| {
         let rows = stock.lock(conn)?;
         stock.spread(&rows, value, 1, conn)?;
-        Ok(sum(&rows))
+        sum(&rows)
     })
 }
+
+/// The isolation level of the session. MySQL runs the first comment, and MariaDB the second one.
+const MYSQL_LEVEL: &str = "/*!80000 @@transaction_isolation */ /*M! @@tx_isolation */";
 
 /// The rows of an entity: their slots, and what is left in them.
 type Rows = [(i16, i64)];
 
-fn sum(rows: &Rows) -> i64 {
-    // Rows are not negative.
-    rows.iter()
-        .fold(0, |sum: i64, (_, left)| sum.saturating_add(*left))
+fn sum(rows: &Rows) -> QueryResult<i64> {
+    let sum = |sum: i64, (_, left): &(i16, i64)| sum.checked_add(*left);
+    rows.iter().try_fold(0, sum).ok_or_else(overflow)
 }
 
 /// The stock of an entity.
@@ -224,29 +232,40 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
                 db.lock_free_rows(),
             );
             let free = sql!("FROM {table}{db.by_key()}{free} ORDER BY {slot} LIMIT 1{lock}");
+            let update = db.verb("UPDATE");
             match db {
+                // In the other order, MariaDB would read all rows of a small entity, and lock them.
                 Dialect::MySql => sql!(
-                    "UPDATE {table} JOIN (SELECT {slot} AS diesel_counters_slot {free}) AS diesel_counters_free \
-                     ON {slot} = diesel_counters_slot SET {*left} = {*left} - {&units}{rows}"
+                    "{update} (SELECT {slot} AS diesel_counters_slot {free}) AS diesel_counters_free \
+                     STRAIGHT_JOIN {table} ON {slot} = diesel_counters_slot \
+                     SET {*left} = {*left} - {&units}{rows}"
                 ),
                 _ => sql!(
-                    "UPDATE {table} SET {*left} = {*left} - {&units}{rows} AND {slot} = (SELECT {slot} {free})"
+                    "{update} {table} SET {*left} = {*left} - {&units}{rows} AND {slot} = (SELECT {slot} {free})"
                 ),
             }
         })?;
         Ok(taken > 0)
     }
 
-    /// How many are left, without those that other transactions have taken.
-    fn left<Conn>(&self, conn: &mut Conn) -> QueryResult<i64>
+    /// The number of units that are left, without those that other transactions have taken. In a
+    /// transaction of MySQL or MariaDB that reads old rows, it is a greater number.
+    fn may_be_left<Conn>(&self, conn: &mut Conn) -> QueryResult<i64>
     where
         Id: BindKey<KeyType<C>, Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
         let (table, left) = (C::Table::shape().table, C::NAMES[0]);
+        let is_later = is_in_a_lasting_transaction(conn)?;
         load_number(conn, |db| {
-            let (select, rows) = (db.select(), self.rows(db, None));
-            sql!("{select}{db.sum(left)} FROM {table}{rows}")
+            let (select, sum, rows) = (db.select(), db.sum(left), self.rows(db, None));
+            let sum = match db {
+                Dialect::MySql if is_later => sql!(
+                    "CASE WHEN {MYSQL_LEVEL} = 'READ-COMMITTED' THEN {sum} ELSE 9223372036854775807 END"
+                ),
+                _ => sum,
+            };
+            sql!("{select}{sum} FROM {table}{rows}")
         })
     }
 
@@ -295,7 +314,7 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
         };
         let filled = (rest / least).clamp(1, count.into());
         let (share, more) = (rest / filled, rest % filled);
-        let in_slot = |slot: i16| match i64::from(slot - first) {
+        let in_slot = |slot: i16| match i64::from(slot) - i64::from(first) {
             place if place < 0 || place >= filled => 0,
             place => share + i64::from(place < more),
         };
@@ -307,16 +326,18 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
             execute(conn, |db| {
                 let changed = sql!("{slot} IN ({&changed})");
                 let rows = self.rows(db, Some(changed));
+                let (update, by_key) = (db.verb("UPDATE"), db.by_key());
                 sql!(
-                    "UPDATE {table} SET {left} = CASE WHEN {slot} < {&more} AND {slot} >= {&first} THEN {&share} + 1 \
+                    "{update} {table}{by_key} SET {left} = CASE WHEN {slot} < {&more} AND {slot} >= {&first} THEN {&share} + 1 \
                      WHEN {slot} < {&end} AND {slot} >= {&first} THEN {&share} ELSE 0 END{rows}"
                 )
             })?;
         }
-        let missing = (first..).take(filled as usize);
+        let missing = (first..=i16::MAX).take(filled as usize);
         let missing = missing.filter(|slot| rows.iter().all(|(other, _)| other != slot));
         let missing = Vec::from_iter(missing.map(|slot| (slot, in_slot(slot))));
-        if !missing.is_empty() {
+        // A statement has up to 65,535 bind values.
+        for missing in missing.chunks(4_000) {
             execute(conn, |db| {
                 let insert = db.insert_into(table, &shape.key, C::NAMES);
                 let values = rows::tuples(missing.iter().map(|(slot, left)| {

@@ -28,7 +28,7 @@ mod setting;
 mod site;
 mod slots;
 mod sql;
-mod stock;
+pub mod stock;
 mod totals;
 mod transactions;
 

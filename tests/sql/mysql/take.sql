@@ -1,11 +1,12 @@
 -- take(tickets::remaining).of(1_i64).execute(conn)
 
-UPDATE `tickets`
-JOIN (SELECT `slot` AS diesel_counters_slot
+/*M!
+SET STATEMENT sql_safe_updates = 0 FOR */ UPDATE /*+ SET_VAR(sql_safe_updates = 0) */ (SELECT `slot` AS diesel_counters_slot
 FROM `tickets` FORCE INDEX (PRIMARY)
 WHERE `event_id` = ? AND `day` = ? AND `remaining` >= ? AND `slot` >= (SELECT ? + CAST(COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % ? AS SIGNED) * ?)
 ORDER BY `slot`
-LIMIT 1 FOR UPDATE SKIP LOCKED) AS diesel_counters_free ON `slot` = diesel_counters_slot
+LIMIT 1 FOR UPDATE SKIP LOCKED) AS diesel_counters_free
+STRAIGHT_JOIN `tickets` ON `slot` = diesel_counters_slot
 SET `remaining` = `remaining` - ?
 WHERE `event_id` = ? AND `day` = ?;
 -- [1, 1970-01-01, 1, 1, 32, 1, 1, 1, 1970-01-01]

@@ -1,21 +1,23 @@
 -- take(tickets::remaining).of(1_i64).by(2).execute(conn)
 
-UPDATE `tickets`
-JOIN (SELECT `slot` AS diesel_counters_slot
+/*M!
+SET STATEMENT sql_safe_updates = 0 FOR */ UPDATE /*+ SET_VAR(sql_safe_updates = 0) */ (SELECT `slot` AS diesel_counters_slot
 FROM `tickets` FORCE INDEX (PRIMARY)
 WHERE `event_id` = ? AND `day` = ? AND `remaining` >= ? AND `slot` >= (SELECT ? + CAST(COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % ? AS SIGNED) * ?)
 ORDER BY `slot`
-LIMIT 1 FOR UPDATE SKIP LOCKED) AS diesel_counters_free ON `slot` = diesel_counters_slot
+LIMIT 1 FOR UPDATE SKIP LOCKED) AS diesel_counters_free
+STRAIGHT_JOIN `tickets` ON `slot` = diesel_counters_slot
 SET `remaining` = `remaining` - ?
 WHERE `event_id` = ? AND `day` = ?;
 -- [1, 1970-01-01, 2, 1, 32, 1, 2, 1, 1970-01-01]
 
-UPDATE `tickets`
-JOIN (SELECT `slot` AS diesel_counters_slot
+/*M!
+SET STATEMENT sql_safe_updates = 0 FOR */ UPDATE /*+ SET_VAR(sql_safe_updates = 0) */ (SELECT `slot` AS diesel_counters_slot
 FROM `tickets` FORCE INDEX (PRIMARY)
 WHERE `event_id` = ? AND `day` = ? AND `remaining` >= ? AND `slot` < (SELECT ? + CAST(COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % ? AS SIGNED) * ?)
 ORDER BY `slot`
-LIMIT 1 FOR UPDATE SKIP LOCKED) AS diesel_counters_free ON `slot` = diesel_counters_slot
+LIMIT 1 FOR UPDATE SKIP LOCKED) AS diesel_counters_free
+STRAIGHT_JOIN `tickets` ON `slot` = diesel_counters_slot
 SET `remaining` = `remaining` - ?
 WHERE `event_id` = ? AND `day` = ?;
 -- [1, 1970-01-01, 2, 1, 32, 1, 2, 1, 1970-01-01]
@@ -46,7 +48,8 @@ WHERE `event_id` = ? AND `day` = ?
 ORDER BY `slot` FOR UPDATE;
 -- [1, 1970-01-01]
 
-UPDATE `tickets`
+/*M!
+SET STATEMENT sql_safe_updates = 0 FOR */ UPDATE /*+ SET_VAR(sql_safe_updates = 0) */ `tickets` FORCE INDEX (PRIMARY)
 SET `remaining` = CASE WHEN `slot` < ? AND `slot` >= ? THEN ? + 1 WHEN `slot` < ? AND `slot` >= ? THEN ? ELSE 0 END
 WHERE `event_id` = ? AND `day` = ? AND `slot` IN (?, ?);
 -- [1, 1, 0, 2, 1, 0, 1, 1970-01-01, 2, 3]
