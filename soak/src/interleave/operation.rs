@@ -220,15 +220,10 @@ impl Operation {
     }
 
     /// Its counter table: of articles, of labels, whose key has two columns, or of tickets.
-    fn table(self) -> u8 {
+    pub fn table(self) -> u8 {
         let tables = [Label..=CompactLabels, Take..=CompactStock];
         let place = tables.iter().position(|of| of.contains(&self));
         place.map_or(0, |place| place as u8 + 1)
-    }
-
-    /// Whether it works on articles, and not on labels or tickets.
-    pub fn counts_articles(self) -> bool {
-        self.table() == 0
     }
 
     /// Whether it may meet the other operation in a table. If not, their pairs are left out.

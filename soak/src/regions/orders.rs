@@ -26,7 +26,7 @@ use crate::postgres::slot_number;
 /// What runs on nodes: all but what writes a row of both nodes, such as an article, or works on labels.
 fn operations_of_nodes() -> Vec<Operation> {
     let mut all = Operation::all(Database::Postgres);
-    all.retain(|operation| operation.counts_articles() && !operation.deletes_articles());
+    all.retain(|operation| operation.table() == 0 && !operation.deletes_articles());
     all.retain(|operation| {
         !matches!(
             operation,
