@@ -76,7 +76,8 @@ pub fn take<C: Counters<Value = i64>>(_stock: C) -> Take<C> {
 
 /// Adds units to an entity's stock: those that were not paid, or more of them. `by` is 1 or more.
 ///
-/// It is an increment in the connection's slot, which the `CHECK` refuses to make negative: `put_back(remaining).of(event_id).by(2).execute(conn)`.
+/// It is an increment in the connection's slot, which the `CHECK` refuses to make negative:
+/// `put_back(remaining).of(event_id).by(2).execute(conn)`.
 pub fn put_back<C: Counters<Value = i64>>(_stock: C) -> Increment<C> {
     const { assert_is_stock::<C>() }
     Increment::new()
