@@ -166,9 +166,6 @@ where
     })
 }
 
-/// The isolation level of the session. MySQL runs the first comment, and MariaDB the second one.
-const MYSQL_LEVEL: &str = "/*!80000 @@transaction_isolation */ /*M! @@tx_isolation */";
-
 /// The rows of an entity: their slots, and what is left in them.
 type Rows = [(i16, i64)];
 
@@ -242,7 +239,8 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
                      SET {*left} = {*left} - {&units}{rows}"
                 ),
                 _ => sql!(
-                    "{update} {table} SET {*left} = {*left} - {&units}{rows} AND {slot} = (SELECT {slot} {free})"
+                    "{update} {table} SET {*left} = {*left} - {&units}{rows} \
+                     AND {slot} = (SELECT {slot} {free})"
                 ),
             }
         })?;
@@ -250,7 +248,7 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
     }
 
     /// The number of units that are left, without those that other transactions have taken. In a
-    /// transaction of MySQL or MariaDB that reads old rows, it is a greater number.
+    /// transaction that may read old rows, it is the greatest number.
     fn may_be_left<Conn>(&self, conn: &mut Conn) -> QueryResult<i64>
     where
         Id: BindKey<KeyType<C>, Conn::Backend>,
@@ -259,13 +257,8 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
         let (table, left) = (C::Table::shape().table, C::NAMES[0]);
         let is_later = is_in_a_lasting_transaction(conn)?;
         load_number(conn, |db| {
-            let (select, sum, rows) = (db.select(), db.sum(left), self.rows(db, None));
-            let sum = match db {
-                Dialect::MySql if is_later => sql!(
-                    "CASE WHEN {MYSQL_LEVEL} = 'READ-COMMITTED' THEN {sum} ELSE 9223372036854775807 END"
-                ),
-                _ => sum,
-            };
+            let (select, rows) = (db.select(), self.rows(db, None));
+            let sum = db.sum_of_latest(db.sum(left), is_later);
             sql!("{select}{sum} FROM {table}{rows}")
         })
     }
@@ -329,7 +322,8 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
                 let rows = self.rows(db, Some(changed));
                 let (update, by_key) = (db.verb("UPDATE"), db.by_key());
                 sql!(
-                    "{update} {table}{by_key} SET {left} = CASE WHEN {slot} < {&more} AND {slot} >= {&first} THEN {&share} + 1 \
+                    "{update} {table}{by_key} SET {left} = CASE \
+                     WHEN {slot} < {&more} AND {slot} >= {&first} THEN {&share} + 1 \
                      WHEN {slot} < {&end} AND {slot} >= {&first} THEN {&share} ELSE 0 END{rows}"
                 )
             })?;

@@ -69,6 +69,23 @@ impl Dialect {
         }
     }
 
+    /// A sum of the latest rows, in a transaction that `is_later` than its first query. On MySQL and MariaDB,
+    /// whose queries then read old rows above READ COMMITTED, it is the greatest BIGINT there. The level is
+    /// the session's: MySQL runs the first comment, and MariaDB the second one.
+    pub(crate) fn sum_of_latest<'a, DB: Backend>(
+        self,
+        sum: Sql<'a, DB>,
+        is_later: bool,
+    ) -> Sql<'a, DB> {
+        if self != Dialect::MySql || !is_later {
+            return sum;
+        }
+        sql!(
+            "CASE WHEN /*!80000 @@transaction_isolation */ /*M! @@tx_isolation */ = 'READ-COMMITTED' \
+             THEN {sum} ELSE 9223372036854775807 END"
+        )
+    }
+
     /// The end of a `SELECT`: it locks its rows.
     pub(crate) fn lock_rows(self) -> &'static str {
         match self {
