@@ -9,7 +9,7 @@ use diesel::connection::SimpleConnection;
 use diesel::{Connection, ConnectionError};
 use diesel_counters::Dialect;
 
-use crate::database::Joined;
+use crate::database::{Database, Joined, MYSQL, POSTGRES, SQLITE};
 
 /// A connection to one of the databases that this command is built for.
 #[derive(diesel::MultiConnection)]
@@ -35,15 +35,14 @@ diesel_counters::counter_backend!(MultiBackend {
 });
 
 impl AnyConnection {
-    /// The SQL dialect of the database.
-    pub fn dialect(&self) -> Dialect {
+    pub(crate) fn database(&self) -> Database {
         match self {
             #[cfg(feature = "sqlite")]
-            AnyConnection::Sqlite(_) => Dialect::Sqlite,
+            AnyConnection::Sqlite(_) => SQLITE,
             #[cfg(feature = "postgres")]
-            AnyConnection::Postgres(_) => Dialect::PostgreSql,
+            AnyConnection::Postgres(_) => POSTGRES,
             #[cfg(feature = "mysql")]
-            AnyConnection::Mysql(_) => Dialect::MySql,
+            AnyConnection::Mysql(_) => MYSQL,
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use diesel_counters::Dialect;
 
-use crate::connection::AnyConnection;
 use crate::table::{Column, Kind, Table};
 
 /// A database, as SQL is written for it.
@@ -21,12 +20,6 @@ pub trait Joined: Iterator<Item: Into<String>> + Sized {
 }
 
 impl<I: Iterator<Item: Into<String>>> Joined for I {}
-
-impl AnyConnection {
-    pub(crate) fn database(&self) -> Database {
-        Database(self.dialect())
-    }
-}
 
 impl Database {
     /// A name as an SQL identifier.
@@ -99,9 +92,18 @@ impl Database {
         schema.unwrap_or_default() + &self.quoted(name)
     }
 
+    /// The schema of a table in SQL. On PostgreSQL it is always there, so that a name does not depend on the
+    /// session. Elsewhere a dump may be restored in a database of another name.
+    pub fn schema(self, table: &Table) -> Option<&str> {
+        match self {
+            POSTGRES => Some(&table.in_schema),
+            _ => table.schema.as_deref(),
+        }
+    }
+
     /// A table's name in SQL.
     pub fn table_name(self, table: &Table) -> String {
-        self.quoted_in(table.sql_schema.as_deref(), &table.name)
+        self.quoted_in(self.schema(table), &table.name)
     }
 
     /// What a table is called in a query that uses it for something. LOCK TABLES of MySQL takes each alias

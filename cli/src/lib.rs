@@ -26,11 +26,7 @@ use clap::{Parser, Subcommand};
 use crate::options::Options;
 
 #[doc(hidden)]
-pub use crate::connection::AnyConnection;
-#[doc(hidden)]
-pub use crate::recount::recounts;
-#[doc(hidden)]
-pub use crate::triggers::Recount;
+pub use crate::{connection::AnyConnection, recount::recounts, triggers::Recount};
 
 /// Inspect, check and maintain the counter tables of diesel_counters.
 ///

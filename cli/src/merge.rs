@@ -12,6 +12,7 @@ use serde_json::json;
 use crate::any_key::{AnyKey, AnyTypes, set_columns};
 use crate::catalogue::{Column, CounterTable, counter_table};
 use crate::connection::AnyConnection;
+use crate::database::Database;
 use crate::options::Options;
 use crate::output::{printable, thousands};
 use crate::period::{Period as Into, PeriodArg};
@@ -101,10 +102,10 @@ fn run(args: MergeArgs, into: Period, before: NaiveDate, options: &Options) -> R
     // A merge of slots, and a fold of all days into one row, are right without it.
     let is_needed = ![Period::Day, Period::Total].contains(&into);
     let period = args.period.of(&table, conn.database(), is_needed)?;
-    let shape = shape(&table, period.into())?;
+    let shape = shape(&table, period.into(), conn.database())?;
     if is_needed && into < shape.period {
-        let (table, counted) = (&table.table, period.counted());
-        bail!("{table} {counted}: fold it into that or a longer period");
+        let table = &table.table;
+        bail!("{table} has the period {period}: fold it into that or a longer period");
     }
     set_columns(&table.entity, conn.database())?;
     let merge = match table.entity.len() {
@@ -168,7 +169,7 @@ fn merge<const COLUMNS: usize>(
 /// # Errors
 ///
 /// Where a merge would lose what a column has.
-fn shape(counters: &CounterTable, period: Period) -> Result<Shape<'_>> {
+fn shape(counters: &CounterTable, period: Period, database: Database) -> Result<Shape<'_>> {
     let table = &counters.table;
     if let Some(counter) = counters.counters.iter().find(|counter| counter.nullable) {
         let name = &counter.name;
@@ -192,7 +193,7 @@ fn shape(counters: &CounterTable, period: Period) -> Result<Shape<'_>> {
     let counted = counters.counters.iter();
     Ok(Shape {
         table: TableName {
-            schema: table.sql_schema.as_deref().map(Name),
+            schema: database.schema(table).map(Name),
             name: Name(&table.name),
         },
         // A command has few tables.

@@ -7,9 +7,10 @@ use anyhow::{Context, Result};
 use clap::{Args, value_parser};
 use serde::Serialize;
 
-use diesel_counters::{Dialect, Slot, set_default_slot};
+use diesel_counters::{Slot, set_default_slot};
 
 use crate::connection::{self, AnyConnection};
+use crate::database::{Database, MYSQL};
 use crate::partition;
 
 const HEADING: &str = "Options of every command";
@@ -54,11 +55,11 @@ impl Options {
     }
 
     /// The slot of merged rows, as SQL: that of the partition.
-    pub fn merged_slot(&self, dialect: Dialect) -> String {
-        match (dialect, self.partition) {
-            (Dialect::MySql, Some(Slot::Partition { index, .. })) => format!("-{index}"),
+    pub fn merged_slot(&self, database: Database) -> String {
+        match (database, self.partition) {
+            (MYSQL, Some(Slot::Partition { index, .. })) => format!("-{index}"),
             // PostgreSQL's is the setting of the session.
-            (dialect, _) => partition::merged_slot(dialect),
+            (database, _) => partition::merged_slot(database),
         }
     }
 

@@ -6,6 +6,7 @@ use diesel::sql_types::{Nullable, Text};
 use diesel_counters::{Dialect, Slot};
 
 use crate::connection::AnyConnection;
+use crate::database::{Database, POSTGRES};
 use crate::sql::sql;
 
 /// Reads `1/3`, the second of three partitions.
@@ -21,7 +22,7 @@ pub fn parse(text: &str) -> Result<Slot> {
 
 /// Makes this partition the setting of the session on PostgreSQL, with which triggers count.
 pub fn set(partition: Slot, conn: &mut AnyConnection) -> QueryResult<()> {
-    if let (Slot::Partition { index, of }, Dialect::PostgreSql) = (partition, conn.dialect()) {
+    if let (Slot::Partition { index, of }, POSTGRES) = (partition, conn.database()) {
         let set = sql("SELECT set_config('diesel_counters.partition', ");
         let set = set.bind(&format!("{index}/{of}")).sql(", false)");
         set.typed::<Text>().get_result::<String>(conn)?;
@@ -31,7 +32,7 @@ pub fn set(partition: Slot, conn: &mut AnyConnection) -> QueryResult<()> {
 
 /// The partition that the database or the role sets, on PostgreSQL.
 pub fn of_database(conn: &mut AnyConnection) -> Result<Option<Slot>> {
-    if conn.dialect() != Dialect::PostgreSql {
+    if conn.database() != POSTGRES {
         return Ok(None);
     }
     let setting: QueryResult<Option<String>> = conn.transaction(|conn| {
@@ -77,11 +78,11 @@ pub fn slot_block(slots: u16) -> String {
 
 /// An SQL expression for the slot of merged rows: on PostgreSQL, that of the partition of the database or
 /// role.
-pub fn merged_slot(dialect: Dialect) -> String {
-    match dialect {
-        Dialect::PostgreSql => format!(
+pub fn merged_slot(database: Database) -> String {
+    match database {
+        POSTGRES => format!(
             "-CAST(split_part(COALESCE(NULLIF(current_setting('{PARTITION}', true), ''), '0'), '/', 1) AS SMALLINT)"
         ),
-        Dialect::MySql | Dialect::Sqlite => "0".to_owned(),
+        _ => "0".to_owned(),
     }
 }

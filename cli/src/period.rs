@@ -42,16 +42,6 @@ impl From<Period> for diesel_counters::Period {
     }
 }
 
-impl Period {
-    /// `counts by month`
-    pub fn counted(self) -> String {
-        match self {
-            Period::Total => "counts in total".to_owned(),
-            period => format!("counts by {period}"),
-        }
-    }
-}
-
 #[derive(Args)]
 pub struct PeriodArg {
     /// The period that the table counts by, as in counter_table! [default: that of the database; see
@@ -73,8 +63,7 @@ impl PeriodArg {
             // A comment of SQLite cannot be changed, when the table counts by another period from then on.
             (_, Some(given)) if database == SQLITE => Ok(given),
             (Some(stored), Some(given)) if stored != given => {
-                let counted = stored.counted();
-                bail!("--period {given}: {name} {counted}, as the database says")
+                bail!("--period {given}: {name} has the period {stored}, as the database says")
             }
             (None, None) if is_needed => {
                 let advice = advice(table, database);

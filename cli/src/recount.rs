@@ -5,12 +5,12 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use clap::Args;
 use diesel::connection::{Connection, SimpleConnection};
-use diesel_counters::Dialect;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use serde_json::json;
 
 use crate::connection::{AnyConnection, connect};
+use crate::database::MYSQL;
 use crate::options::Options;
 use crate::output::{printable, thousands};
 use crate::partition::merged_slot;
@@ -66,7 +66,7 @@ pub fn run(args: Recount, options: &Options) -> Result<()> {
     let all = known.into_iter();
     let all = all.map(|one| (one.written.clone(), counting(one, conn)));
     let all: Vec<_> = all.collect();
-    if conn.dialect() == Dialect::MySql {
+    if conn.database() == MYSQL {
         // Each statement names the rows that it changes.
         conn.batch_execute("SET SESSION sql_safe_updates = 0")?;
     }
@@ -107,7 +107,7 @@ fn recount(
     options: &Options,
     conn: &mut AnyConnection,
 ) -> Result<Recounted> {
-    let merged = options.merged_slot(conn.dialect());
+    let merged = options.merged_slot(conn.database());
     // On a terminal only.
     let style =
         ProgressStyle::with_template("{msg} {wide_bar} {human_pos}/{human_len}, {eta} left")?;
@@ -161,7 +161,7 @@ fn of_tables(counting: &Counting, merged: &str) -> impl Iterator<Item = OfTable>
 /// The recounts of all triggers of a database, table by table, for the enumerator and the checker.
 pub fn recounts(url: &str) -> Result<Vec<OfTable>> {
     let conn = &mut connect(url, Duration::from_secs(60))?;
-    let merged = merged_slot(conn.dialect());
+    let merged = merged_slot(conn.database());
     let mut all = Vec::new();
     for stored in definitions(conn)? {
         all.extend(of_tables(&counting(stored, conn)?, &merged));

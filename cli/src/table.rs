@@ -10,9 +10,6 @@ pub type Named<'n> = (Option<&'n str>, &'n str);
 pub struct Table {
     /// `None` if the table is found without it.
     pub schema: Option<String>,
-    /// The schema in SQL. On PostgreSQL it is always there, so that a name does not depend on the session.
-    /// Elsewhere a dump may be restored in a database of another name.
-    pub sql_schema: Option<String>,
     /// The table's schema in any case. A schema of MySQL is a database.
     pub in_schema: String,
     pub name: String,
@@ -93,7 +90,7 @@ pub enum Kind {
 }
 
 /// An index.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Index {
     pub name: String,
     /// An expression is here as it is written.

@@ -59,7 +59,7 @@ fn a_table_may_be_in_another_schema() {
     let merged = database.command("compact elsewhere.hit_counters --json");
     assert_eq!(merged.json()["merged_rows"], 1);
     let wrong = database.command("compact hit_counters");
-    wrong.fails("the counter table is elsewhere.hit_counters");
+    wrong.fails("its counter tables are elsewhere.hit_counters");
 }
 
 #[test]

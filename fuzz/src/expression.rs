@@ -131,17 +131,9 @@ fn table() -> Table {
         refers_to: None,
     };
     Table {
-        schema: None,
-        sql_schema: None,
         in_schema: "main".to_owned(),
         name: "rows".to_owned(),
         columns: COLUMNS.map(column).to_vec(),
-        primary_key: Vec::new(),
-        indexes: Vec::new(),
-        wide_foreign_keys: Vec::new(),
-        definition: None,
-        strict: false,
-        partitioned: false,
-        unsafe_storage: None,
+        ..Table::default()
     }
 }

@@ -1,6 +1,6 @@
 //! What makes a table a counter table.
 
-use super::{Column, Kind, Parent, Table};
+use super::{Column, Kind, Table};
 
 /// A counter table: its primary key is `(entity, day, slot)`, with up to five columns for the entity.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -8,8 +8,6 @@ pub struct CounterTable {
     pub table: Table,
     /// The columns of the entity's key; none if it counts for one thing only, such as a whole site.
     pub entity: Vec<Column>,
-    /// The column that the foreign key of the first of them refers to.
-    pub parent: Option<Parent>,
     pub day: Column,
     pub slot: Column,
     /// Every other BIGINT column.
@@ -42,7 +40,6 @@ impl TryFrom<Table> for CounterTable {
             is_outside && !column.generated && is(column, Kind::BigInt, Kind::Integer)
         };
         Ok(CounterTable {
-            parent: entity.first().and_then(|key| key.refers_to.clone()),
             counters: table.columns.iter().filter(is_counter).cloned().collect(),
             entity,
             day,

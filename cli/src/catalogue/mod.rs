@@ -7,31 +7,31 @@ mod rows;
 mod sqlite;
 
 use anyhow::{Result, bail};
-use diesel_counters::Dialect;
 
 pub use crate::table::{Column, Index, Kind, Parent, Table};
 pub use counter_table::{CounterTable, MAX_COLUMNS, is_meant_to_count, is_zero};
 
 use crate::connection::AnyConnection;
+use crate::database::{Database, Joined, MYSQL, POSTGRES};
 use crate::table::Named;
 use rows::Catalogue;
 
-fn of(dialect: Dialect) -> &'static Catalogue {
-    match dialect {
-        Dialect::PostgreSql => &postgres::CATALOGUE,
-        Dialect::MySql => &mysql::CATALOGUE,
-        Dialect::Sqlite => &sqlite::CATALOGUE,
+fn of(database: Database) -> &'static Catalogue {
+    match database {
+        POSTGRES => &postgres::CATALOGUE,
+        MYSQL => &mysql::CATALOGUE,
+        _ => &sqlite::CATALOGUE,
     }
 }
 
 /// All tables but the database's own.
 pub fn tables(conn: &mut AnyConnection) -> Result<Vec<Table>> {
-    of(conn.dialect()).tables(None, conn)
+    of(conn.database()).tables(None, conn)
 }
 
 /// The table of a name. Some databases have tables whose names differ in case only.
 fn named(name: Named<'_>, conn: &mut AnyConnection) -> Result<Option<Table>> {
-    let tables = of(conn.dialect()).tables(Some(name), conn)?;
+    let tables = of(conn.database()).tables(Some(name), conn)?;
     let exact = tables.iter().position(|table| table.name == name.1);
     Ok(tables.into_iter().nth(exact.unwrap_or(0)))
 }
@@ -76,18 +76,16 @@ pub fn counter_table(conn: &mut AnyConnection, name: &str) -> Result<CounterTabl
     }
 }
 
-/// `the counter tables are a, b`
+/// `its counter tables are a, b`
 fn which_there_are(conn: &mut AnyConnection) -> Result<String> {
     let all = tables(conn)?.into_iter();
     let all = all.filter_map(|table| CounterTable::try_from(table).ok());
     // Other tables have a day and a small number in the key, too.
     let all = all.filter(|counters| !counters.counters.is_empty());
-    let names: Vec<_> = all.map(|counters| counters.table.to_string()).collect();
-    const NONE: &str =
-        "this database has no counter table: `diesel-counters generate migration` prints one";
+    let names = all.map(|counters| counters.table.to_string()).joined(", ");
     Ok(match &*names {
-        [] => NONE.to_owned(),
-        [one] => format!("the counter table is {one}"),
-        names => format!("the counter tables are {}", names.join(", ")),
+        "" => "this database has no counter table: `diesel-counters generate migration` prints one"
+            .to_owned(),
+        names => format!("its counter tables are {names}"),
     })
 }

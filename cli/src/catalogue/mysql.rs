@@ -63,7 +63,6 @@ pub const CATALOGUE: Catalogue = Catalogue {
     all: "t.table_type = 'BASE TABLE' AND t.table_schema = DATABASE()",
     of_name: "t.table_type = 'BASE TABLE' AND t.table_name = {name} AND t.table_schema = DATABASE()",
     of_schema: "t.table_type = 'BASE TABLE' AND t.table_name = {name} AND t.table_schema = {schema}",
-    names_schema: false,
     kind_of,
 };
 

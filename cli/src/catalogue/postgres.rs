@@ -82,7 +82,6 @@ pub const CATALOGUE: Catalogue = Catalogue {
             WITH ORDINALITY AS path (schema, place) ON path.schema = v.nspname
         WHERE o.relname = {name} ORDER BY path.place LIMIT 1)",
     of_schema: "c.relkind IN ('r', 'p') AND n.nspname = {schema} AND c.relname = {name}",
-    names_schema: true,
     kind_of,
 };
 

@@ -45,8 +45,6 @@ pub struct Catalogue {
     pub all: &'static str,
     pub of_name: &'static str,
     pub of_schema: &'static str,
-    /// Whether SQL always names the schema.
-    pub names_schema: bool,
     /// The kind of an SQL type, as the catalogue writes it.
     pub kind_of: fn(&str) -> Kind,
 }
@@ -91,10 +89,9 @@ impl Catalogue {
             if table.indexes.last().is_none_or(|last| last.name != name) {
                 table.indexes.push(Index {
                     name,
-                    columns: Vec::new(),
-                    included: Vec::new(),
                     unique,
                     primary,
+                    ..Index::default()
                 });
             }
             if let Some(index) = table.indexes.last_mut() {
@@ -123,10 +120,6 @@ impl Catalogue {
     fn table(&self, row: TableRow, column: Column) -> Table {
         let (schema, in_schema, name, definition, strict, partitioned, unsafe_storage) = row;
         Table {
-            sql_schema: match self.names_schema {
-                true => Some(in_schema.clone()),
-                false => schema.clone(),
-            },
             schema,
             in_schema,
             name,

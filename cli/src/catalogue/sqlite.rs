@@ -55,7 +55,6 @@ pub const CATALOGUE: Catalogue = Catalogue {
     all: "t.type = 'table' AND t.schema = 'main' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
     of_name: "t.type = 'table' AND t.schema = 'main' AND t.name = {name} COLLATE NOCASE",
     of_schema: "t.type = 'table' AND t.schema = {schema} AND t.name = {name} COLLATE NOCASE",
-    names_schema: false,
     kind_of,
 };
 

@@ -61,10 +61,15 @@ pub fn run(args: Check, options: &Options) -> Result<bool> {
     }
     let mut tables = Vec::new();
     for table in &found {
-        tables.push(Checked::new(table.to_string(), check(table, conn)?));
+        tables.push((table.to_string(), check(table, conn)?));
     }
-    let of_triggers = of_triggers.into_iter();
-    tables.extend(of_triggers.map(|(rows, faults)| Checked::new(rows, faults)));
+    tables.extend(of_triggers);
+    let tables = tables.into_iter().map(|(table, faults)| Checked {
+        good: faults.iter().all(|fault| fault.severity == Severity::Note),
+        table,
+        faults,
+    });
+    let tables: Vec<_> = tables.collect();
     let good = tables.iter().all(|table| table.good);
     let report = json!({ "good": good, "tables": tables });
     options.print(&report, || tables.iter().map(text).collect())?;
@@ -100,17 +105,6 @@ fn not_a_counter_table(table: &Table) -> Fault {
     wrong("no_key", what, cost).remedy(format!(
         "Change the key, or create a counter table beside it: {generate} --counters … --entity …"
     ))
-}
-
-impl Checked {
-    fn new(table: String, faults: Vec<Fault>) -> Self {
-        let good = faults.iter().all(|fault| fault.severity == Severity::Note);
-        Checked {
-            table,
-            good,
-            faults,
-        }
-    }
 }
 
 fn text(checked: &Checked) -> String {

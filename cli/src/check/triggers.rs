@@ -10,8 +10,7 @@ use crate::connection::AnyConnection;
 use crate::database::{MYSQL, POSTGRES};
 use crate::sql::sql;
 use crate::triggers::{
-    Count, Counting, Definition, Existing, LiveTrigger, Stored, Trigger, definitions,
-    live_triggers, triggers,
+    Count, Counting, Definition, Existing, LiveTrigger, Stored, Trigger, definitions, live_triggers,
 };
 
 /// The faults of each definition that counts in one of these tables, or of all if there are none,
@@ -36,7 +35,7 @@ pub fn check(tables: &[Table], conn: &mut AnyConnection) -> Result<Vec<(String, 
             let mut faults = owners(&counting, &owner, conn)?;
             faults.extend(not_counted_yet(&counting));
             faults.extend(before.iter().filter_map(|other| twice(other, &counting)));
-            let triggers = triggers(&counting)?;
+            let triggers = (counting.sql.triggers)(&counting)?;
             let of_triggers = triggers.iter();
             faults.extend(of_triggers.filter_map(|one| fault(one, &counting, &live)));
             // The function of several triggers is the same.

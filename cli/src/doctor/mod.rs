@@ -7,7 +7,6 @@ mod sqlite;
 use std::cmp::Reverse;
 
 use anyhow::Result;
-use diesel::QueryableByName;
 use diesel::sql_types::{BigInt, Double, Nullable, Text};
 use diesel_counters::Dialect;
 use serde::Serialize;
@@ -131,7 +130,7 @@ struct Look<'a> {
 
 impl Look<'_> {
     fn waits(&mut self) -> Result<Vec<Wait>> {
-        match self.conn.dialect() {
+        match self.conn.database().0 {
             Dialect::PostgreSql => postgres::look(self),
             Dialect::MySql => mysql::look(self),
             Dialect::Sqlite => sqlite::look(self.conn),
@@ -146,24 +145,21 @@ impl Look<'_> {
 }
 
 /// A session that waits, in the order of the sessions.
-#[derive(QueryableByName)]
+#[derive(diesel::Queryable)]
 struct LockWait {
-    #[diesel(sql_type = BigInt)]
     waiter: i64,
-    #[diesel(sql_type = Double)]
     seconds: f64,
     /// The parent table, if the row is one of it.
-    #[diesel(sql_type = Nullable<Text>)]
     parent: Option<String>,
     /// Where the row is found, in the database's words.
-    #[diesel(sql_type = Nullable<Text>)]
     place: Option<String>,
     /// Of the waiter, if it may be seen.
-    #[diesel(sql_type = Nullable<Text>)]
     statement: Option<String>,
-    #[diesel(sql_type = Nullable<Text>)]
     holder: Option<String>,
 }
+
+type LockWaitTypes = (BigInt, Double, Texts, Texts, Texts, Texts);
+type Texts = Nullable<Text>;
 
 impl LockWait {
     /// Whether its statement counts in the table, as far as its text shows. A COMMIT shows nothing.

@@ -6,7 +6,7 @@ use diesel::prelude::*;
 use diesel::result::Error;
 use diesel::sql_types::{Bool, Text};
 
-use super::{LockWait, Look, Wait};
+use super::{LockWait, LockWaitTypes, Look, Wait};
 use crate::catalogue::Kind;
 use crate::database::MYSQL;
 use crate::sql::{Sql, sql};
@@ -43,9 +43,10 @@ pub(super) fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
     let locks = if is_mariadb { OF_MARIADB } else { OF_MYSQL };
     let table = &counters.table;
     let sql_table = MYSQL.quoted_in(Some(&table.in_schema), &table.name);
-    let parent = counters.parent.as_ref();
+    let first = counters.entity.first();
+    let parent = first.and_then(|key| key.refers_to.as_ref());
     let sql_parent = parent.map(|p| MYSQL.quoted_in(Some(&p.in_schema), &p.table));
-    let mut rows = allowed(look, is_mariadb, &sql(ROW_WAITS.replace("{waits}", locks)))?;
+    let mut rows = allowed(look, is_mariadb, sql(ROW_WAITS.replace("{waits}", locks)))?;
     rows.dedup_by_key(|lock| lock.waiter);
     let kinds: Vec<_> = counters.entity.iter().map(|entity| entity.kind).collect();
     let mut waits = Vec::new();
@@ -63,8 +64,8 @@ pub(super) fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
 }
 
 /// What a query finds, or nothing if the account lacks a right.
-fn allowed(look: &mut Look<'_>, is_mariadb: bool, query: &Sql) -> Result<Vec<LockWait>> {
-    match query.clone().load(look.conn) {
+fn allowed(look: &mut Look<'_>, is_mariadb: bool, query: Sql) -> Result<Vec<LockWait>> {
+    match query.typed::<LockWaitTypes>().load(look.conn) {
         Err(Error::DatabaseError(_, why)) if why.message().contains("denied") => {}
         found => return Ok(found?),
     }

@@ -5,7 +5,7 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
 
-use super::{LockWait, Look, Wait};
+use super::{LockWait, LockWaitTypes, Look, Wait};
 use crate::database::{Joined, POSTGRES};
 use crate::sql::sql;
 
@@ -26,6 +26,7 @@ pub fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
     let table = POSTGRES.table_name(&counters.table);
     let (before, after) = WAITS.split_once("{table}").unwrap_or_default();
     let locks = sql(before).bind(&table).sql(after);
+    let locks = locks.typed::<LockWaitTypes>();
     let mut locks: Vec<LockWait> = locks.load(look.conn)?;
     let is_hidden = |text: &mut String| text.contains("<insufficient privilege>");
     for lock in &mut locks {

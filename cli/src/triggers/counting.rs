@@ -44,8 +44,8 @@ impl Day {
 
 impl Counting {
     pub fn new(mut definition: Definition, conn: &mut AnyConnection) -> Result<Self> {
-        let (database, dialect) = (conn.database(), conn.dialect());
-        let sql = trigger_sql::of(dialect);
+        let database = conn.database();
+        let sql = trigger_sql::of(database);
         // A new line would end a comment of the SQL, and lines are indented. The others would end the body
         // of a function.
         const ENDS: [&str; 2] = ["$counting$", "$diesel_counters$"];
@@ -68,12 +68,24 @@ impl Counting {
             );
         }
         let when = definition.when.as_deref();
-        let when = when.map(|text| Expression::of_rows(text, &rows, dialect));
+        let when = when.map(|text| Expression::of_rows(text, &rows, database));
         let day = definition.day.as_deref();
         let day = day.map(|name| day_of(&rows, name, sql)).transpose()?;
         let targets = targets(&definition, &rows, conn)?;
-        if database == POSTGRES {
-            name_schemas(&mut definition, &rows, &targets);
+        for count in definition
+            .counts
+            .iter_mut()
+            .filter(|_| database == POSTGRES)
+        {
+            let is_other = |table: &&Table| {
+                let is_found = table.schema.is_none() && table.name == count.table;
+                is_found && table.in_schema != rows.in_schema
+            };
+            let mut targets = targets.iter().map(|target| &target.table);
+            // The session's path can be another one later.
+            if let Some(table) = targets.find(is_other) {
+                count.table = format!("{}.{}", table.in_schema, table.name);
+            }
         }
         Ok(Counting {
             when: when.transpose()?,
@@ -175,19 +187,6 @@ impl Counting {
             let names = target.names.iter();
             names.map(|name| (&target.table, &**name))
         })
-    }
-}
-
-/// Names the schema of a table that is in another one than the rows, whatever the session's path is later.
-fn name_schemas(definition: &mut Definition, rows: &Table, targets: &[Target]) {
-    for count in &mut definition.counts {
-        let mut targets = targets.iter().map(|target| &target.table);
-        let other = targets.find(|table| {
-            table.schema.is_none() && table.name == count.table && table.in_schema != rows.in_schema
-        });
-        if let Some(table) = other {
-            count.table = format!("{}.{}", table.in_schema, table.name);
-        }
     }
 }
 

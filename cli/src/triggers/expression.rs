@@ -65,8 +65,9 @@ impl Expression {
     }
 
     /// The same, whose value does not depend on the session.
-    pub fn of_rows(text: &str, rows: &Table, dialect: Dialect) -> Result<Self> {
-        let (expression, sql) = (Expression::parse(text, rows, dialect)?, sql::of(dialect));
+    pub fn of_rows(text: &str, rows: &Table, database: Database) -> Result<Self> {
+        let expression = Expression::parse(text, rows, database.0)?;
+        let sql = sql::of(database);
         for (first, _, name) in &expression.columns {
             let Some(column) = rows.column(name) else {
                 continue;

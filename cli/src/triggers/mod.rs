@@ -19,9 +19,6 @@ mod targets;
 mod trigger;
 mod upsert;
 
-use anyhow::Result;
-use diesel_counters::Dialect;
-
 pub use counting::Counting;
 pub use definition::{Count, Definition, Existing, Period};
 pub use drift::Compared;
@@ -32,16 +29,3 @@ pub use recount::{Recount, Wrong};
 pub use stored::{Stored, definitions, replace};
 pub use target::Target;
 pub use trigger::{LiveTrigger, Trigger, live_triggers};
-
-/// The triggers of a definition, and what they need.
-///
-/// # Errors
-///
-/// If triggers of this database could not count the rows.
-pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
-    match counting.database.0 {
-        Dialect::PostgreSql => postgres::triggers(counting),
-        Dialect::MySql => mysql::triggers(counting),
-        Dialect::Sqlite => sqlite::triggers(counting),
-    }
-}

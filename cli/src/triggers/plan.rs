@@ -1,12 +1,11 @@
 //! The migration that creates triggers.
 
 use anyhow::Result;
-use diesel_counters::Dialect;
 
 use super::counting::Counting;
 use super::definition::Existing;
+use super::stored;
 use super::trigger::Trigger;
-use super::{mysql, postgres, sqlite, stored, triggers};
 use crate::database::Joined;
 use crate::partition::merged_slot;
 
@@ -18,7 +17,7 @@ pub struct Plan {
 
 impl Plan {
     pub fn new(counting: Counting) -> Result<Self> {
-        let triggers = triggers(&counting)?;
+        let triggers = (counting.sql.triggers)(&counting)?;
         Ok(Plan { counting, triggers })
     }
 
@@ -50,7 +49,7 @@ impl Plan {
         }
         let statements = counting.targets.iter().map(|target| {
             let drift = counting.drift(target, counting.compared(target), None);
-            let merged = merged_slot(counting.database.0);
+            let merged = merged_slot(counting.database);
             counting.correct(target, &drift, &merged) + ";\n"
         });
         let adds = "adds the difference between the rows and the counters";
@@ -60,15 +59,11 @@ impl Plan {
 
 /// The statements of a migration, below a comment, and those that undo it.
 pub fn migration(plans: &[Plan], comment: &str) -> [String; 2] {
-    let up = match plans[0].counting.database.0 {
-        Dialect::PostgreSql => postgres::up(plans),
-        Dialect::MySql => mysql::up(plans),
-        Dialect::Sqlite => sqlite::up(plans),
-    };
     let down = plans.iter().rev().map(|plan| {
         let triggers = plan.triggers.iter().rev();
         let triggers: String = triggers.map(|trigger| &*trigger.drop).collect();
         triggers + &stored::drop(&plan.counting)
     });
+    let up = (plans[0].counting.sql.up)(plans);
     [comment.to_owned() + &up, down.collect()]
 }

@@ -16,7 +16,7 @@ use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
 use diesel::result::{DatabaseErrorKind, Error};
 use diesel::sql_query;
 use diesel::sql_types::Text;
-use diesel_counters::{Dialect, is_retryable};
+use diesel_counters::{Dialect, is_retryable, retry_if};
 
 use super::counting::Counting;
 use super::drift::{Compared, DRIFT};
@@ -120,17 +120,12 @@ impl Recount {
         conn: &mut C,
         f: impl Fn(&mut C) -> QueryResult<T>,
     ) -> QueryResult<T> {
-        let mut tries = 0;
-        loop {
+        retry_if(passes).run(conn, |conn| {
             if self.counting.database == MYSQL {
                 conn.run(READ_COMMITTED)?;
             }
-            tries += 1;
-            match conn.transaction(&f) {
-                Err(error) if tries < TRIES && passes(&error) => {}
-                done => return done,
-            }
-        }
+            conn.transaction(&f)
+        })
     }
 
     /// Lists the entities with wrong counts, and returns how many there are.
@@ -297,9 +292,6 @@ impl Recount {
         Ok(wrong)
     }
 }
-
-/// How often a batch is tried.
-const TRIES: usize = 5;
 
 /// The number of entities in the first batch. It is doubled if the batch is short, and halved if it is long.
 const FIRST_BATCH: u64 = 32;

@@ -67,7 +67,7 @@ pub fn drop(counting: &Counting) -> String {
 pub fn definitions(conn: &mut AnyConnection) -> Result<Vec<Stored>> {
     type Row = (String, String, String, String, bool);
     let database = conn.database();
-    let stored = sql(super::sql::of(conn.dialect()).definitions);
+    let stored = sql(super::sql::of(database).definitions);
     let rows = stored.typed::<(Text, Text, Text, Text, Bool)>();
     let mut rows: Vec<Row> = rows.load(conn)?;
     // The order of the database depends on its collation.

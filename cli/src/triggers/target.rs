@@ -4,7 +4,7 @@ use super::expression::Expression;
 use crate::catalogue::{Column, Parent, Table};
 
 /// The counters of one table that a row is counted in.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Target {
     pub table: Table,
     /// The columns of the entity's key.

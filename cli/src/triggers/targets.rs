@@ -77,7 +77,7 @@ fn weight(text: &str, rows: &Table, database: Database) -> Result<Expression> {
              \"ROUND({text} * 100)\""
         );
     }
-    Expression::of_rows(text, rows, database.0)
+    Expression::of_rows(text, rows, database)
 }
 
 /// The columns of the row that name the entity.
@@ -181,22 +181,12 @@ fn find(
     conn: &mut AnyConnection,
 ) -> Result<(Target, String)> {
     let (counter, period) = (&*count.counter, definition.period);
-    let target = |table, entity, slots| Target {
-        table,
-        entity,
-        slots,
-        only: None,
-        names: Vec::new(),
-        sources: Vec::new(),
-        parents: Vec::new(),
-    };
     let table = match CounterTable::try_from(table(conn, &count.table)?) {
         Ok(counters) => {
             let table = &counters.table;
             if let Some(of_table) = counters.period().filter(|of_table| *of_table != period) {
-                let counted = of_table.counted();
                 let says = "as the comment of its day says";
-                bail!("{table} {counted}, {says}: give --period {of_table}");
+                bail!("{table} has the period {of_table}, {says}: give --period {of_table}");
             }
             if definition.only.is_some() {
                 bail!(
@@ -211,9 +201,13 @@ fn find(
                     names => bail!("{table} has no counter {counter}; its counters are {names}"),
                 }
             }
-            let counter = counter.to_owned();
-            let slots = Some([counters.day, counters.slot]);
-            return Ok((target(counters.table, counters.entity, slots), counter));
+            let found = Target {
+                slots: Some([counters.day, counters.slot]),
+                entity: counters.entity,
+                table: counters.table,
+                ..Target::default()
+            };
+            return Ok((found, counter.to_owned()));
         }
         Err(table) => table,
     };
@@ -247,9 +241,13 @@ fn find(
         bail!("{table} has no primary key: {counter} cannot be counted in it");
     }
     let only = definition.only.as_deref();
-    let only = only.map(|text| Expression::of_rows(text, &table, conn.dialect()));
-    let (counter, only) = (column.name.clone(), only.transpose()?);
-    let mut found = target(table, key, None);
-    found.only = only;
+    let only = only.map(|text| Expression::of_rows(text, &table, conn.database()));
+    let (entity, only, counter) = (key, only.transpose()?, column.name.clone());
+    let found = Target {
+        table,
+        entity,
+        only,
+        ..Target::default()
+    };
     Ok((found, counter))
 }

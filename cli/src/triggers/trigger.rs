@@ -53,6 +53,6 @@ fn words(sql: &str) -> impl Iterator<Item = &str> {
 /// All triggers, of all tables.
 pub fn live_triggers(conn: &mut AnyConnection) -> Result<Vec<LiveTrigger>> {
     type Types = ((Text, Text), Text, Text, Text, Nullable<Text>, Bool);
-    let live = sql(super::sql::of(conn.dialect()).live).typed::<Types>();
+    let live = sql(super::sql::of(conn.database()).live).typed::<Types>();
     Ok(live.load(conn)?)
 }

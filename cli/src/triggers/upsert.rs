@@ -20,9 +20,8 @@ impl Counting {
     ) -> String {
         let counted = target.names.iter().zip(self.counts(source, rows));
         let counted = counted.zip(&source.weights);
-        let counted = counted.filter(|(_, weight)| weight.is_some());
-        let (counted, _): (Vec<_>, Vec<_>) = counted.unzip();
-        let (names, values): (Vec<_>, Vec<_>) = counted.into_iter().unzip();
+        let counted = counted.filter_map(|(one, weight)| weight.as_ref().map(|_| one));
+        let (names, values): (Vec<_>, Vec<_>) = counted.unzip();
         let mut all = self.conditions(target, source, rows);
         if !source.has_one() {
             all.push(format!("({})", not_0(values.iter().cloned())));

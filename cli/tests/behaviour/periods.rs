@@ -66,7 +66,7 @@ fn a_table_that_counts_by_month_is_not_folded_into_weeks() {
     let fold = "fold hit_counters --before 2026-05-01 --into";
     database
         .command(&format!("{fold} week"))
-        .fails("counts by month");
+        .fails("has the period month");
     assert_eq!(rows(conn), before);
     database.command(&format!("{fold} year")).works();
     assert_eq!(rows(conn), [(day("2025-01-01"), 8)]);
@@ -132,7 +132,7 @@ fn check_says_how_to_write_the_period_into_the_database() {
             let conn = &mut database.connect();
             count_by_month(conn);
             let fold = "fold hit_counters --before 2026-05-01 --into week";
-            database.command(fold).fails("counts by month");
+            database.command(fold).fails("has the period month");
         }
     }
 }
@@ -222,7 +222,8 @@ fn triggers_count_by_the_period_of_the_table() {
     let database = counter_table(Some("month"));
     database.execute("CREATE TABLE hits (id BIGINT NOT NULL PRIMARY KEY, article_id BIGINT)");
     let words = "generate trigger count_hits --rows hits --count article_id:hit_counters.hits";
-    let says = "hit_counters counts by month, as the comment of its day says: give --period month";
+    let says =
+        "hit_counters has the period month, as the comment of its day says: give --period month";
     database.command(words).fails(says);
     database.command(&format!("{words} --period month")).works();
 }

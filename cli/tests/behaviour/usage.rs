@@ -19,7 +19,7 @@ fn a_wrong_table_name_is_answered_with_the_right_ones() {
         "compact articles",
     ] {
         let ran = database.command(words);
-        ran.fails("the counter table is article_counters");
+        ran.fails("its counter tables are article_counters");
     }
 }
 

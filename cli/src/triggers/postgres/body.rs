@@ -17,17 +17,17 @@ pub fn body(counting: &Counting) -> String {
     let of_targets = |statement: &dyn Fn(&Target) -> String| {
         statements(counting.targets.iter().map(statement), 8)
     };
-    let taken = |rows: &[(&str, bool)]| of_targets(&|target| changed(counting, target, rows));
-    let insert = of_targets(&|target| inserted(counting, target, &new));
+    let changed = |rows: &[(&str, bool)]| of_targets(&|target| add_rows(counting, target, rows));
+    let insert = changed(&[(&new, false)]);
     let update = match counting.has_updates() {
         false => String::new(),
         true => format!(
             "    ELSIF TG_OP = 'UPDATE' THEN\n{}",
-            taken(&[(&old, true), (&new, false)])
+            changed(&[(&old, true), (&new, false)])
         ),
     };
-    let delete = taken(&[(&old, true)]);
-    let truncate = taken(&[(&all, true)]);
+    let delete = changed(&[(&old, true)]);
+    let truncate = changed(&[(&all, true)]);
     let in_slots = |target: &Target| target.slots.is_some();
     let mut targets = counting.targets.iter();
     let (mut declare, mut slot) = (String::new(), String::new());
@@ -63,31 +63,8 @@ pub fn body(counting: &Counting) -> String {
     )
 }
 
-/// Adds the rows that an INSERT has written.
-fn inserted(counting: &Counting, target: &Target, from: &str) -> String {
-    let is_sure = target.sources.iter().all(|source| source.exists) || target.parents.is_empty();
-    add_rows(counting, target, &[(from, false)], |entity| {
-        match is_sure || target.slots.is_none() {
-            true => Vec::new(),
-            false => counting.exists("parent", target, entity),
-        }
-    })
-}
-
-/// Adds rows, or takes them off, as a statement has changed them.
-fn changed(counting: &Counting, target: &Target, all: &[(&str, bool)]) -> String {
-    add_rows(counting, target, all, |entity| {
-        exist(target, counting, entity, all.len() > 1)
-    })
-}
-
-/// Adds the rows of these tables, or takes them off, where `exist` is true for the entity.
-fn add_rows(
-    counting: &Counting,
-    target: &Target,
-    all: &[(&str, bool)],
-    exist: impl Fn(&[String]) -> Vec<String>,
-) -> String {
+/// Adds the rows of these tables, or takes them off, as a statement has changed them.
+fn add_rows(counting: &Counting, target: &Target, all: &[(&str, bool)]) -> String {
     let rows = |from, minus| Rows {
         name: "",
         from,
@@ -95,7 +72,7 @@ fn add_rows(
         entities: Entities::All,
     };
     if let ([source], [(from, minus)]) = (&*target.sources, all) {
-        let exist = exist(&counting.entity_of(source, "moved"));
+        let exist = exist(target, counting, &counting.entity_of(source, "moved"), all);
         let from = match exist.is_empty() {
             true => (*from).to_owned(),
             false => format!("{from} AS moved"),
@@ -105,7 +82,12 @@ fn add_rows(
             counting.sums_of_one(target, source, &rows, slot, &exist)
         });
     }
-    let exist = exist(&POSTGRES.columns("moved", &target.entity));
+    let exist = exist(
+        target,
+        counting,
+        &POSTGRES.columns("moved", &target.entity),
+        all,
+    );
     let is_marked = exist.iter().any(|exists| exists.contains(IS_MOVED));
     let mut queries = Vec::new();
     for (from, minus) in all {
@@ -187,25 +169,29 @@ const IS_MOVED: &str = "bool_and(is_new)";
 /// Whose rows count: old and new rows alike, so that an update of a row whose entity is gone counts
 /// for nobody. A cascade changes and deletes rows after their entity. An UPDATE of an ordinary column
 /// finds no row then.
-fn exist(target: &Target, counting: &Counting, entity: &[String], moves: bool) -> Vec<String> {
-    if target.slots.is_none() {
+fn exist(
+    target: &Target,
+    counting: &Counting,
+    entity: &[String],
+    all: &[(&str, bool)],
+) -> Vec<String> {
+    let is_sure = target.sources.iter().all(|source| source.exists);
+    let is_insert = !all.iter().any(|(_, minus)| *minus);
+    if target.slots.is_none() || is_insert && is_sure {
         return Vec::new();
     }
-    let is_sure = target.sources.iter().all(|source| source.exists);
-    let parents = target
-        .parents
-        .iter()
-        .zip(counting.exists("parent", target, entity));
-    let (mut later, mut all) = (Vec::new(), Vec::new());
+    let exists = counting.exists("parent", target, entity);
+    let parents = target.parents.iter().zip(exists);
+    let (mut later, mut now) = (Vec::new(), Vec::new());
     for (parent, exists) in parents {
         let refers_to = &target.entity[parent.column].refers_to;
         match is_sure && refers_to.as_ref().is_some_and(Parent::is_deferrable) {
             true => later.push(exists),
-            false => all.push(exists),
+            false => now.push(exists),
         }
     }
     if later.is_empty() {
-        return all;
+        return now;
     }
     // An entity can come after its rows. If it is gone, a cascade has deleted its counters.
     let stored = format!(
@@ -213,10 +199,8 @@ fn exist(target: &Target, counting: &Counting, entity: &[String], moves: bool) -
         POSTGRES.table_name(&target.table),
         counting.is_key(&target.entity, "stored", entity)
     );
-    let or_moved = match moves {
-        true => format!(" OR {IS_MOVED}"),
-        false => String::new(),
-    };
-    all.push(format!("({} OR {stored}{or_moved})", later.join(" AND ")));
-    all
+    later = vec![later.join(" AND "), stored];
+    later.extend((all.len() > 1).then(|| IS_MOVED.to_owned()));
+    now.push(format!("({})", later.join(" OR ")));
+    now
 }

@@ -11,12 +11,20 @@ use super::counting::Counting;
 use super::definition::Existing;
 use super::plan::Plan;
 use super::trigger::Trigger;
-use crate::catalogue::Column;
 use crate::database::POSTGRES;
 use body::{NEW, OLD, body};
 
 pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
-    refuse_not_stored(counting)?;
+    let rows = &counting.rows;
+    let mut columns = rows.columns.iter();
+    // The rows of a statement do not have columns that are computed when they are read.
+    if let Some(column) = columns.find(|one| one.not_stored && counting.uses(&one.name)) {
+        let (name, why) = (
+            &column.name,
+            "is a virtual generated column, which a trigger cannot read",
+        );
+        bail!("{rows}.{name} {why}: make it STORED");
+    }
     let (old, new) = (format!("OLD TABLE AS {OLD}"), format!("NEW TABLE AS {NEW}"));
     let after = |event: &str, referencing: &str, names: &str| {
         let runs = format!("AFTER {event} {names}");
@@ -33,21 +41,6 @@ pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     triggers.push(trigger(counting, truncate));
     triggers.extend(counting.rows.partitioned.then(|| no_merge(counting)));
     Ok(triggers)
-}
-
-/// The rows of a statement do not have columns that are computed when they are read.
-fn refuse_not_stored(counting: &Counting) -> Result<()> {
-    let rows = &counting.rows;
-    for Column {
-        name, not_stored, ..
-    } in &rows.columns
-    {
-        if *not_stored && counting.uses(name) {
-            let why = "is a virtual generated column, which a trigger cannot read";
-            bail!("{rows}.{name} {why}: make it STORED");
-        }
-    }
-    Ok(())
 }
 
 fn trigger(counting: &Counting, [event, when, runs, referencing]: [&str; 4]) -> Trigger {

@@ -4,12 +4,18 @@ mod mysql;
 mod postgres;
 mod sqlite;
 
-use diesel_counters::Dialect;
+use anyhow::Result;
 
-use super::Period;
+use super::{Counting, Period, Plan, Trigger};
+use crate::database::{Database, MYSQL, POSTGRES};
 
 /// The triggers that count rows, and the SQL in their statements. `{}` is a value, or a name.
 pub struct TriggerSql {
+    /// The triggers of a definition, and what they need. It is an error if triggers of this database could
+    /// not count the rows.
+    pub triggers: fn(&Counting) -> Result<Vec<Trigger>>,
+    /// The statements of a migration.
+    pub up: fn(&[Plan]) -> String,
     /// Today in UTC.
     pub today: &'static str,
     /// The day of counts without a day: 1970-01-01.
@@ -45,11 +51,11 @@ pub struct TriggerSql {
     pub definitions: &'static str,
 }
 
-pub fn of(dialect: Dialect) -> &'static TriggerSql {
-    match dialect {
-        Dialect::PostgreSql => &postgres::SQL,
-        Dialect::MySql => &mysql::SQL,
-        Dialect::Sqlite => &sqlite::SQL,
+pub fn of(database: Database) -> &'static TriggerSql {
+    match database {
+        POSTGRES => &postgres::SQL,
+        MYSQL => &mysql::SQL,
+        _ => &sqlite::SQL,
     }
 }
 
