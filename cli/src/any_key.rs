@@ -16,11 +16,9 @@ use crate::catalogue::{Column, Kind};
 use crate::connection::MultiBackend;
 use crate::database::{Database, POSTGRES};
 
-/// A key of `COLUMNS` columns.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AnyKey<const COLUMNS: usize>(Vec<Value>);
 
-/// Many keys.
 #[derive(Debug, Default)]
 pub struct AnyKeys<const COLUMNS: usize>(Vec<AnyKey<COLUMNS>>);
 
@@ -31,8 +29,7 @@ pub struct AnyTypes<const COLUMNS: usize>;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Value {
     Integer(i64),
-    /// With its digits, because no backend of a `MultiConnection` binds it.
-    Unsigned(u64, String),
+    Unsigned(u64),
     Text(String),
     Binary(Vec<u8>),
     /// PostgreSQL's.
@@ -54,11 +51,8 @@ impl<const COLUMNS: usize> KeyTypes for AnyTypes<COLUMNS> {
     }
 }
 
-/// Sets the columns of the keys that this thread loads from now on.
-///
-/// # Errors
-///
-/// If the command does not take keys of the type of one of them.
+/// Sets the columns of the keys that this thread loads from now on. It is an error if one has a type of which
+/// the command does not take keys.
 pub fn set_columns(key: &[Column], database: Database) -> Result<()> {
     let kinds = key.iter().map(|Column { sql_type, kind, .. }| {
         use Kind::{BigInt, Binary, Integer, SmallInt, Text, Unsigned, Uuid};
@@ -92,7 +86,7 @@ impl<const COLUMNS: usize> OwnedKey<AnyTypes<COLUMNS>, MultiBackend> for AnyKey<
                         [a, b, c, d] => u32::from_ne_bytes([a, b, c, d]).into(),
                         _ => u64::from_ne_bytes(bytes.as_slice().try_into()?),
                     };
-                    Value::Unsigned(number, number.to_string())
+                    Value::Unsigned(number)
                 }
                 _ => Value::Integer(field::<BigInt, _>(row, i)?),
             })
@@ -125,10 +119,11 @@ impl<const COLUMNS: usize> BindKey<AnyTypes<COLUMNS>, MultiBackend> for AnyKey<C
             Value::Integer(number) => return out.push_bind_param::<BigInt, _>(number),
             Value::Text(text) => return out.push_bind_param::<Text, _>(text),
             Value::Binary(bytes) => return out.push_bind_param::<Binary, _>(bytes),
-            Value::Unsigned(_, digits) => {
-                // MySQL takes no text of digits for the greatest numbers.
+            Value::Unsigned(number) => {
+                // No backend of a `MultiConnection` binds it, and MySQL takes no text of digits for the
+                // greatest numbers.
                 out.unsafe_to_cache_prepared();
-                out.push_sql(digits);
+                out.push_sql(&number.to_string());
             }
             Value::Uuid(bytes) => {
                 out.push_sql("CAST(encode(");

@@ -9,7 +9,7 @@ use diesel::connection::SimpleConnection;
 use diesel::{Connection, ConnectionError};
 use diesel_counters::Dialect;
 
-use crate::database::{Database, Joined, MYSQL, POSTGRES, SQLITE};
+use crate::database::{Database, Joined};
 
 /// A connection to one of the databases that this command is built for.
 #[derive(diesel::MultiConnection)]
@@ -38,11 +38,11 @@ impl AnyConnection {
     pub(crate) fn database(&self) -> Database {
         match self {
             #[cfg(feature = "sqlite")]
-            AnyConnection::Sqlite(_) => SQLITE,
+            AnyConnection::Sqlite(_) => Database(Dialect::Sqlite),
             #[cfg(feature = "postgres")]
-            AnyConnection::Postgres(_) => POSTGRES,
+            AnyConnection::Postgres(_) => Database(Dialect::PostgreSql),
             #[cfg(feature = "mysql")]
-            AnyConnection::Mysql(_) => MYSQL,
+            AnyConnection::Mysql(_) => Database(Dialect::MySql),
         }
     }
 }
@@ -76,10 +76,8 @@ fn open_any(url: &str) -> Result<AnyConnection> {
         Dialect::MySql => {
             // The client library knows no other scheme.
             let url = url.replacen("mariadb://", "mysql://", 1);
-            let (_server, path) = url
-                .trim_start_matches("mysql://")
-                .split_once('/')
-                .unwrap_or_default();
+            let server = url.trim_start_matches("mysql://").split_once('/');
+            let (_server, path) = server.unwrap_or_default();
             if path.is_empty() || path.starts_with('?') {
                 bail!("which database of the server? Name it in the URL: mysql://…/DATABASE");
             }
@@ -122,7 +120,6 @@ const POSTGRES_SESSION: &str = "\
         CAST(pg_catalog.current_schemas(false) AS pg_catalog.text), false); \
     SET search_path = pg_catalog, pg_temp";
 
-/// Opens a connection and sets its timeouts.
 fn open<C: Connection>(url: &str, timeouts: &str) -> Result<C> {
     let mut conn = C::establish(url).map_err(unreachable)?;
     conn.batch_execute(timeouts)?;

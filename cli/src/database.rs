@@ -1,6 +1,7 @@
 //! How a database writes SQL: names, texts and keys.
 
 use diesel_counters::Dialect;
+use sqlparser::dialect::{self, MySqlDialect, PostgreSqlDialect, SQLiteDialect};
 
 use crate::table::{Column, Kind, Table};
 
@@ -22,7 +23,14 @@ pub trait Joined: Iterator<Item: Into<String>> + Sized {
 impl<I: Iterator<Item: Into<String>>> Joined for I {}
 
 impl Database {
-    /// A name as an SQL identifier.
+    pub fn grammar(self) -> &'static dyn dialect::Dialect {
+        match self {
+            POSTGRES => &PostgreSqlDialect {},
+            MYSQL => &MySqlDialect {},
+            _ => &SQLiteDialect {},
+        }
+    }
+
     pub fn quoted(self, name: &str) -> String {
         match self {
             MYSQL => format!("`{}`", name.replace('`', "``")),
@@ -30,7 +38,6 @@ impl Database {
         }
     }
 
-    /// A text as SQL.
     pub fn literal(self, text: &str) -> String {
         let text = text.replace('\'', "''");
         match self {
@@ -76,7 +83,6 @@ impl Database {
         }
     }
 
-    /// These columns of the row `row`.
     pub fn columns<'c>(
         self,
         row: &str,
@@ -101,7 +107,6 @@ impl Database {
         }
     }
 
-    /// A table's name in SQL.
     pub fn table_name(self, table: &Table) -> String {
         self.quoted_in(self.schema(table), &table.name)
     }

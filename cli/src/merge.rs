@@ -164,11 +164,7 @@ fn merge<const COLUMNS: usize>(
     Ok(done?)
 }
 
-/// The shape of a table whose rows are to be merged.
-///
-/// # Errors
-///
-/// Where a merge would lose what a column has.
+/// The shape of a table whose rows are to be merged. It is an error if that would lose what a column has.
 fn shape(counters: &CounterTable, period: Period, database: Database) -> Result<Shape<'_>> {
     let table = &counters.table;
     if let Some(counter) = counters.counters.iter().find(|counter| counter.nullable) {

@@ -15,7 +15,6 @@ use crate::partition;
 
 const HEADING: &str = "Options of every command";
 
-/// The options of every command.
 #[derive(Args)]
 pub struct Options {
     /// The database: postgres://…, mysql://…, or the path of an SQLite file.
@@ -36,7 +35,6 @@ pub struct Options {
 }
 
 impl Options {
-    /// Connects to the database of `--database-url`.
     pub fn connect(&self) -> Result<AnyConnection> {
         let url = self.database_url.as_deref().filter(|url| !url.is_empty());
         let url = url.context(

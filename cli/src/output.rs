@@ -8,7 +8,6 @@ pub fn thousands(number: i64) -> String {
     format!("{sign}{}", HumanCount(number.unsigned_abs()))
 }
 
-/// The lines of a text, wrapped at this width.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {

@@ -11,10 +11,9 @@ use crate::sql::sql;
 
 /// Reads `1/3`, the second of three partitions.
 pub fn parse(text: &str) -> Result<Slot> {
-    let numbers = text
-        .split_once('/')
-        .and_then(|(index, of)| Some((index.trim().parse().ok()?, of.trim().parse().ok()?)));
-    match numbers {
+    let parse =
+        |(index, of): (&str, &str)| Some((index.trim().parse().ok()?, of.trim().parse().ok()?));
+    match text.split_once('/').and_then(parse) {
         Some((index, of)) if index < of && of <= 32_767 => Ok(Slot::Partition { index, of }),
         _ => bail!("{text} is not a partition: the three of three nodes are 0/3, 1/3 and 2/3"),
     }
@@ -38,9 +37,8 @@ pub fn of_database(conn: &mut AnyConnection) -> Result<Option<Slot>> {
     let setting: QueryResult<Option<String>> = conn.transaction(|conn| {
         // The session can have another one, by `set`.
         sql("SET LOCAL diesel_counters.partition TO DEFAULT").execute(conn)?;
-        sql("SELECT NULLIF(current_setting('diesel_counters.partition', true), '')")
-            .typed::<Nullable<Text>>()
-            .get_result(conn)
+        let setting = sql("SELECT NULLIF(current_setting('diesel_counters.partition', true), '')");
+        setting.typed::<Nullable<Text>>().get_result(conn)
     });
     let partition = setting?.as_deref().map(parse).transpose();
     partition.context("cannot read the setting diesel_counters.partition")

@@ -63,16 +63,14 @@ pub fn run(args: Recount, options: &Options) -> Result<()> {
         bail!("there are no triggers {name}; there are {known}");
     }
     known.retain(|one| args.names.is_empty() || args.names.contains(&one.definition.name));
-    let all = known.into_iter();
-    let all = all.map(|one| (one.written.clone(), counting(one, conn)));
-    let all: Vec<_> = all.collect();
     if conn.database() == MYSQL {
         // Each statement names the rows that it changes.
         conn.batch_execute("SET SESSION sql_safe_updates = 0")?;
     }
     let (mut triggers, mut failed) = (Vec::new(), Vec::new());
-    for (written, counting) in all {
-        let name = written.name.clone();
+    for stored in known {
+        let (name, written) = (stored.definition.name.clone(), stored.written.clone());
+        let counting = counting(stored, conn);
         match counting.and_then(|counting| recount(counting, written, &args, options, conn)) {
             Ok(recounted) => triggers.push(recounted),
             Err(error) => failed.push(format!("{name}: {error:#}")),
@@ -117,28 +115,20 @@ fn recount(
         if args.zero {
             of_table.compared = Compared::All;
         }
-        let found = match args.dry_run {
-            true => of_table.find(conn),
-            false => {
-                bar.set_message(of_table.table.clone());
-                of_table.correct(conn, |done, all| {
-                    bar.set_length(all);
-                    bar.set_position(done);
-                })
-            }
-        };
-        wrong.extend(found?.into_iter().map(|wrong| Wrong {
-            counter: format!("{}.{}", of_table.table, wrong.counter),
-            ..wrong
-        }));
+        if args.dry_run {
+            wrong.extend(of_table.find(conn)?);
+            continue;
+        }
+        bar.set_message(of_table.table.clone());
+        wrong.extend(of_table.correct(conn, |done, all| {
+            bar.set_length(all);
+            bar.set_position(done);
+        })?);
     }
     bar.finish_and_clear();
     if !args.dry_run && counting.definition.existing == Existing::Later {
-        let existing = Existing::Now;
-        counting.definition = Definition {
-            existing,
-            ..written
-        };
+        counting.definition = written;
+        counting.definition.existing = Existing::Now;
         conn.transaction(|conn| conn.batch_execute(&replace(&counting)))?;
     }
     Ok(Recounted {

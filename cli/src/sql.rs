@@ -9,46 +9,33 @@ use diesel::sql_types::{Text, Untyped};
 use crate::connection::{AnyConnection, MultiBackend};
 
 /// A statement with bound texts, whose rows have columns of the types `ST`.
-#[derive(Clone)]
-pub struct Sql<ST = Untyped> {
-    /// Pieces of SQL, and the text that is bound after each.
-    parts: Vec<(String, Option<String>)>,
-    types: PhantomData<ST>,
-}
+/// It is pieces of SQL, and the text that is bound after each.
+pub struct Sql<ST = Untyped>(Vec<(String, Option<String>)>, PhantomData<ST>);
 
-/// A statement that begins with this text.
 pub fn sql(text: impl Into<String>) -> Sql {
-    Sql {
-        parts: vec![(text.into(), None)],
-        types: PhantomData,
-    }
+    Sql(vec![(text.into(), None)], PhantomData)
 }
 
 impl Sql {
     pub fn sql(mut self, text: impl Into<String>) -> Self {
-        self.parts.push((text.into(), None));
+        self.0.push((text.into(), None));
         self
     }
 
-    /// Appends a bound text.
     pub fn bind(mut self, text: &str) -> Self {
-        self.parts.push((String::new(), Some(text.to_owned())));
+        self.0.push((String::new(), Some(text.to_owned())));
         self
     }
 
-    /// Says which types its columns have.
     pub fn typed<ST>(self) -> Sql<ST> {
-        Sql {
-            parts: self.parts,
-            types: PhantomData,
-        }
+        Sql(self.0, PhantomData)
     }
 }
 
 impl<ST> QueryFragment<MultiBackend> for Sql<ST> {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
         out.unsafe_to_cache_prepared();
-        self.parts.iter().try_for_each(|(sql, bound)| {
+        self.0.iter().try_for_each(|(sql, bound)| {
             out.push_sql(sql);
             let mut bound = bound.iter();
             bound.try_for_each(|text| out.push_bind_param::<Text, _>(text))

@@ -10,7 +10,6 @@ pub struct Fault {
     pub what: String,
     pub cost: &'static str,
     pub remedy: String,
-    /// The statements to run, if there are any.
     pub sql: Vec<String>,
 }
 
@@ -41,8 +40,8 @@ impl Fault {
         self
     }
 
-    pub fn run(mut self, sql: String) -> Self {
-        self.sql.push(sql);
+    pub fn run(mut self, sql: impl Into<Option<String>>) -> Self {
+        self.sql.extend(sql.into());
         self
     }
 }

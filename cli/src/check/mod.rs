@@ -77,18 +77,16 @@ pub fn run(args: Check, options: &Options) -> Result<bool> {
 }
 
 fn check(table: &Table, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
+    let Ok(counters) = CounterTable::try_from(table.clone()) else {
+        return Ok(vec![not_a_counter_table(table)]);
+    };
     let mut faults = Vec::new();
-    match CounterTable::try_from(table.clone()) {
-        Ok(counters) => {
-            for check in shape::CHECKS {
-                faults.extend(check(&counters, conn)?);
-            }
-            // A table that has to be created again, or changed, gets a comment then.
-            if faults.iter().all(|fault| fault.severity == Severity::Note) {
-                faults.extend(shape::period(&counters, conn));
-            }
-        }
-        Err(_) => faults.push(not_a_counter_table(table)),
+    for check in shape::CHECKS {
+        faults.extend(check(&counters, conn)?);
+    }
+    // A table that has to be created again, or changed, gets a comment then.
+    if faults.iter().all(|fault| fault.severity == Severity::Note) {
+        faults.extend(shape::period(&counters, conn));
     }
     Ok(faults)
 }

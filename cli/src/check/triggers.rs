@@ -10,7 +10,7 @@ use crate::connection::AnyConnection;
 use crate::database::{MYSQL, POSTGRES};
 use crate::sql::sql;
 use crate::triggers::{
-    Count, Counting, Definition, Existing, LiveTrigger, Stored, Trigger, definitions, live_triggers,
+    Count, Counting, Definition, Existing, LiveTrigger, Trigger, definitions, live_triggers,
 };
 
 /// The faults of each definition that counts in one of these tables, or of all if there are none,
@@ -24,15 +24,13 @@ pub fn check(tables: &[Table], conn: &mut AnyConnection) -> Result<Vec<(String, 
     let live = live_triggers(conn)?;
     let (mut all, mut before) = (Vec::new(), Vec::new());
     for stored in definitions(conn)? {
-        let Stored {
-            definition, owner, ..
-        } = stored;
+        let definition = stored.definition;
         let (name, rows) = (definition.name.clone(), definition.rows.clone());
         let is_asked = tables.is_empty() || definition.counts.iter().any(is_named);
         let counting = Counting::new(definition, conn);
         let faults = counting.and_then(|counting| {
             counting.refuse_hidden_rows(conn)?;
-            let mut faults = owners(&counting, &owner, conn)?;
+            let mut faults = owners(&counting, &stored.owner, conn)?;
             faults.extend(not_counted_yet(&counting));
             faults.extend(before.iter().filter_map(|other| twice(other, &counting)));
             let triggers = (counting.sql.triggers)(&counting)?;

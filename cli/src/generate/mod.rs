@@ -35,8 +35,6 @@ pub fn run(args: Generate, options: &Options) -> Result<()> {
         What::Migration(args) => migration::up_and_down(args)?,
         What::Trigger(args) => trigger::up_and_down(args, options)?,
     };
-    options.print(&json!({ "up": up, "down": down }), || match args.down {
-        true => down.clone(),
-        false => up.clone(),
-    })
+    let part = if args.down { &down } else { &up };
+    options.print(&json!({ "up": up, "down": down }), || part.clone())
 }

@@ -11,15 +11,14 @@ use crate::database::POSTGRES;
 use crate::sql::sql;
 use crate::triggers::{Compared, Counting, Existing, Plan, Target, definitions};
 
-/// The longest name of a trigger on PostgreSQL.
-const NAME: usize = 63;
-
 pub fn names(plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
+    // On PostgreSQL.
+    const LONGEST: usize = 63;
     let known = definitions(conn)?;
     for (i, plan) in plans.iter().enumerate() {
         let mut names = plan.triggers.iter().map(|trigger| &trigger.name);
-        if let Some(name) = names.find(|name| name.len() > NAME) {
-            let why = format!("which is longer than {NAME} bytes");
+        if let Some(name) = names.find(|name| name.len() > LONGEST) {
+            let why = format!("which is longer than {LONGEST} bytes");
             bail!("a trigger would be named {name}, {why}: choose a shorter name");
         }
         let name = plan.name();
@@ -40,17 +39,28 @@ pub fn names(plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
     Ok(())
 }
 
-/// The migration counts the existing rows in the order of the definitions, so a column is counted in before
-/// it is a weight.
-pub fn order(plans: &[Plan]) -> Result<()> {
+/// Definitions that do not go together.
+pub fn others(plans: &[Plan], known: &[Counting]) -> Result<()> {
     for (i, plan) in plans.iter().enumerate() {
+        let before = plans[..i].iter().map(|plan| &plan.counting);
+        // The migration counts the existing rows in the order of the definitions, so a column is counted in
+        // before it is a weight.
         for (table, counter) in plan.counting.counters() {
-            let mut before = plans[..i].iter().map(|plan| &plan.counting);
             let uses = |other: &&Counting| other.rows.is(table) && other.uses(counter);
-            if let Some(other) = before.find(uses) {
+            if let Some(other) = before.clone().find(uses) {
                 let [name, other] = [plan.name(), &other.definition.name];
                 let uses = format!("which {other} uses: write it above that");
                 bail!("{name} counts in {table}.{counter}, {uses}");
+            }
+        }
+        // A counter equals the rows of one definition: another one would set it to its own rows.
+        for other in known.iter().chain(before) {
+            if let Some((table, counter)) = plan.counting.shared_counter(other) {
+                bail!(
+                    "the triggers {} count in {table}.{counter} already, and a counter can have the rows \
+                     of one table only: count in another counter, and add both up in the program",
+                    other.definition.name
+                );
             }
         }
     }
@@ -78,23 +88,6 @@ pub fn later(plan: &Plan) -> Result<()> {
                 "--existing later: {table}.{name} is unsigned, and would refuse to count that an existing row \
                  is deleted: make it signed, or count existing rows now"
             );
-        }
-    }
-    Ok(())
-}
-
-/// A counter equals the rows of one definition: another one would set it to its own rows.
-pub fn second_definitions(plans: &[Plan], known: &[Counting]) -> Result<()> {
-    for (i, plan) in plans.iter().enumerate() {
-        let before = plans[..i].iter().map(|plan| &plan.counting);
-        for other in known.iter().chain(before) {
-            if let Some((table, counter)) = plan.counting.shared_counter(other) {
-                bail!(
-                    "the triggers {} count in {table}.{counter} already, and a counter can have the rows \
-                     of one table only: count in another counter, and add both up in the program",
-                    other.definition.name
-                );
-            }
         }
     }
     Ok(())

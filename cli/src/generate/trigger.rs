@@ -46,7 +46,6 @@ pub struct Trigger {
     pub definition: Definition,
 }
 
-/// A file of definitions.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -72,14 +71,13 @@ pub fn up_and_down(args: Trigger, options: &Options) -> Result<[String; 2]> {
     if plans.is_empty() {
         bail!("the file has no [[trigger]]");
     }
-    refuse::order(&plans)?;
     refuse::names(&plans, conn)?;
     // Anybody can create what looks like one.
     let known = triggers::definitions(conn)?.into_iter();
     let known = known.filter(|known| known.is_own);
     let known = known.filter_map(|known| Counting::new(known.definition, conn).ok());
     let known: Vec<_> = known.collect();
-    refuse::second_definitions(&plans, &known)?;
+    refuse::others(&plans, &known)?;
     let locks = locks(&plans, &known)?;
     let (mut own_triggers, mut counters) = (Vec::new(), Vec::new());
     for plan in &plans {

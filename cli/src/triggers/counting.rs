@@ -72,11 +72,8 @@ impl Counting {
         let day = definition.day.as_deref();
         let day = day.map(|name| day_of(&rows, name, sql)).transpose()?;
         let targets = targets(&definition, &rows, conn)?;
-        for count in definition
-            .counts
-            .iter_mut()
-            .filter(|_| database == POSTGRES)
-        {
+        let counts = definition.counts.iter_mut();
+        for count in counts.filter(|_| database == POSTGRES) {
             let is_other = |table: &&Table| {
                 let is_found = table.schema.is_none() && table.name == count.table;
                 is_found && table.in_schema != rows.in_schema
@@ -134,7 +131,6 @@ impl Counting {
         Ok(())
     }
 
-    /// The sources of all targets.
     pub fn sources(&self) -> impl Iterator<Item = (&Target, &Source)> {
         let targets = self.targets.iter();
         targets.flat_map(|target| target.sources.iter().map(move |source| (target, source)))
@@ -181,7 +177,6 @@ impl Counting {
         })
     }
 
-    /// Each counter, as its table and its name.
     pub fn counters(&self) -> impl Iterator<Item = (&Table, &str)> {
         self.targets.iter().flat_map(|target| {
             let names = target.names.iter();

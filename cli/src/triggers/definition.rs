@@ -170,9 +170,8 @@ impl fmt::Display for Count {
             write!(f, "{}:", columns.join(","))?;
         }
         write!(f, "{}.{}", self.table, self.counter)?;
-        self.weight
-            .iter()
-            .try_for_each(|weight| write!(f, "={weight}"))
+        let mut weight = self.weight.iter();
+        weight.try_for_each(|weight| write!(f, "={weight}"))
     }
 }
 

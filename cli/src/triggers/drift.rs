@@ -57,12 +57,8 @@ impl Counting {
             let used_as = numbered("counted", place);
             let name = self.database.alias(&used_as, &self.rows);
             let in_batch = in_batch(place, &self.entity_of(source, &name));
-            let rows = Rows {
-                name: &name,
-                from: &format!("FROM {}{in_batch}", self.used_as(&used_as, &self.rows)),
-                minus: false,
-                entities: target.entities(source),
-            };
+            let from = format!("FROM {}{in_batch}", self.used_as(&used_as, &self.rows));
+            let rows = Rows::new(&name, &from, false, target.entities(source));
             self.query(target, source, &rows, &none)
         });
         let kept = self.database.alias("kept", &target.table);
@@ -97,7 +93,6 @@ impl Counting {
         )
     }
 
-    /// The column with the stored count of a counter.
     pub fn stored_name(&self, counter: &str) -> String {
         self.database.quoted(&format!("stored_{counter}"))
     }
@@ -113,10 +108,8 @@ impl Counting {
             let missing = |counter: &str| format!("({})", missing(counter));
             return self.add_to_column(target, from, DRIFT, missing);
         }
-        let counts = target.names.iter();
-        let counts = counts
-            .map(|counter| self.sql.whole(missing(counter)))
-            .collect();
+        let whole = |counter: &String| self.sql.whole(missing(counter));
+        let counts = target.names.iter().map(whole).collect();
         self.add_from(target, from, self.day.is_some(), merged, counts)
     }
 

@@ -5,7 +5,6 @@ use std::ops::ControlFlow;
 use anyhow::{Context, Result, bail};
 use diesel_counters::Dialect;
 use sqlparser::ast::{Expr, Function, Ident, ObjectName, TypedString, Value, Visit, Visitor};
-use sqlparser::dialect::{self, MySqlDialect, PostgreSqlDialect, SQLiteDialect};
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, Tokenizer, Whitespace};
 
@@ -29,9 +28,8 @@ pub struct Expression {
 }
 
 impl Expression {
-    /// Parses an expression of a table's columns.
     pub fn parse(text: &str, table: &Table, dialect: Dialect) -> Result<Self> {
-        let grammar = grammar(Database(dialect));
+        let grammar = Database(dialect).grammar();
         let cannot = || format!("cannot read the SQL expression {text:?}");
         let tokens = Tokenizer::new(grammar, text).tokenize_with_location();
         let tokens = tokens.with_context(cannot)?;
@@ -109,15 +107,6 @@ impl Expression {
 
     pub fn columns(&self) -> impl Iterator<Item = &str> {
         self.columns.iter().map(|(.., name)| &**name)
-    }
-}
-
-/// How a database's SQL is read.
-pub fn grammar(database: Database) -> &'static dyn dialect::Dialect {
-    match database.0 {
-        Dialect::PostgreSql => &PostgreSqlDialect {},
-        Dialect::MySql => &MySqlDialect {},
-        Dialect::Sqlite => &SQLiteDialect {},
     }
 }
 

@@ -19,11 +19,7 @@ struct Before<'c> {
 }
 
 /// The tables in the order in which the triggers of these definitions lock their rows, with those of the
-/// counted rows.
-///
-/// # Errors
-///
-/// If there is no such order, or if a trigger of MySQL would change its own table.
+/// counted rows. It is an error if there is no such order, or if a trigger of MySQL would change its own table.
 pub fn order<'c>(all: &[&'c Counting]) -> Result<Vec<&'c Table>> {
     let mut tables: Vec<&Table> = Vec::new();
     let mut before: Vec<Before> = Vec::new();

@@ -9,7 +9,6 @@ use super::trigger::Trigger;
 use crate::database::Joined;
 use crate::partition::merged_slot;
 
-/// A definition with its triggers.
 pub struct Plan {
     pub counting: Counting,
     pub triggers: Vec<Trigger>,
@@ -33,7 +32,6 @@ impl Plan {
         format!("-- Counts the rows of {rows} in {counters}.\n")
     }
 
-    /// The statements that create the triggers.
     pub fn create(&self) -> String {
         let triggers = self.triggers.iter();
         triggers.map(|trigger| &*trigger.create).collect()

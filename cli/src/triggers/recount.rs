@@ -47,6 +47,7 @@ pub struct Recount {
 /// A count that was not that of the rows.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Wrong {
+    /// With its table.
     pub counter: String,
     /// The columns of the entity's key. Empty if the table counts for one thing only.
     pub entity: String,
@@ -191,7 +192,6 @@ impl Recount {
         conn.run(&format!("LOCK TABLE {tables} IN ACCESS SHARE MODE"))
     }
 
-    /// Locks the entities of a batch.
     fn lock<C: Lines>(&self, locked: &str, conn: &mut C) -> QueryResult<()> {
         let (counting, target, database) = (&self.counting, &self.target, self.counting.database);
         if target.slots.is_some() {
@@ -280,7 +280,7 @@ impl Recount {
                 let [actual, stored] = [parsed(counts[0])?, parsed(counts[1])?];
                 if actual != stored {
                     wrong.push(Wrong {
-                        counter: counter.clone(),
+                        counter: format!("{}.{counter}", self.table),
                         entity: key.join(", "),
                         day: rest[0].to_owned(),
                         stored,

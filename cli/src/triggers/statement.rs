@@ -5,7 +5,6 @@ use super::target::{Source, Target};
 use crate::catalogue::{Column, Table};
 use crate::database::Joined;
 
-/// The old and the new row of a trigger.
 pub const OLD: &str = "OLD";
 pub const NEW: &str = "NEW";
 
@@ -33,14 +32,18 @@ pub enum Entities {
 }
 
 impl<'a> Rows<'a> {
-    /// The old or the new row of a trigger.
-    pub fn row(name: &'a str, entities: Entities) -> Self {
+    pub fn new(name: &'a str, from: &'a str, minus: bool, entities: Entities) -> Self {
         Rows {
             name,
-            from: "",
-            minus: name == OLD,
+            from,
+            minus,
             entities,
         }
+    }
+
+    /// The old or the new row of a trigger.
+    pub fn row(name: &'a str, entities: Entities) -> Self {
+        Rows::new(name, "", name == OLD, entities)
     }
 }
 
@@ -103,7 +106,6 @@ impl Counting {
         counts.collect()
     }
 
-    /// The conditions on which a row counts.
     pub fn conditions(&self, target: &Target, source: &Source, rows: &Rows<'_>) -> Vec<String> {
         let entity = self.entity_of(source, rows.name);
         let nullable = source.entity.iter().zip(&entity);
@@ -259,7 +261,6 @@ pub fn numbered(used_as: &str, place: usize) -> String {
     }
 }
 
-/// Each value under a name.
 pub fn named(values: Vec<String>, names: &[String]) -> Vec<String> {
     let named = |(value, name)| format!("{value} AS {name}");
     values.into_iter().zip(names).map(named).collect()
@@ -283,12 +284,10 @@ pub fn by(begin: &str, columns: &[String]) -> String {
     clause(&format!(" {begin} BY "), columns.to_vec(), ", ")
 }
 
-/// All rows of these queries.
 pub fn union(queries: &[String]) -> String {
     in_lines(&queries.join("\nUNION ALL "), 4)
 }
 
-/// Indents each line.
 pub fn in_lines(text: &str, indent: usize) -> String {
     let indent = " ".repeat(indent);
     let lines = text.lines().map(|line| format!("{indent}{line}"));

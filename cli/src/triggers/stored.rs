@@ -9,7 +9,6 @@ use sqlparser::tokenizer::{Token, Tokenizer};
 
 use super::counting::Counting;
 use super::definition::Definition;
-use super::expression::grammar;
 use super::postgres;
 use crate::connection::AnyConnection;
 use crate::database::{Database, MYSQL, POSTGRES, SQLITE};
@@ -18,7 +17,6 @@ use crate::sql::sql;
 /// The only column of such a view.
 const COLUMN: &str = "diesel_counters_trigger";
 
-/// A definition in the database.
 #[derive(Debug, Clone)]
 pub struct Stored {
     pub definition: Definition,
@@ -49,7 +47,6 @@ pub fn replace(counting: &Counting) -> String {
     }
 }
 
-/// The statement that removes a definition.
 pub fn drop(counting: &Counting) -> String {
     match counting.database {
         POSTGRES => {
@@ -112,12 +109,9 @@ pub fn definitions(conn: &mut AnyConnection) -> Result<Vec<Stored>> {
 /// The text in the query of a view that selects it, and nothing else.
 fn literal(view: &str, database: Database) -> Option<String> {
     const SELECTS: [&str; 4] = ["select", "_utf8mb4", "_utf8mb3", "_latin1"];
-    let tokens = Tokenizer::new(grammar(database), view).tokenize().ok()?;
-    let is_space = |token: &Token| matches!(token, Token::Whitespace(_));
-    let tokens: Vec<_> = tokens
-        .into_iter()
-        .filter(|token| !is_space(token))
-        .collect();
+    let tokens = Tokenizer::new(database.grammar(), view).tokenize();
+    let mut tokens = tokens.ok()?;
+    tokens.retain(|token| !matches!(token, Token::Whitespace(_)));
     use Token::{SingleQuotedString, Word};
     let [
         before @ ..,

@@ -13,7 +13,6 @@ pub struct Target {
     pub slots: Option<[Column; 2]>,
     /// The condition of the rows of an ordinary table in which rows are counted.
     pub only: Option<Expression>,
-    /// The counters.
     pub names: Vec<String>,
     pub sources: Vec<Source>,
     /// The rows that an entity requires. A counter table's foreign keys refuse counts without them.

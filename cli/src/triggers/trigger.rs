@@ -15,13 +15,10 @@ pub struct Trigger {
     pub table: (String, String),
     /// When it runs, such as `AFTER INSERT`.
     pub event: String,
-    /// What it runs.
     pub body: String,
     /// The statements that create the function that it calls, if it has no statements of its own.
     pub function: Option<String>,
-    /// The statement that creates it.
     pub create: String,
-    /// The statement that drops it.
     pub drop: String,
 }
 
@@ -50,7 +47,6 @@ fn words(sql: &str) -> impl Iterator<Item = &str> {
     sql.trim_end_matches(';').split_whitespace()
 }
 
-/// All triggers, of all tables.
 pub fn live_triggers(conn: &mut AnyConnection) -> Result<Vec<LiveTrigger>> {
     type Types = ((Text, Text), Text, Text, Text, Nullable<Text>, Bool);
     let live = sql(super::sql::of(conn.database()).live).typed::<Types>();

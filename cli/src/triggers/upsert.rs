@@ -43,18 +43,14 @@ impl Counting {
                 on(keys.chain(all).collect())
             );
         }
-        let names: Vec<_> = names
-            .iter()
-            .map(|name| self.database.quoted(name))
-            .collect();
+        let quoted = |name: &&String| self.database.quoted(name);
+        let names: Vec<_> = names.iter().map(quoted).collect();
         let row = entity.into_iter();
         let row = row.chain([self.day_of(rows.name), slot.to_owned()]);
         let row = row.chain(values.iter().cloned()).joined(", ");
-        let insert = |query: &str| match self.database {
-            // When SQLite renames the table, it changes `excluded` in triggers to the name of the table.
-            SQLITE => self.upsert(target, &names, query, &values),
-            _ => self.upsert(target, &names, query, &self.new_values(&names)),
-        };
+        // When SQLite renames the table, it changes `excluded` in triggers to the name of the table.
+        let new = (self.database == SQLITE).then_some(&*values);
+        let insert = |query: &str| self.upsert(target, &names, query, new);
         match (&*all, self.database) {
             ([], _) => insert(&format!("VALUES ({row})")),
             (_, SQLITE) => insert(&format!("SELECT {row}{}", on(all))),
@@ -68,17 +64,7 @@ impl Counting {
 
     /// Adds the rows of a query to the counters.
     pub fn add(&self, target: &Target, query: &str) -> String {
-        let names = self.counter_names(target);
-        self.upsert(target, &names, query, &self.new_values(&names))
-    }
-
-    /// The values in the row that an upsert could not insert.
-    fn new_values(&self, names: &[String]) -> Vec<String> {
-        let of = |name| match self.database {
-            MYSQL => format!("VALUES({name})"),
-            _ => format!("excluded.{name}"),
-        };
-        names.iter().map(of).collect()
+        self.upsert(target, &self.counter_names(target), query, None)
     }
 
     /// Adds the rows of a query, or of a view, to an ordinary column. `row` is the name of a row.
@@ -135,8 +121,15 @@ impl Counting {
         only.map(|only| only.of(row, self.database)).collect()
     }
 
-    /// Adds the rows of a query to the counters `names`. `new` is what a row adds to an existing one.
-    fn upsert(&self, target: &Target, names: &[String], query: &str, new: &[String]) -> String {
+    /// Adds the rows of a query to the counters `names`. `new` is what the row adds to an existing one, if there
+    /// is one row.
+    fn upsert(
+        &self,
+        target: &Target,
+        names: &[String],
+        query: &str,
+        new: Option<&[String]>,
+    ) -> String {
         let table = self.database.table_name(&target.table);
         let key = target.entity.iter().chain(target.slots.iter().flatten());
         let key = self.database.columns("", key).join(", ");
@@ -149,9 +142,14 @@ impl Counting {
             MYSQL => "ON DUPLICATE KEY UPDATE".to_owned(),
             _ => format!("ON CONFLICT ({key}) DO UPDATE SET"),
         };
-        let updates = names.iter().zip(new);
-        let updates =
-            updates.map(|(name, new)| self.sql.update(name, &format!("{row}{name}"), new));
+        let updates = names.iter().enumerate().map(|(i, name)| {
+            let new = match new {
+                Some(new) => new[i].clone(),
+                None if self.database == MYSQL => format!("VALUES({name})"),
+                None => format!("excluded.{name}"),
+            };
+            self.sql.update(name, &format!("{row}{name}"), &new)
+        });
         format!(
             "INSERT INTO {table}{alias} ({key}, {})\n{query}\n{on_conflict} {}",
             names.join(", "),

@@ -126,10 +126,8 @@ fn cascade(counting: &Counting, columns: &[(&Column, &Parent)], event: &str) -> 
         columns.iter().partition(|(_, parent)| parent.cascades());
     let values = counting.rows.columns.iter().map(|column| {
         let name = MYSQL.quoted(&column.name);
-        match changed
-            .iter()
-            .find(|(changed, _)| changed.name == column.name)
-        {
+        let mut changed = changed.iter();
+        match changed.find(|(changed, _)| changed.name == column.name) {
             Some((_, parent)) => {
                 let key = MYSQL.quoted(&parent.column);
                 format!("NULLIF({name}, OLD.{key}) AS {name}")
@@ -138,10 +136,8 @@ fn cascade(counting: &Counting, columns: &[(&Column, &Parent)], event: &str) -> 
         }
     });
     let values = values.joined(", ");
-    let kept = deleted
-        .iter()
-        .map(|one| format!(" AND NOT ({})", refers(one)));
-    let kept: String = kept.collect();
+    let not_deleted = |one| format!(" AND NOT ({})", refers(one));
+    let kept: String = deleted.iter().map(not_deleted).collect();
     // It reads what is committed, as the foreign keys do.
     let from = |columns: &str, and: &str| {
         let are_read = format!("({all}){and} AND @@foreign_key_checks FOR UPDATE");
@@ -153,12 +149,7 @@ fn cascade(counting: &Counting, columns: &[(&Column, &Parent)], event: &str) -> 
     let statements = targets.map(|target| {
         let queries = target.sources.iter().flat_map(|source| {
             let query = |from: &str, minus: bool| {
-                let rows = Rows {
-                    name: "counted",
-                    from,
-                    minus,
-                    entities: target.entities(source),
-                };
+                let rows = Rows::new("counted", from, minus, target.entities(source));
                 counting.query(target, source, &rows, "")
             };
             let was = query(&from("*", ""), is_before);

@@ -58,7 +58,6 @@ fn trigger(counting: &Counting, what: &str, event: &str, table: &str, all: Vec<S
     }
 }
 
-/// An expression for the slot of the current connection.
 fn connection_slot(slots: u16) -> String {
     match slots {
         0 | 1 => "1".to_owned(),
@@ -95,9 +94,8 @@ impl Counting {
         let mut targets = self.targets.iter();
         let last = targets.rposition(|target| in_column(target) && is_sure(target));
         let until = last.map_or(0, |last| last + 1);
-        self.targets[..until]
-            .iter()
-            .filter(move |target| in_column(target))
+        let targets = self.targets[..until].iter();
+        targets.filter(move |target| in_column(target))
     }
 }
 

@@ -65,12 +65,7 @@ pub fn body(counting: &Counting) -> String {
 
 /// Adds the rows of these tables, or takes them off, as a statement has changed them.
 fn add_rows(counting: &Counting, target: &Target, all: &[(&str, bool)]) -> String {
-    let rows = |from, minus| Rows {
-        name: "",
-        from,
-        minus,
-        entities: Entities::All,
-    };
+    let rows = |from, minus| Rows::new("", from, minus, Entities::All);
     if let ([source], [(from, minus)]) = (&*target.sources, all) {
         let exist = exist(target, counting, &counting.entity_of(source, "moved"), all);
         let from = match exist.is_empty() {

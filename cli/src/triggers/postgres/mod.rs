@@ -92,11 +92,9 @@ fn function(counting: &Counting) -> String {
 pub fn up(plans: &[Plan]) -> String {
     let rows = || plans.iter().map(|plan| &plan.counting.rows);
     // The tables of entities come first, as in a program that writes an entity, and then its rows.
-    let now = |plan: &&Plan| plan.counting.definition.existing == Existing::Now;
-    let targets = plans
-        .iter()
-        .filter(now)
-        .flat_map(|plan| &plan.counting.targets);
+    let counting = plans.iter().map(|plan| &plan.counting);
+    let now = counting.filter(|counting| counting.definition.existing == Existing::Now);
+    let targets = now.flat_map(|counting| &counting.targets);
     let columns = targets.filter(|target| target.slots.is_none());
     let locked = columns.map(|target| &target.table).chain(rows());
     let locked = once(locked.map(|table| POSTGRES.table_name(table)));
@@ -139,7 +137,6 @@ pub fn up(plans: &[Plan]) -> String {
     )
 }
 
-/// These names, each once.
 fn once(all: impl Iterator<Item = String>) -> String {
     let mut names: Vec<String> = Vec::new();
     for name in all {

@@ -14,7 +14,6 @@ pub struct TriggerSql {
     /// The triggers of a definition, and what they need. It is an error if triggers of this database could
     /// not count the rows.
     pub triggers: fn(&Counting) -> Result<Vec<Trigger>>,
-    /// The statements of a migration.
     pub up: fn(&[Plan]) -> String,
     /// Today in UTC.
     pub today: &'static str,
