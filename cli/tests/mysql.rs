@@ -8,8 +8,7 @@ mod server;
 #[path = "mysql/mod.rs"]
 mod trust;
 
-use diesel::connection::SimpleConnection;
-
+use behaviour::Execute;
 use behaviour::doctor::with_counters;
 use server::TestDatabase;
 
@@ -106,9 +105,7 @@ fn an_engine_without_transactions_is_told() {
 fn no_command_hangs_behind_a_lock() {
     let database = with_counters();
     let holder = &mut database.connect();
-    holder
-        .batch_execute("LOCK TABLES article_counters WRITE")
-        .unwrap();
+    holder.run("LOCK TABLES article_counters WRITE");
     let merged = database.command("compact article_counters");
     merged.fails("see `diesel-counters doctor TABLE`");
 }

@@ -101,9 +101,8 @@ fn a_text_key_of_the_collation_of_what_it_refers_to_is_good() {
              FOREIGN KEY (path) REFERENCES pages (path)
          )"
     ));
-    database
-        .command("check page_counters")
-        .is_good("page_counters");
+    let checked = database.command("check page_counters");
+    checked.is_good("page_counters");
 }
 
 #[test]

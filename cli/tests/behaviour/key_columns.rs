@@ -158,12 +158,8 @@ fn rows_are_counted_by_two_of_their_columns() {
     increment(given).of((2, "like")).execute(conn).unwrap();
     let recounted = database.run(&["recount", "--json"]);
     let wrong = recounted.json()["triggers"][0]["wrong"].clone();
-    let wrong: Vec<_> = wrong
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|one| one["entity"].clone())
-        .collect();
+    let wrong = wrong.as_array().unwrap().iter();
+    let wrong: Vec<_> = wrong.map(|one| one["entity"].clone()).collect();
     assert_eq!(wrong, ["2, joy", "2, like"], "{recounted:?}");
     assert_eq!(counted(conn), expected(&[(2, "joy", 1), (3, "like", 1)]));
 }

@@ -124,9 +124,7 @@ impl TestDatabase {
     }
 
     pub fn execute(&self, sql: &str) {
-        self.connect()
-            .batch_execute(sql)
-            .unwrap_or_else(|error| panic!("{error}: {sql}"));
+        self.connect().run(sql);
     }
 
     /// Runs the command on it, with these words and options.

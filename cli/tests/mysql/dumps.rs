@@ -49,10 +49,8 @@ fn no_trigger_is_a_single_statement() {
 /// The client programs of the server that this machine has.
 fn client(names: [&'static str; 2]) -> Option<&'static str> {
     names.into_iter().find(|name| {
-        let ran = Command::new(name)
-            .arg("--version")
-            .stdout(Stdio::null())
-            .status();
+        let mut command = Command::new(name);
+        let ran = command.arg("--version").stdout(Stdio::null()).status();
         ran.is_ok_and(|status| status.success())
     })
 }

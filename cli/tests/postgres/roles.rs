@@ -213,9 +213,8 @@ impl Roles {
 
     pub fn number(&self, query: &str) -> i64 {
         let query = diesel::dsl::sql::<BigInt>(&format!("({query})"));
-        diesel::select(query)
-            .get_result(&mut self.checker())
-            .unwrap()
+        let found = diesel::select(query).get_result(&mut self.checker());
+        found.unwrap()
     }
 
     pub fn wrong(&self) -> i64 {

@@ -44,9 +44,8 @@ fn broken(database: &TestDatabase, breaking: &str) -> serde_json::Value {
     let faults = database.trigger_faults("article_counters");
     assert_eq!(faults.len(), 1, "{faults:?}");
     database.mend(&faults[0]);
-    database
-        .command("recount count_likes")
-        .prints("count_likes: 1 count corrected");
+    let recounted = database.command("recount count_likes");
+    recounted.prints("count_likes: 1 count corrected");
     assert_eq!(likes_of(1, conn), 1, "{breaking}");
     faults[0].clone()
 }

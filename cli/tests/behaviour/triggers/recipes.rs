@@ -206,10 +206,9 @@ const LIKES: &str = "
 
 fn likes_in(column: &str, conn: &mut Conn) -> [i64; 3] {
     let (table, column) = column.split_once('.').unwrap();
-    let key = if table == "articles" {
-        "id"
-    } else {
-        "article_id"
+    let key = match table {
+        "articles" => "id",
+        _ => "article_id",
     };
     let likes = |id| format!("SELECT {column} FROM {table} WHERE {key} = {id}");
     [1, 2, 3].map(|id| number(&likes(id), conn))
@@ -221,15 +220,20 @@ fn write_likes(conn: &mut Conn) {
     );
 }
 
+#[track_caller]
+fn becomes_exact(section: &str, column: &str, database: &TestDatabase) {
+    run_section(section, database);
+    let conn = &mut open(database);
+    assert_eq!(likes_in(column, conn), [2, 1, 0]);
+    write_likes(conn);
+    assert_eq!(likes_in(column, conn), [2, 0, 2]);
+}
+
 #[test]
 fn a_column_that_was_counted_in_becomes_exact() {
     let database = blog_with_likes();
     database.execute("UPDATE articles SET like_count = 7");
-    run_section("From a column", &database);
-    let conn = &mut open(&database);
-    assert_eq!(likes_in("articles.like_count", conn), [2, 1, 0]);
-    write_likes(conn);
-    assert_eq!(likes_in("articles.like_count", conn), [2, 0, 2]);
+    becomes_exact("From a column", "articles.like_count", &database);
 }
 
 #[test]
@@ -238,11 +242,8 @@ fn a_view_takes_the_place_of_a_statistics_table() {
     database.execute(
         "CREATE TABLE article_statistics (article_id BIGINT NOT NULL PRIMARY KEY, like_count BIGINT NOT NULL)",
     );
-    run_section("From a statistics table", &database);
-    let conn = &mut open(&database);
-    assert_eq!(likes_in("article_statistics.like_count", conn), [2, 1, 0]);
-    write_likes(conn);
-    assert_eq!(likes_in("article_statistics.like_count", conn), [2, 0, 2]);
+    let column = "article_statistics.like_count";
+    becomes_exact("From a statistics table", column, &database);
 }
 
 #[test]
@@ -259,10 +260,8 @@ fn triggers_of_ones_own_are_replaced() {
             "CREATE TRIGGER count_like AFTER INSERT ON article_likes FOR EACH ROW BEGIN {update}; END"
         ),
     });
-    run_section("From triggers of your own", &database);
-    let conn = &mut open(&database);
-    write_likes(conn);
-    assert_eq!(likes_in("articles.like_count", conn), [2, 0, 2]);
+    let column = "articles.like_count";
+    becomes_exact("From triggers of your own", column, &database);
     database.command("check").works();
 }
 
