@@ -1,5 +1,5 @@
-//! The period that a counter table counts by. It stands in the comment of its column of days, which
-//! dumps keep. SQLite has no such comments, but keeps the text of a `CREATE TABLE` with the comments
+//! The period that a counter table counts by, and its stocks. They stand in the comment of its column of days,
+//! which dumps keep. SQLite has no such comments, but keeps the text of a `CREATE TABLE` with the comments
 //! in it.
 
 use std::fmt;
@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue::CounterTable;
-use crate::database::{Database, MYSQL, POSTGRES, SQLITE};
+use crate::database::{Database, Joined, MYSQL, POSTGRES, SQLITE};
 
 /// The period of a counter, as in `counter_table!`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -23,7 +23,6 @@ pub enum Period {
     Total,
 }
 
-/// As the comment and the options have it.
 impl fmt::Display for Period {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&format!("{self:?}").to_lowercase())
@@ -32,13 +31,8 @@ impl fmt::Display for Period {
 
 impl From<Period> for diesel_counters::Period {
     fn from(period: Period) -> Self {
-        match period {
-            Period::Day => diesel_counters::Period::Day,
-            Period::Week => diesel_counters::Period::Week,
-            Period::Month => diesel_counters::Period::Month,
-            Period::Year => diesel_counters::Period::Year,
-            Period::Total => diesel_counters::Period::Total,
-        }
+        use diesel_counters::Period::{Day, Month, Total, Week, Year};
+        [Day, Week, Month, Year, Total][period as usize]
     }
 }
 
@@ -51,15 +45,11 @@ pub struct PeriodArg {
 }
 
 impl PeriodArg {
-    /// The table's period, or days if neither the database nor the option has it.
-    ///
-    /// # Errors
-    ///
-    /// If that of the database is not that of the option. On SQLite, the option overrides it. If it
-    /// `is_needed`, also if neither has it.
+    /// The table's period, or days if neither the database nor the option has it. If it `is_needed`, that is an
+    /// error, and so are two periods, except on SQLite, where the option overrides that of the database.
     pub fn of(&self, table: &CounterTable, database: Database, is_needed: bool) -> Result<Period> {
         let name = &table.table;
-        match (table.period(), self.period) {
+        match (table.mark().map(|mark| mark.period), self.period) {
             // A comment of SQLite cannot be changed, when the table counts by another period from then on.
             (_, Some(given)) if database == SQLITE => Ok(given),
             (Some(stored), Some(given)) if stored != given => {
@@ -80,11 +70,11 @@ impl PeriodArg {
 /// How to write the period into the database.
 fn advice(table: &CounterTable, database: Database) -> String {
     const OTHERS: &str = "(or week, month, year, total in place of day)";
-    let line = comment(Period::Day);
-    match statement_of(table, Period::Day, database) {
+    let mark = Mark::default();
+    match statement_of(table, &mark, database) {
         Some(statement) => format!("run {statement} {OTHERS}"),
         None => format!(
-            "have the line `-- {line}` {OTHERS} in its CREATE TABLE, as `generate migration` writes it"
+            "have the line `-- {mark}` {OTHERS} in its CREATE TABLE, as `generate migration` writes it"
         ),
     }
 }
@@ -92,42 +82,77 @@ fn advice(table: &CounterTable, database: Database) -> String {
 /// What a line of a comment begins with that is not for people.
 const MARK: &str = "diesel_counters:";
 
-/// The line that says a period.
-pub fn comment(period: Period) -> String {
-    format!("{MARK} period = {period}")
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Mark {
+    pub period: Period,
+    /// The counters that are a stock.
+    pub stock: Vec<String>,
 }
 
-fn read(line: &str) -> Option<Period> {
-    let value = line.strip_prefix(MARK)?.trim_start();
-    let value = value.strip_prefix("period")?.trim_start();
-    Period::from_str(value.strip_prefix('=')?.trim_start(), false).ok()
-}
-
-impl CounterTable {
-    /// The period that the table counts by, if the database has it.
-    pub fn period(&self) -> Option<Period> {
-        let (create_table, comment) = (&self.table.definition, &self.day.comment);
-        let text = create_table.as_ref().or(comment.as_ref())?;
-        let is_sql = create_table.is_some();
-        let begin = if is_sql { "--" } else { "" };
-        let lines = text.lines().filter_map(|line| line.split_once(begin));
-        let lines = lines.map(|(_, line)| line.trim());
-        let lines: Vec<&str> = lines.filter(|line| line.starts_with(MARK)).collect();
-        match *lines {
-            [line] => read(line),
-            _ => None,
+/// The line: `diesel_counters: period = total, stock = (remaining)`.
+impl fmt::Display for Mark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{MARK} period = {}", self.period)?;
+        match &*self.stock {
+            [] => Ok(()),
+            stock => write!(f, ", stock = ({})", stock.join(", ")),
         }
     }
 }
 
-/// The statement that writes the period into the database, or `None` on SQLite, which cannot change a
+impl Mark {
+    pub fn total(stock: Vec<String>) -> Self {
+        let period = Period::Total;
+        Mark { period, stock }
+    }
+
+    /// Reads the only mark in a text. `begin` is what its comments begin with.
+    pub fn read(text: &str, begin: &str) -> Option<Self> {
+        fn value<'t>(text: &'t str, key: &str) -> Option<&'t str> {
+            let value = text.trim().strip_prefix(key)?.trim_start();
+            Some(value.strip_prefix('=')?.trim())
+        }
+        let lines = text.lines().filter_map(|line| line.split_once(begin));
+        let marks = lines.filter_map(|(_, line)| line.trim().strip_prefix(MARK));
+        let [mark] = *marks.collect::<Vec<_>>() else {
+            return None;
+        };
+        let (period, stock) = mark.split_once(',').unwrap_or((mark, "stock = ()"));
+        let stock = value(stock, "stock")?.strip_prefix('(')?;
+        let names = stock.strip_suffix(')')?.split(',').map(str::trim);
+        Some(Mark {
+            period: Period::from_str(value(period, "period")?, false).ok()?,
+            stock: names
+                .filter(|name| !name.is_empty())
+                .map(str::to_owned)
+                .collect(),
+        })
+    }
+
+    /// Whether the names can be in a comment.
+    pub fn is_readable(&self) -> bool {
+        Mark::read(&self.to_string(), "").as_ref() == Some(self)
+    }
+}
+
+impl CounterTable {
+    /// What the database says of the table.
+    pub fn mark(&self) -> Option<Mark> {
+        match &self.day.comment {
+            Some(comment) => Mark::read(comment, ""),
+            None => Mark::read(&self.table.checks.concat(), "--"),
+        }
+    }
+}
+
+/// The statement that writes a mark into the database, or `None` on SQLite, which cannot change a
 /// comment. Other lines of the comment stay.
-pub fn statement_of(counters: &CounterTable, period: Period, database: Database) -> Option<String> {
+pub fn statement_of(counters: &CounterTable, mark: &Mark, database: Database) -> Option<String> {
     let (table, day) = (&counters.table, &counters.day);
     let lines = day.comment.iter().flat_map(|comment| comment.lines());
     let others = lines.filter(|line| !line.trim().starts_with(MARK));
-    let lines: Vec<_> = others.map(str::to_owned).chain([comment(period)]).collect();
-    let text = database.literal(&lines.join("\n"));
+    let lines = others.map(str::to_owned).chain([mark.to_string()]);
+    let text = database.literal(&lines.joined("\n"));
     let (table, name) = (database.table_name(table), database.quoted(&day.name));
     let statement = match database {
         POSTGRES => format!("COMMENT ON COLUMN {table}.{name} IS {text};"),
@@ -142,12 +167,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_period_is_read_as_it_is_written() {
+    fn a_mark_is_read_as_it_is_written() {
+        let read = |line: &str| Mark::read(line, "").map(|mark| mark.to_string());
         for period in Period::value_variants() {
-            assert_eq!(read(&comment(*period)), Some(*period));
+            for stock in ["", ", stock = (left)", ", stock = (left, a) (b \"c' = d)"] {
+                let line = format!("{MARK} period = {period}{stock}");
+                assert_eq!(read(&line), Some(line));
+            }
         }
-        assert_eq!(read("diesel_counters:period=week"), Some(Period::Week));
-        for wrong in "period = |period = Week|period = week;|periods = week".split('|') {
+        let spaces = read("diesel_counters:period=total ,stock=( a,b )").unwrap();
+        assert_eq!(spaces, format!("{MARK} period = total, stock = (a, b)"));
+        let wrong = "period = |period = Week|period = week;|periods = week|stock = (a)|\
+                     period = total, stock = a|period = total, (a)|period = day\n{MARK} period = day";
+        for wrong in wrong.split('|').map(|wrong| wrong.replace("{MARK}", MARK)) {
             assert_eq!(read(&format!("{MARK} {wrong}")), None, "{wrong}");
         }
     }

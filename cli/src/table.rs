@@ -5,7 +5,6 @@ use std::fmt;
 /// A table's schema, if it is known, and its name.
 pub type Named<'n> = (Option<&'n str>, &'n str);
 
-/// A table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Table {
     /// `None` if the table is found without it.
@@ -19,8 +18,8 @@ pub struct Table {
     pub indexes: Vec<Index>,
     /// The foreign keys of several columns, and what the first of them refers to.
     pub wide_foreign_keys: Vec<(String, Parent)>,
-    /// SQLite's `CREATE TABLE`, which has the checks.
-    pub definition: Option<String>,
+    /// The SQL of its CHECKs; on SQLite its `CREATE TABLE`.
+    pub checks: Vec<String>,
     /// A `STRICT` table of SQLite, which has no DATE, SMALLINT or BIGINT.
     pub strict: bool,
     /// A partitioned table of PostgreSQL.
@@ -29,7 +28,6 @@ pub struct Table {
     pub unsafe_storage: Option<String>,
 }
 
-/// A column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
     pub name: String,
@@ -62,7 +60,6 @@ pub struct Parent {
     pub column: String,
     /// The action of `ON DELETE`, such as `CASCADE` or `SET NULL`.
     pub on_delete: String,
-    /// The action of `ON UPDATE`.
     pub on_update: String,
     /// `NOT DEFERRABLE`, `DEFERRABLE` or `DEFERRABLE INITIALLY DEFERRED`. SQLite's catalogue does not
     /// have it.
@@ -89,7 +86,6 @@ pub enum Kind {
     Other,
 }
 
-/// An index.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Index {
     pub name: String,
@@ -120,7 +116,6 @@ impl Parent {
         self.deferrable != "NOT DEFERRABLE"
     }
 
-    /// Whether both are the same column.
     pub fn is_same(&self, other: &Parent) -> bool {
         (&self.in_schema, &self.table) == (&other.in_schema, &other.table)
             && self.column == other.column

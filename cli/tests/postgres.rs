@@ -16,6 +16,7 @@ use std::thread;
 use diesel::connection::{AnsiTransactionManager, TransactionManager};
 use diesel::prelude::*;
 
+use behaviour::Execute;
 use behaviour::Ran;
 use behaviour::doctor::{waits, with_counters};
 use hot_row::{await_wait, begin, count, report, session_id, with_a_waiter, with_articles};
@@ -183,9 +184,7 @@ fn a_key_of_a_fixed_width_is_slow() {
             text: String,
         }
         let conn = &mut database.connect();
-        diesel::sql_query("SET enable_seqscan = off")
-            .execute(conn)
-            .unwrap();
+        conn.run("SET enable_seqscan = off");
         let plan: Vec<Line> =
             diesel::sql_query("EXPLAIN SELECT hits FROM code_counters WHERE code = 'ab'::text")
                 .load(conn)
@@ -253,6 +252,21 @@ fn a_holder_of_several_slots_does_not_make_several_slots_hot() {
     let report = report(&database, hold, wait);
     let on = "a row that the database does not tell";
     assert_eq!(waits(&report), [["row", on]], "{report}");
+}
+
+/// It refuses what is written from then on.
+#[test]
+fn a_check_that_is_not_valid_makes_no_stock_and_refuses_decrements() {
+    let database = TestDatabase::with_article_counters();
+    database.execute("ALTER TABLE article_counters ADD CHECK (likes >= 0) NOT VALID");
+    database.command("check").finds("and it is not a stock");
+    let mark = "diesel_counters: period = total, stock = (likes)";
+    database.execute(&format!(
+        "COMMENT ON COLUMN article_counters.day IS '{mark}'"
+    ));
+    let checked = database.command("check --json");
+    database.mend(&checked.faults()[0]);
+    database.command("check").is_good("article_counters");
 }
 
 #[test]

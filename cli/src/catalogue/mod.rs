@@ -1,5 +1,6 @@
 //! Tables, as the database's own catalogue describes them: one file a database.
 
+mod checks;
 mod counter_table;
 mod mysql;
 mod postgres;
@@ -41,11 +42,7 @@ pub fn parent(parent: &Parent, conn: &mut AnyConnection) -> Result<Option<Table>
     named((Some(&parent.in_schema), &parent.table), conn)
 }
 
-/// The table of this name, which may be `schema.table`.
-///
-/// # Errors
-///
-/// If there is none, also if a view has the name. The error names the counter tables.
+/// The table of this name, which may be `schema.table`. A view is not one. The error names the counter tables.
 pub fn table(conn: &mut AnyConnection, name: &str) -> Result<Table> {
     if let Some(table) = named((None, name), conn)? {
         return Ok(table);
@@ -59,11 +56,6 @@ pub fn table(conn: &mut AnyConnection, name: &str) -> Result<Table> {
     bail!("there is no ordinary table {name}; {tables}")
 }
 
-/// The counter table of this name, which may be `schema.table`.
-///
-/// # Errors
-///
-/// If there is none. The error names the counter tables.
 pub fn counter_table(conn: &mut AnyConnection, name: &str) -> Result<CounterTable> {
     match CounterTable::try_from(table(conn, name)?) {
         Ok(table) => Ok(table),

@@ -8,7 +8,7 @@ pub const CATALOGUE: Catalogue = Catalogue {
     columns: "
     SELECT CASE WHEN t.table_schema <> DATABASE() THEN CAST(t.table_schema AS CHAR) END AS schema_name,
            CAST(t.table_schema AS CHAR) AS in_schema, CAST(t.table_name AS CHAR) AS table_name,
-           CAST(NULL AS CHAR) AS definition, FALSE AS is_strict, FALSE AS is_partitioned,
+           FALSE AS is_strict, FALSE AS is_partitioned,
            (SELECT CAST(e.engine AS CHAR) FROM information_schema.engines e
             WHERE e.engine = t.engine AND COALESCE(e.transactions, 'NO') <> 'YES') AS unsafe_storage,
            CAST(c.column_name AS CHAR) AS column_name, CAST(c.column_type AS CHAR) AS column_type,
@@ -60,6 +60,17 @@ pub const CATALOGUE: Catalogue = Catalogue {
      AND r.constraint_name = k.constraint_name
     WHERE {where}
     ORDER BY k.constraint_name",
+    // Before MySQL 8.0.16, there are none.
+    checks: "
+    SELECT CAST(t.table_schema AS CHAR), CAST(t.table_name AS CHAR),
+           CONCAT('CHECK (', '' /*!80016 , CAST(k.check_clause AS CHAR) */ /*M! , k.check_clause */, ')')
+    FROM information_schema.tables t
+    /*!80016 JOIN information_schema.table_constraints o
+      ON o.table_schema = t.table_schema AND o.table_name = t.table_name AND o.enforced = 'YES'
+    JOIN information_schema.check_constraints k USING (constraint_schema, constraint_name) */
+    /*M! JOIN information_schema.check_constraints k ON k.constraint_schema = t.table_schema
+     AND CAST(k.table_name AS BINARY) = CAST(t.table_name AS BINARY) */
+    WHERE {where}",
     all: "t.table_type = 'BASE TABLE' AND t.table_schema = DATABASE()",
     of_name: "t.table_type = 'BASE TABLE' AND t.table_name = {name} AND t.table_schema = DATABASE()",
     of_schema: "t.table_type = 'BASE TABLE' AND t.table_name = {name} AND t.table_schema = {schema}",

@@ -14,7 +14,7 @@ pub const CATALOGUE: Catalogue = Catalogue {
                    ORDER BY path.place LIMIT 1
                ) THEN NULL ELSE n.nspname::text END AS schema_name,
            n.nspname::text AS in_schema, c.relname::text AS table_name,
-           NULL::text AS definition, false AS is_strict, c.relkind = 'p' AS is_partitioned,
+           false AS is_strict, c.relkind = 'p' AS is_partitioned,
            CASE WHEN c.relpersistence = 'u' THEN 'UNLOGGED' END AS unsafe_storage,
            a.attname::text AS column_name, format_type(a.atttypid, a.atttypmod) AS column_type,
            NOT a.attnotnull AS is_nullable, pg_get_expr(d.adbin, d.adrelid) AS column_default,
@@ -73,6 +73,13 @@ pub const CATALOGUE: Catalogue = Catalogue {
     JOIN pg_attribute pa ON pa.attrelid = p.oid AND pa.attnum = o.confkey[1]
     WHERE {where}
     ORDER BY n.nspname, c.relname, o.conparentid <> 0, o.conname",
+    // One that is NOT VALID refuses what is written from then on.
+    checks: "
+    SELECT n.nspname::text, c.relname::text, pg_get_constraintdef(o.oid)
+    FROM pg_constraint o
+    JOIN pg_class c ON c.oid = o.conrelid AND o.contype = 'c'
+    JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE {where} AND pg_get_constraintdef(o.oid) NOT LIKE '% NOT ENFORCED'",
     all: "c.relkind IN ('r', 'p') AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%'
         AND NOT c.relispartition",
     // It is in the first of the user's schemas that has it.

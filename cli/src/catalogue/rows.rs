@@ -14,13 +14,13 @@ type Opt = Option<String>;
 
 /// A table, and a column of it. Ordered by table, and by the columns' order in it.
 type ColumnRow = (TableRow, OfColumn);
-type TableRow = (Opt, String, String, Opt, bool, bool, Opt);
+type TableRow = (Opt, String, String, bool, bool, Opt);
 type OfColumn = (
     (String, String, bool, Opt, bool),
     (bool, Opt, Opt, bool, Opt),
 );
 type ColumnTypes = (TableTypes, OfColumnTypes);
-type TableTypes = (Texts, Text, Text, Texts, Bool, Bool, Texts);
+type TableTypes = (Texts, Text, Text, Bool, Bool, Texts);
 type OfColumnTypes = ((Text, Text, Bool, Texts, Bool), RestOfColumn);
 type RestOfColumn = (Bool, Texts, Texts, Bool, Texts);
 
@@ -41,6 +41,8 @@ pub struct Catalogue {
     pub columns: &'static str,
     pub indexes: &'static str,
     pub foreign_keys: &'static str,
+    /// The schema, the table, and the SQL of a CHECK, or of several.
+    pub checks: &'static str,
     /// The condition of all tables but the database's own, of those of a name, and of those of a schema.
     pub all: &'static str,
     pub of_name: &'static str,
@@ -114,17 +116,22 @@ impl Catalogue {
                 (None, None) => {}
             }
         }
+        let checks = query(self.checks).typed::<(Text, Text, Text)>();
+        for (in_schema, table, check) in checks.load::<(String, String, String)>(conn)? {
+            if let Some(table) = find(&mut tables, &in_schema, &table) {
+                table.checks.push(check);
+            }
+        }
         Ok(tables)
     }
 
     fn table(&self, row: TableRow, column: Column) -> Table {
-        let (schema, in_schema, name, definition, strict, partitioned, unsafe_storage) = row;
+        let (schema, in_schema, name, strict, partitioned, unsafe_storage) = row;
         Table {
             schema,
             in_schema,
             name,
             columns: vec![column],
-            definition,
             strict,
             partitioned,
             unsafe_storage,

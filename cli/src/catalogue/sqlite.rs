@@ -6,8 +6,6 @@ use crate::table::Kind;
 pub const CATALOGUE: Catalogue = Catalogue {
     columns: "
     SELECT NULL AS schema_name, t.schema AS in_schema, t.name AS table_name,
-           -- A trigger can have the same name.
-           (SELECT sql FROM sqlite_schema s WHERE s.type = 'table' AND s.name = t.name) AS definition,
            t.strict AS is_strict, 0 AS is_partitioned, NULL AS unsafe_storage,
            c.name AS column_name, c.type AS column_type,
            c.\"notnull\" = 0 AS is_nullable, c.dflt_value AS column_default,
@@ -52,6 +50,11 @@ pub const CATALOGUE: Catalogue = Catalogue {
     LEFT JOIN pragma_table_list p ON p.schema = t.schema AND p.name = f.\"table\" COLLATE NOCASE
     WHERE {where}
     ORDER BY t.name, f.id",
+    // A trigger can have the same name.
+    checks: "
+    SELECT t.schema, t.name, s.sql
+    FROM pragma_table_list t JOIN sqlite_schema s ON s.type = 'table' AND s.name = t.name
+    WHERE {where}",
     all: "t.type = 'table' AND t.schema = 'main' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
     of_name: "t.type = 'table' AND t.schema = 'main' AND t.name = {name} COLLATE NOCASE",
     of_schema: "t.type = 'table' AND t.schema = {schema} AND t.name = {name} COLLATE NOCASE",

@@ -9,18 +9,19 @@ use crate::catalogue::{self, Column, CounterTable, is_zero};
 use crate::connection::AnyConnection;
 use crate::database::{Joined, MYSQL, POSTGRES, SQLITE};
 use crate::partition;
-use crate::period::{Period, statement_of};
+use crate::period::{Mark, Period, statement_of};
 use crate::sql::sql;
 
 type Check = fn(&CounterTable, &mut AnyConnection) -> Result<Vec<Fault>>;
 
 /// What a table is checked for, in the order of the output.
-pub const CHECKS: [Check; 7] = [
+pub const CHECKS: [Check; 8] = [
     fixed_width,
     collations,
     columns,
     storage,
     integers,
+    stock,
     indexes,
     nodes,
 ];
@@ -33,6 +34,13 @@ fn instead(conn: &AnyConnection, change: impl Into<String>) -> String {
             .to_owned(),
         _ => change.into(),
     }
+}
+
+/// A statement that changes the table, but on SQLite.
+fn alter(shape: &CounterTable, conn: &AnyConnection, change: String) -> Option<String> {
+    let (table, database) = (&shape.table, conn.database());
+    let alter = || format!("ALTER TABLE {} {change};", database.table_name(table));
+    (database != SQLITE).then(alter)
 }
 
 /// `format_type` of PostgreSQL writes it in these ways.
@@ -80,8 +88,7 @@ fn collations(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Faul
 
 /// The columns outside of the key: the counters, and those that stop increments.
 fn columns(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
-    let (table, database) = (&shape.table, conn.database());
-    let mut faults = Vec::new();
+    let (table, mut faults) = (&shape.table, Vec::new());
     if shape.counters.is_empty() {
         let (what, cost) = ("It has no counter.", "Nothing can be counted in it.");
         faults.push(note("no_counter", what, cost).remedy(
@@ -93,13 +100,12 @@ fn columns(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>>
         let name = &column.name;
         let set_default = |fault: Fault, default| {
             let fault = fault.remedy(instead(conn, "Set its default. This changes no row."));
-            let [table, name] = [database.table_name(table), database.quoted(name)];
-            match database {
-                SQLITE => fault,
-                _ => fault.run(format!(
-                    "ALTER TABLE {table} ALTER COLUMN {name} SET DEFAULT {default};"
-                )),
-            }
+            let name = conn.database().quoted(name);
+            fault.run(alter(
+                shape,
+                conn,
+                format!("ALTER COLUMN {name} SET DEFAULT {default}"),
+            ))
         };
         let is_counter = shape.counters.contains(column);
         let has_value = column.nullable || column.auto_increment || column.generated;
@@ -141,9 +147,8 @@ fn storage(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>>
         let cost = "A crash of the server empties it.";
         (wrong("unlogged", what, cost), "SET LOGGED")
     };
-    let table = conn.database().table_name(&shape.table);
     let fault = fault.remedy("Change it. This rewrites the table, and blocks writes.");
-    Ok(vec![fault.run(format!("ALTER TABLE {table} {change};"))])
+    Ok(vec![fault.run(alter(shape, conn, change.to_owned()))])
 }
 
 /// SQLite stores anything in a column of a table that is not STRICT.
@@ -154,7 +159,7 @@ fn integers(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>
     }
     let is_dropped = |c: char| c.is_whitespace() || "\"`[]".contains(c);
     let plain = |sql: &str| sql.to_lowercase().replace(is_dropped, "");
-    let definition = plain(shape.table.definition.as_deref().unwrap_or_default());
+    let definition = plain(&shape.table.checks.concat());
     for counter in &shape.counters {
         let name = &counter.name;
         if !definition.contains(&plain(&format!("typeof({name})='integer'"))) {
@@ -173,6 +178,43 @@ fn integers(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>
             let fault = fault.remedy("Look at it, and correct the count before anything else.");
             faults.push(fault.run(rows + ";"));
         }
+    }
+    Ok(faults)
+}
+
+/// Counters that never go below 0: the stocks of the comment, and those that a CHECK guards.
+fn stock(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
+    let (mut faults, database) = (Vec::new(), conn.database());
+    let mark = shape.mark().unwrap_or(Mark::total(Vec::new()));
+    let [guarded, valid] = [false, true].map(|is_valid| shape.guarded(is_valid, database));
+    let names = shape.counters.iter().map(|counter| counter.name.clone());
+    let is_stock = |name: &String| mark.stock.contains(name) || guarded.contains(name);
+    let stock: Vec<_> = names.filter(is_stock).collect();
+    let said = Mark::total(stock.clone());
+    let write = statement_of(shape, &said, database).filter(|_| said.is_readable());
+    for name in &stock {
+        if !mark.stock.contains(name) {
+            let what = format!("A CHECK keeps {name} at 0 or more, and it is not a stock.");
+            let cost = "A row can be below 0 while the count is not: a decrement on another connection fails.";
+            let remedy = "Drop the CHECK. If it is a stock in counter_table!, write that into the comment instead.";
+            let write = write.clone().filter(|_| mark.period == Period::Total);
+            let fault = wrong("not_a_stock", what, cost).run(write);
+            faults.push(fault.remedy(instead(conn, remedy)));
+        } else if !valid.contains(name) {
+            let add = format!("ADD CHECK ({} >= 0)", database.quoted(name));
+            let what = format!("{name} is a stock, and no valid CHECK keeps it at 0 or more.");
+            let cost = "Other programs can make it negative: more is taken than there is.";
+            let remedy = "Add it. If a row is below 0, correct that first, with set_counter.";
+            let fault = wrong("stock_unchecked", what, cost).run(alter(shape, conn, add));
+            faults.push(fault.remedy(instead(conn, remedy)));
+        }
+    }
+    let is_wrong = |name| mark.period != Period::Total || !stock.contains(name);
+    if mark.stock.iter().any(is_wrong) {
+        let what = format!("Its comment says `{mark}`.");
+        let cost = "A stock is a counter of the table, and its period is total: this cannot be so.";
+        let remedy = instead(conn, "Write into the comment what counter_table! says.");
+        faults.push(wrong("unknown_stock", what, cost).remedy(remedy).run(write));
     }
     Ok(faults)
 }
@@ -241,6 +283,13 @@ fn nodes(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
              Set it in programs too, with set_default_slot.",
         ));
     }
+    if !shape.mark().unwrap_or_default().stock.is_empty() {
+        let what = "It is published and subscribed to, and has a stock.";
+        let cost =
+            "Nodes that take from the same row overwrite each other, or stop the replication.";
+        let remedy = "Take on one node only, from a table that the others do not write.";
+        faults.push(wrong("stock_on_nodes", what, cost).remedy(remedy));
+    }
     let mut parents = shape.entity.iter().filter_map(|key| key.refers_to.as_ref());
     if let Some(parent) = parents.find(|parent| parent.cascades()) {
         let what = format!("Deleting from {} deletes its rows.", parent.table);
@@ -253,20 +302,14 @@ fn nodes(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
 
 /// The period that the table counts by, if the database does not have it.
 pub fn period(shape: &CounterTable, conn: &AnyConnection) -> Option<Fault> {
-    if shape.period().is_some() {
+    if shape.mark().is_some() {
         return None;
     }
     let what = "The database does not have the period that it counts by.";
     let cost = "fold into weeks, months or years requires it, or --period.";
     let fault = note("no_period", what, cost);
-    Some(match statement_of(shape, Period::Day, conn.database()) {
-        Some(statement) => fault.run(statement).remedy(
-            "Write it into a comment, with the period of its counter_table!: day, which is the \
-             default, week, month, year or total. This changes no row.",
-        ),
-        None => fault.remedy(
-            "SQLite cannot change a comment: give --period, or create another table with \
-             `diesel-counters generate migration --period …`, and copy the rows.",
-        ),
-    })
+    let write = "Write it into a comment, with the period of its counter_table!: day, which is the default, \
+                 week, month, year or total. This changes no row.";
+    let statement = statement_of(shape, &Mark::default(), conn.database());
+    Some(fault.remedy(instead(conn, write)).run(statement))
 }

@@ -8,12 +8,12 @@ use std::cmp::Reverse;
 
 use anyhow::Result;
 use diesel::sql_types::{BigInt, Double, Nullable, Text};
-use diesel_counters::Dialect;
 use serde::Serialize;
 use serde_json::json;
 
 use crate::catalogue::{CounterTable, counter_table};
 use crate::connection::AnyConnection;
+use crate::database::{MYSQL, POSTGRES};
 use crate::options::Options;
 use crate::output::{printable, wrapped};
 
@@ -43,6 +43,12 @@ const ROW: Kind = [
 const CORRECTION: Kind = [
     "correction",
     "Commit right after set_counter, recount or delete_counters.",
+];
+/// In the table of a stock, whatever the row.
+const STOCK: Kind = [
+    "stock",
+    "A take locks a row until its transaction ends, and takes of the last units wait for each other: take last \
+     in the transaction, and commit at once.",
 ];
 const PARENT_ROW: Kind = [
     "parent_row",
@@ -77,16 +83,18 @@ pub fn run(doctor: Doctor, options: &Options) -> Result<bool> {
         counters,
         not_seen,
     };
+    let mut found = match look.conn.database() {
+        POSTGRES => postgres::look(&mut look)?,
+        MYSQL => mysql::look(&mut look)?,
+        _ => sqlite::look(look.conn)?,
+    };
+    // The longest one is first.
+    found.sort_by(|one, other| other.longest_seconds.total_cmp(&one.longest_seconds));
     let mut waits: Vec<Wait> = Vec::new();
-    for wait in look.waits()? {
-        let same = |other: &Wait| (other.kind, &other.on) == (wait.kind, &wait.on);
-        match waits.iter_mut().find(|other| same(other)) {
-            Some(other) => {
-                other.sessions += 1;
-                if wait.longest_seconds >= other.longest_seconds {
-                    (other.longest_seconds, other.holder) = (wait.longest_seconds, wait.holder);
-                }
-            }
+    for wait in found {
+        let same = |other: &&mut Wait| (other.kind, &other.on) == (wait.kind, &wait.on);
+        match waits.iter_mut().find(same) {
+            Some(other) => other.sessions += 1,
             None => waits.push(wait),
         }
     }
@@ -129,14 +137,6 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    fn waits(&mut self) -> Result<Vec<Wait>> {
-        match self.conn.database().0 {
-            Dialect::PostgreSql => postgres::look(self),
-            Dialect::MySql => mysql::look(self),
-            Dialect::Sqlite => sqlite::look(self.conn),
-        }
-    }
-
     fn miss(&mut self, what_and_why: String) {
         if !self.not_seen.contains(&what_and_why) {
             self.not_seen.push(what_and_why);
@@ -170,7 +170,7 @@ impl LockWait {
     }
 
     /// The wait, which is for this row if it is one of the table.
-    fn wait(self, row: Option<String>) -> Wait {
+    fn wait(self, row: Option<String>, table: &CounterTable) -> Wait {
         let unknown = "a row that the database does not tell";
         let row = row.unwrap_or_else(|| unknown.to_owned());
         let slot = row.rsplit_once("day 1970-01-01, slot ");
@@ -179,6 +179,7 @@ impl LockWait {
         let of_parent = |parent| format!("a row of {parent}, which the foreign key locks");
         let ([kind, advice], on) = match self.parent {
             Some(parent) => (PARENT_ROW, of_parent(parent)),
+            None if !table.mark().unwrap_or_default().stock.is_empty() => (STOCK, row),
             None if slot.is_some_and(|(_, slot)| is_merged(slot)) => (CORRECTION, row),
             None => (ROW, row),
         };

@@ -54,10 +54,10 @@ pub(super) fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
         let lock_table = lock.parent.take();
         if lock_table.as_ref() == Some(&sql_table) {
             let row = lock.place.as_ref().and_then(|data| lock_row(data, &kinds));
-            waits.push(lock.wait(row));
+            waits.push(lock.wait(row, counters));
         } else if lock_table == sql_parent && lock.may_count_in(counters) {
             lock.parent = parent.map(|parent| parent.table.clone());
-            waits.push(lock.wait(None));
+            waits.push(lock.wait(None, counters));
         }
     }
     Ok(waits)
@@ -90,16 +90,14 @@ pub fn lock_row(lock_data: &str, entity: &[Kind]) -> Option<String> {
     let day = NaiveDate::from_ymd_opt((packed >> 9) as i32, packed >> 5 & 15, packed & 31)?;
     let entity = match (parts.next(), entity) {
         (Some(key), [Kind::Binary]) => Some(key.strip_prefix("0x")?.to_lowercase()),
-        (Some(key), [_]) => Some(unquoted(key)),
+        (Some(key), [_]) => {
+            let text = key.strip_prefix('\'').and_then(|e| e.strip_suffix('\''));
+            Some(text.map_or(key.to_owned(), |text| text.replace("''", "'")))
+        }
         (Some(key), [_, ..]) => Some(key.to_owned()),
         (None, []) => None,
         _ => return None,
     };
     let entity = entity.map_or(String::new(), |entity| format!("entity {entity}, "));
     Some(format!("{entity}day {day}, slot {slot}"))
-}
-
-fn unquoted(entity: &str) -> String {
-    let text = entity.strip_prefix('\'').and_then(|e| e.strip_suffix('\''));
-    text.map_or(entity.to_owned(), |text| text.replace("''", "'"))
 }

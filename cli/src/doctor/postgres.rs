@@ -42,7 +42,7 @@ pub fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
     let waits = locks.into_iter().map(|lock| {
         let place = lock.place.as_ref().filter(|_| lock.parent.is_none());
         let row = place.map(|place| row(place, look)).transpose()?;
-        Ok(lock.wait(row.flatten()))
+        Ok(lock.wait(row.flatten(), counters))
     });
     waits.collect()
 }

@@ -11,7 +11,7 @@ use diesel_counters::Dialect;
 use crate::catalogue::MAX_COLUMNS;
 use crate::connection::option;
 use crate::database::{Database, Joined};
-use crate::period::{Period, comment};
+use crate::period::{Mark, Period};
 
 /// Print the migration of a counter table. Connects to no database.
 #[derive(Args)]
@@ -34,6 +34,10 @@ pub struct Migration {
     /// counts for one thing, such as a whole site.
     #[arg(long, value_name = "COLUMN:TYPE[:TABLE.COLUMN]")]
     entity: Vec<Entity>,
+    /// The counters that are a stock, as in counter_table!, such as remaining: a CHECK keeps them from going
+    /// below 0. Requires --period total.
+    #[arg(long, value_delimiter = ',', value_name = "NAME,…")]
+    stock: Vec<String>,
     /// The period of the counters, as in counter_table!. A comment of the table has it, for the other
     /// commands.
     #[arg(long, value_enum, default_value_t)]
@@ -154,18 +158,31 @@ pub fn up_and_down(args: Migration) -> Result<[String; 2]> {
     if args.entity.len() > MAX_COLUMNS {
         bail!("a key has up to five columns besides the day and the slot");
     }
+    let (period, stock) = (args.period, args.stock);
+    let mark = Mark { period, stock };
+    let comment = mark.to_string();
+    if let Some(name) = mark.stock.iter().find(|name| !args.counters.contains(name)) {
+        bail!("--stock {name}: name it in --counters too");
+    }
+    if !mark.stock.is_empty() && period != Period::Total {
+        bail!("--stock: a stock has no days. Give --period total");
+    }
+    if !mark.is_readable() {
+        bail!("--stock: name it in one line, and without spaces around it: a comment has it");
+    }
+    // The last one is the place in KEY_TYPES.
+    let (above_key, options, place) = match dialect {
+        Dialect::PostgreSql => (ABOVE_KEY_OF_POSTGRES, "", 0),
+        Dialect::MySql => (ABOVE_KEY_OF_MYSQL, "", 1),
+        Dialect::Sqlite => (ABOVE_KEY_OF_SQLITE, " WITHOUT ROWID", 2),
+    };
     let (mut heading, mut foreign_keys) = (String::new(), String::new());
     // What is above a column, its name, its type and the rest.
     let mut columns: Vec<(String, String, &str, String)> = Vec::new();
     for entity in &args.entity {
         let column = database.quoted(&entity.column);
-        let (name, [of_postgres, of_mysql, of_sqlite]) = entity.key_type;
+        let (name, types) = entity.key_type;
         let is_text = *name == "text";
-        let key_type = match dialect {
-            Dialect::PostgreSql => of_postgres,
-            Dialect::MySql => of_mysql,
-            Dialect::Sqlite => of_sqlite,
-        };
         let mut rest = "NOT NULL".to_owned();
         let references = entity.refers_to.as_ref().map(|(table, key)| {
             let (table, key) = (qualified(database, table), database.quoted(key));
@@ -188,10 +205,9 @@ pub fn up_and_down(args: Migration) -> Result<[String; 2]> {
                 rest += &references.unwrap_or_default();
             }
         }
-        columns.push((String::new(), column, key_type, rest));
+        columns.push((String::new(), column, types[place], rest));
     }
     let [table, day] = [qualified(database, &args.table), database.quoted("day")];
-    let comment = comment(args.period);
     let literal = database.literal(&comment);
     let (mut above_day, mut of_day, mut then) = Default::default();
     match dialect {
@@ -204,13 +220,20 @@ pub fn up_and_down(args: Migration) -> Result<[String; 2]> {
     columns.push((String::new(), slot, "SMALLINT", not_null));
     let key = columns.iter().map(|(_, name, ..)| name).joined(", ");
     for (i, counter) in args.counters.iter().enumerate() {
-        let (name, mut above) = (database.quoted(counter), "");
+        let (name, mut above, mut checks) = (database.quoted(counter), String::new(), Vec::new());
         let mut rest = "NOT NULL DEFAULT 0".to_owned();
         if dialect == Dialect::Sqlite {
-            above = if i == 0 { ABOVE_COUNTERS } else { "" };
-            rest += &format!(" CHECK (typeof({name}) = 'integer')");
+            above += if i == 0 { ABOVE_COUNTERS } else { "" };
+            checks.push(format!("typeof({name}) = 'integer'"));
         }
-        columns.push((above.to_owned(), name, "BIGINT", rest));
+        if mark.stock.contains(counter) {
+            above += "    -- A stock: no row goes below 0.\n";
+            checks.push(format!("{name} >= 0"));
+        }
+        if !checks.is_empty() {
+            rest += &format!(" CHECK ({})", checks.join(" AND "));
+        }
+        columns.push((above, name, "BIGINT", rest));
     }
     let names = columns.iter().map(|(_, name, ..)| name.chars().count());
     let types = columns.iter().map(|(_, _, sql_type, _)| sql_type.len());
@@ -219,11 +242,6 @@ pub fn up_and_down(args: Migration) -> Result<[String; 2]> {
     for (above, name, sql_type, rest) in &columns {
         lines += &format!("{above}    {name:name_width$} {sql_type:type_width$} {rest},\n");
     }
-    let [above_key, options] = match dialect {
-        Dialect::PostgreSql => [ABOVE_KEY_OF_POSTGRES, ""],
-        Dialect::MySql => [ABOVE_KEY_OF_MYSQL, ""],
-        Dialect::Sqlite => [ABOVE_KEY_OF_SQLITE, " WITHOUT ROWID"],
-    };
     let up = format!(
         "-- A counter table.\n{heading}CREATE TABLE {table} (\n{lines}{above_key}    \
          PRIMARY KEY ({key}){foreign_keys}\n){options};\n{then}"

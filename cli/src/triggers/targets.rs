@@ -184,8 +184,9 @@ fn find(
     let table = match CounterTable::try_from(table(conn, &count.table)?) {
         Ok(counters) => {
             let table = &counters.table;
-            if let Some(of_table) = counters.period().filter(|of_table| *of_table != period) {
-                let says = "as the comment of its day says";
+            let mark = counters.mark();
+            if let Some(mark) = mark.as_ref().filter(|mark| mark.period != period) {
+                let (of_table, says) = (mark.period, "as the comment of its day says");
                 bail!("{table} has the period {of_table}, {says}: give --period {of_table}");
             }
             if definition.only.is_some() {
@@ -200,6 +201,15 @@ fn find(
                     "" => bail!("{table} has no counters"),
                     names => bail!("{table} has no counter {counter}; its counters are {names}"),
                 }
+            }
+            let stock = mark.iter().flat_map(|mark| &mark.stock);
+            let guarded = counters.guarded(false, conn.database());
+            if stock.chain(&guarded).any(|name| name == counter) {
+                bail!(
+                    "{table}.{counter} is a stock, or a CHECK keeps it at 0 or more. A trigger takes a deleted row \
+                     off the row of the connection, which can be below 0 while the count is not: count in another \
+                     counter"
+                );
             }
             let found = Target {
                 slots: Some([counters.day, counters.slot]),

@@ -5,7 +5,7 @@ use diesel::prelude::*;
 use diesel_counters::prelude::*;
 use diesel_migrations::{FileBasedMigrations, MigrationHarness};
 
-use super::{Ran, run};
+use super::{Ran, check_of, run};
 use crate::{BACKEND, Conn, REFERENCE, TestDatabase};
 
 diesel::table! {
@@ -124,10 +124,8 @@ fn a_text_key_can_refer_to_a_column_of_the_default_collation() {
     );
     database.execute(&up(&generated));
     database.command("check").is_good("page_counters");
-    let (conn, page) = (
-        &mut database.connect(),
-        increment(page_counters::orders).of("foo"),
-    );
+    let conn = &mut database.connect();
+    let page = increment(page_counters::orders).of("foo");
     page.execute(conn).unwrap();
     assert_eq!(hits("foo", conn), 1);
 }
@@ -171,9 +169,71 @@ fn what_it_prints_is_a_migration() {
         let all = format!("generate migration {words} --backend {BACKEND} {option}");
         assert_eq!(run(&super::words(&all)).stdout, generated.json()[part]);
     }
-    let down = generated.json()["down"]
-        .as_str()
-        .unwrap()
-        .replace(['`', '"'], "");
+    let down = generated.json()["down"].clone();
+    let down = down.as_str().unwrap().replace(['`', '"'], "");
     assert_eq!(down, "DROP TABLE page_counters;\n");
+}
+
+const TICKETS: &str =
+    "tickets --entity event_id:bigint --counters remaining,sold --stock remaining --period total";
+
+#[test]
+fn a_stock_has_a_check_that_check_asks_for() {
+    super::assert_snapshot("stock", &up(&generate(TICKETS)));
+    let (database, mut conn) = migrated(TICKETS);
+    let key = "INSERT INTO tickets (event_id, day, slot, remaining) VALUES (1, '1970-01-01',";
+    database.execute(&format!("{key} 1, 5); {key} 2, 7)"));
+    assert!(conn.batch_execute(&format!("{key} 3, -1)")).is_err());
+    database.command("compact tickets").works();
+    assert_eq!(database.rows_and_sum("tickets", "remaining"), (1, 12));
+    database.execute("CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY, event_id BIGINT)");
+    let sell = "generate trigger sell --rows orders --period total --count event_id:tickets";
+    let refused = database.command(&format!("{sell}.remaining"));
+    refused.fails("tickets.remaining is a stock");
+    database.command(&format!("{sell}.sold")).works();
+    let no_check = format!("BIGINT NOT NULL DEFAULT 0 {}", check_of("remaining"));
+    database.execute("ALTER TABLE tickets DROP COLUMN remaining");
+    database.execute(&format!("ALTER TABLE tickets ADD remaining {no_check}"));
+    let checked = database.command("check tickets --json");
+    checked.finds("stock_unchecked");
+    let faults = checked.faults();
+    faults.iter().for_each(|fault| database.mend(fault));
+    let is_good = database.command("check tickets").code == 0;
+    assert_eq!(is_good, BACKEND != "sqlite");
+}
+
+#[test]
+fn check_compares_the_comment_with_the_checks() {
+    let quote = if BACKEND == "mysql" { "`" } else { "\"" };
+    for (from, to, expected) in [
+        ("# >= 0", "1 = 1 AND (0) <= #", ""),
+        ("# >= 0", "# > -1", ""),
+        ("# >= 0", "# BETWEEN 0 AND 9", ""),
+        ("# >= 0", "# >= -5", "stock_unchecked"),
+        ("# >= 0", "# >= 05", "stock_unchecked"),
+        ("# >= 0", "# >= 0 OR 1 = 1", "stock_unchecked"),
+        (", stock = (remaining)", "", "not_a_stock"),
+        ("(remaining)", "(gone)", "not_a_stock unknown_stock"),
+        ("period = total", "period = day", "unknown_stock"),
+    ] {
+        let name = format!("{quote}remaining{quote}");
+        let [from, to] = [from, to].map(|text| text.replace("#", &name));
+        let database = TestDatabase::create();
+        database.execute(&up(&generate(TICKETS)).replace(&from, &to));
+        let faults = database.command("check tickets --json").faults();
+        let names = faults.iter().map(|fault| fault["fault"].as_str().unwrap());
+        assert!(names.eq(expected.split_whitespace()), "{to}: {faults:?}");
+    }
+}
+
+#[test]
+fn a_stock_that_cannot_be_one_is_refused() {
+    for (options, says) in [
+        ("sold --stock left --period total", "name it in --counters"),
+        ("left --stock left", "Give --period total"),
+        ("a\nb --stock a\nb --period total", "in one line"),
+    ] {
+        let all = format!("generate migration t --backend {BACKEND} --counters {options}");
+        run(&all.split(' ').collect::<Vec<_>>()).fails(says);
+    }
 }

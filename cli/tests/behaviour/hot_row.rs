@@ -12,7 +12,7 @@ use diesel_counters::dsl::increment;
 
 use crate::behaviour::Ran;
 use crate::behaviour::doctor::{waits, with_counters};
-use crate::{BYTES, Conn, IS_WAITING, SESSION_ID, TestDatabase};
+use crate::{BACKEND, BYTES, Conn, IS_WAITING, SESSION_ID, TestDatabase};
 
 diesel::table! {
     article_counters (article_id, day, slot) {
@@ -34,10 +34,8 @@ struct Number {
 }
 
 pub fn count(article: i64, conn: &mut Conn) -> QueryResult<usize> {
-    increment(article_counters::views)
-        .of(article)
-        .slot(SLOT)
-        .execute(conn)
+    let count = increment(article_counters::views).of(article);
+    count.slot(SLOT).execute(conn)
 }
 
 pub fn session_id(conn: &mut Conn) -> i64 {
@@ -245,13 +243,18 @@ fn a_wait_for_the_foreign_keys_row_is_not_the_slots() {
     assert_eq!(waits(&report), [["parent_row", on]]);
 }
 
-/// Increments do not wait for the row that corrections lock, whatever the number of slots.
+/// Increments do not wait for the row that corrections lock, whatever the number of slots, but takes do.
 #[test]
 fn a_wait_of_two_corrections_is_not_the_slots() {
-    let database = with_counters();
-    database.execute("INSERT INTO article_counters VALUES (7, '1970-01-01', 0, 0)");
+    let stock = TestDatabase::create();
+    let migration = "generate migration article_counters --entity article_id:bigint \
+                     --counters views --stock views --period total --backend";
+    stock.execute(&stock.command(&format!("{migration} {BACKEND}")).stdout);
     let correct = "UPDATE article_counters SET views = 5
                    WHERE article_id = 7 AND day = '1970-01-01' AND slot = 0";
-    let report = report(&database, correct, correct);
-    assert_eq!(waits(&report)[0][0], "correction", "{report}");
+    for (database, kind) in [(with_counters(), "correction"), (stock, "stock")] {
+        database.execute("INSERT INTO article_counters VALUES (7, '1970-01-01', 0, 0)");
+        let report = report(&database, correct, correct);
+        assert_eq!(waits(&report)[0][0], kind, "{report}");
+    }
 }

@@ -4,6 +4,7 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
 
+use crate::behaviour::Execute;
 use crate::server::TestDatabase;
 
 const TRIGGERS: &str =
@@ -23,17 +24,11 @@ fn set_partition(partition: &str, database: &TestDatabase) {
     ));
 }
 
-fn text(database: &TestDatabase, query: &str) -> String {
-    let text = sql::<Text>(&format!("CAST(({query}) AS TEXT)"));
-    diesel::select(text)
-        .get_result(&mut database.connect())
-        .unwrap()
-}
-
 fn slots(database: &TestDatabase) -> String {
-    let slots = "SELECT string_agg(slot || ': ' || views + likes, ', ' ORDER BY slot)
-         FROM article_counters WHERE views + likes <> 0";
-    text(database, slots)
+    let slots = "(SELECT string_agg(slot || ': ' || views + likes, ', ' ORDER BY slot)
+         FROM article_counters WHERE views + likes <> 0)";
+    let slots = diesel::select(sql::<Text>(slots));
+    slots.get_result(&mut database.connect()).unwrap()
 }
 
 #[test]
@@ -64,9 +59,7 @@ fn triggers_count_in_the_partition_of_the_database() {
     let mut connections = Vec::new();
     for user in 2..5 {
         let mut conn = database.connect();
-        diesel::sql_query(format!("INSERT INTO article_likes VALUES (1, {user})"))
-            .execute(&mut conn)
-            .unwrap();
+        conn.run(&format!("INSERT INTO article_likes VALUES (1, {user})"));
         connections.push(conn);
     }
     assert_eq!(slots(&database), "-1: 1, 2: 1, 4: 1, 6: 1");
@@ -105,9 +98,8 @@ fn tables_that_several_nodes_write_require_a_partition_and_no_cascade() {
         let check = ["check", "--json", "--partition", "1/2"];
         let faults = database.run(&check).faults().into_iter();
         let faults = faults.filter(|fault| fault["severity"] == "wrong");
-        faults
-            .map(|fault| fault["fault"].as_str().unwrap().to_owned())
-            .collect::<Vec<_>>()
+        let names = faults.map(|fault| fault["fault"].as_str().unwrap().to_owned());
+        names.collect::<Vec<_>>()
     };
     let database = TestDatabase::with_article_counters();
     database.execute("CREATE PUBLICATION only_read FOR TABLE article_counters");
@@ -118,5 +110,11 @@ fn tables_that_several_nodes_write_require_a_partition_and_no_cascade() {
     database.execute(&format!("ALTER TABLE article_counters {drop}"));
     set_partition("0/2", &database);
     assert_eq!(faults(&database), [""; 0]);
+    let stock = "diesel_counters: period = total, stock = (likes)";
+    database.execute(&format!(
+        "ALTER TABLE article_counters ADD CHECK (likes >= 0);
+         COMMENT ON COLUMN article_counters.day IS '{stock}'"
+    ));
+    assert_eq!(faults(&database), ["stock_on_nodes"]);
     database.execute("DROP SUBSCRIPTION counts");
 }

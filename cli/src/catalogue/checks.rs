@@ -1,0 +1,75 @@
+//! The counters that a CHECK keeps from going below 0.
+
+use sqlparser::ast::BinaryOperator::{And, Gt, GtEq, LtEq, Or};
+use sqlparser::ast::{Expr, UnaryOperator, Value};
+use sqlparser::keywords::Keyword;
+use sqlparser::parser::Parser;
+use sqlparser::tokenizer::Token;
+
+use super::CounterTable;
+use crate::database::Database;
+
+impl CounterTable {
+    /// The counters that a CHECK lets be 0, and not -1. A row that was there before one that is not valid
+    /// can be below 0.
+    pub fn guarded(&self, is_valid: bool, database: Database) -> Vec<String> {
+        let all = self.table.checks.iter();
+        let all = all.filter(|sql| !is_valid || !sql.ends_with(" NOT VALID"));
+        let checks: Vec<_> = all.flat_map(|sql| checks(sql, database)).collect();
+        let refuses = |name: &str, number| {
+            let mut values = checks.iter().map(|check| value(check, name, number));
+            values.any(|value| value == Some(0))
+        };
+        let names = self.counters.iter().map(|counter| counter.name.clone());
+        let names = names.filter(|name| refuses(name, -1) && !refuses(name, 0));
+        names.collect()
+    }
+}
+
+/// The conditions of the CHECKs in SQL, such as a `CREATE TABLE`.
+fn checks(sql: &str, database: Database) -> Vec<Expr> {
+    let mut checks = Vec::new();
+    let Ok(mut parser) = Parser::new(database.grammar()).try_with_sql(sql) else {
+        return checks;
+    };
+    loop {
+        match parser.next_token().token {
+            Token::Word(word) if word.keyword == Keyword::CHECK => {
+                checks.extend(parser.try_parse(|parser| parser.parse_prefix()).ok());
+            }
+            Token::EOF => return checks,
+            _ => {}
+        }
+    }
+}
+
+/// The value of an expression where the counter `name` has the value `number`, if it depends on nothing else.
+/// False is 0, and true is 1.
+fn value(expression: &Expr, name: &str, number: i64) -> Option<i64> {
+    let of = |expression| value(expression, name, number);
+    let is = |is: bool| Some(i64::from(is));
+    match expression {
+        Expr::Nested(inner) | Expr::Cast { expr: inner, .. } => of(inner),
+        Expr::Identifier(column) if column.value.eq_ignore_ascii_case(name) => Some(number),
+        Expr::Value(literal) => match &literal.value {
+            Value::Number(text, _) | Value::SingleQuotedString(text) => text.parse().ok(),
+            _ => None,
+        },
+        Expr::UnaryOp { op, expr } if *op == UnaryOperator::Minus => of(expr)?.checked_neg(),
+        Expr::Between {
+            expr,
+            low,
+            negated: false,
+            ..
+        } => is(of(expr)? >= of(low)?),
+        Expr::BinaryOp { left, op, right } => match (op, of(left), of(right)) {
+            (And, Some(0), _) | (And, _, Some(0)) => Some(0),
+            (And | Or, left, right) => Some(left? | right?),
+            (Gt, left, right) => is(left? > right?),
+            (GtEq, left, right) => is(left? >= right?),
+            (LtEq, left, right) => is(left? <= right?),
+            _ => None,
+        },
+        _ => None,
+    }
+}
