@@ -10,3 +10,4 @@ CREATE TABLE IF NOT EXISTS tickets (
     remaining BIGINT NOT NULL DEFAULT 0 CHECK (remaining >= 0),
     PRIMARY KEY (event_id, day, slot)
 );
+COMMENT ON COLUMN tickets.day IS 'diesel_counters: period = total, stock = (remaining)';

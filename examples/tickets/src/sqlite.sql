@@ -6,8 +6,9 @@ CREATE TABLE IF NOT EXISTS orders (
 );
 CREATE TABLE IF NOT EXISTS tickets (
     event_id BIGINT NOT NULL,
+    -- diesel_counters: period = total, stock = (remaining)
     day DATE NOT NULL,
     slot SMALLINT NOT NULL,
-    remaining BIGINT NOT NULL DEFAULT 0 CHECK (remaining >= 0),
+    remaining BIGINT NOT NULL DEFAULT 0 CHECK (typeof(remaining) = 'integer' AND remaining >= 0),
     PRIMARY KEY (event_id, day, slot)
 );
