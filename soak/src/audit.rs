@@ -11,7 +11,7 @@ use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 
 use super::{
-    Conn, DROP_FOREIGN_KEYS, NODE_TRIGGERS, OTHER_SESSIONS, REFERENCE, SETTINGS, TIDY, TRIGGERS,
+    Conn, DROP_FOREIGN_KEYS, NODE_TRIGGERS, OTHER_SESSIONS, REFERENCE, TIDY, TRIGGERS,
 };
 use crate::record::{CELLS, Cell, Kind};
 use crate::tables::article_counters::dsl as counters;
@@ -24,8 +24,7 @@ use crate::tables::{
 /// column that triggers fill: they make the transactions of several nodes conflict.
 pub fn create(keeps_apart: bool, conn: &mut Conn) -> QueryResult<()> {
     let triggers = if keeps_apart { NODE_TRIGGERS } else { TRIGGERS };
-    let tables = tables::create(REFERENCE, triggers);
-    conn.batch_execute(&format!("{SETTINGS}{tables}"))?;
+    conn.batch_execute(&tables::create(REFERENCE, triggers))?;
     if keeps_apart {
         conn.batch_execute(DROP_FOREIGN_KEYS)?;
     }

@@ -9,7 +9,7 @@ mod audit;
 #[path = "buffered/run.rs"]
 pub mod buffered;
 #[path = "own_database.rs"]
-mod own_database;
+pub mod own_database;
 #[path = "planted.rs"]
 mod planted;
 #[path = "reads.rs"]

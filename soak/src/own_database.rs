@@ -7,19 +7,33 @@ use anyhow::{Context, Result};
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 
-use super::{Conn, DROP_DATABASE, IS_SQLITE};
+use super::{Conn, DROP_DATABASE, IS_SQLITE, SETTINGS};
 use crate::run::PATIENCE;
+use crate::server::Server;
 
 /// Connects, and waits while the server starts.
 pub fn connect(url: &str) -> Result<Conn> {
+    connect_to(url, None)
+}
+
+/// Connects, and waits while the server starts. If `server` has ended, it is started again.
+pub fn connect_to(url: &str, server: Option<&Server>) -> Result<Conn> {
     let began = Instant::now();
-    loop {
+    let mut conn = loop {
         match Conn::establish(url) {
-            Ok(conn) => return Ok(conn),
+            Ok(conn) => break conn,
             Err(error) if began.elapsed() > PATIENCE => return Err(error.into()),
-            Err(_) => thread::sleep(Duration::from_millis(50)),
+            Err(_) => {}
         }
+        if let Some(server) = server {
+            server.start_again()?;
+        }
+        thread::sleep(Duration::from_millis(50));
+    };
+    if !SETTINGS.is_empty() {
+        conn.batch_execute(SETTINGS)?;
     }
+    Ok(conn)
 }
 
 pub struct OwnDatabase {

@@ -6,22 +6,22 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, bail};
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::r2d2::{ConnectionManager, CustomizeConnection};
 use diesel_counters::dsl::claim_slot;
 use diesel_counters::{Slot, with_default_slot};
 
-use super::own_database::OwnDatabase;
-pub use super::own_database::connect;
+use super::own_database::{OwnDatabase, connect, connect_to};
 use super::thread::{Pool, Recorded, Thread, connection};
 use super::{Conn, SETTINGS, audit, planted};
 use crate::WRONG;
 use crate::check::Round;
 use crate::fault::Fault;
 use crate::history::{self, Work};
-use crate::run::{Failure, PATIENCE, Run};
+use crate::run::{Failure, Run};
+use crate::server::Server;
 
 /// Rounds until the tables are emptied, so that a round stays short.
 const ROUNDS_KEPT: u64 = 20;
@@ -38,16 +38,13 @@ pub struct Session {
 
 impl CustomizeConnection<Conn, diesel::r2d2::Error> for Session {
     fn on_acquire(&self, conn: &mut Conn) -> Result<(), diesel::r2d2::Error> {
-        let set = |conn: &mut Conn| {
-            if !self.sql.is_empty() {
-                conn.batch_execute(&self.sql)?;
-            }
-            if self.claims {
-                claim_slot().execute(conn)?;
-            }
-            QueryResult::Ok(())
-        };
-        set(conn).map_err(diesel::r2d2::Error::QueryError)
+        if !self.sql.is_empty() {
+            conn.batch_execute(&self.sql)?;
+        }
+        if self.claims {
+            claim_slot().execute(conn)?;
+        }
+        Ok(())
     }
 }
 
@@ -250,22 +247,9 @@ impl<'a> Soak<'a> {
         let every = Duration::from_secs_f64(self.run.settings.kill_every);
         while self.run.goes_on_for(every) {
             let _quiet = self.quiet.lock();
-            if let Some(server) = &self.run.server {
-                server.kill()?;
-            }
-            let killed = Instant::now();
-            let mut conn = loop {
-                ensure!(
-                    killed.elapsed() < PATIENCE,
-                    "the server did not start again"
-                );
-                if let Some(server) = &self.run.server {
-                    server.start_again()?;
-                }
-                if let Ok(conn) = self.pools[0].get() {
-                    break conn;
-                }
-            };
+            let server = self.run.server.as_ref();
+            server.map_or(Ok(()), Server::kill)?;
+            let mut conn = connect_to(&self.run.settings.urls[0], server)?;
             if self.run.has(Fault::RowLostAfterAKill) {
                 planted::lose_a_row(&mut conn)?;
             }

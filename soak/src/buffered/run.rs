@@ -7,7 +7,7 @@ use std::slice;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use chrono::{Days, Utc};
@@ -19,7 +19,7 @@ use diesel_counters::CounterBuffer;
 use diesel_counters::dsl::{compact, increment};
 use rand::random_range;
 
-use super::own_database::{OwnDatabase, connect};
+use super::own_database::{OwnDatabase, connect, connect_to};
 use super::soak::Session;
 use super::thread::{Pool, Pooled};
 use super::{Conn, IS_SQLITE, SETTINGS, audit};
@@ -29,7 +29,6 @@ use crate::buffered::proxy::Proxy;
 use crate::buffered::{
     BESIDE, Buffered, Client, Ended, Line, Planted, TABLE, THREADS, Tally, key_of, key_of_all,
 };
-use crate::run::PATIENCE;
 use crate::server::Server;
 
 /// The number of kills until all processes stop, and their counts are checked.
@@ -147,20 +146,12 @@ fn pause(milliseconds: u64) {
     thread::sleep(Duration::from_millis(random_range(0..milliseconds)));
 }
 
-/// Sets up a connection of the checker.
-fn set(conn: &mut Conn) -> QueryResult<()> {
-    match SETTINGS {
-        "" => Ok(()),
-        settings => conn.batch_execute(settings),
-    }
-}
-
 /// Kills processes, and the server. Returns what is wrong.
 pub fn run(args: &Buffered) -> Result<(Tally, Option<String>)> {
     let server = args.server.clone().map(Server::run).transpose()?;
     let database = OwnDatabase::create(slice::from_ref(&args.url))?;
     let url = database.urls[0].clone();
-    connect(&url)?.batch_execute(&format!("{SETTINGS}{TABLE}"))?;
+    connect(&url)?.batch_execute(TABLE)?;
     let proxy = (!IS_SQLITE).then(|| Proxy::start(&url)).transpose()?;
     let mut run = Run {
         args,
@@ -223,7 +214,6 @@ impl Run<'_> {
             ended.push(client.stop()?);
         }
         let conn = &mut connect(&self.url)?;
-        set(conn)?;
         audit::wait_until_alone(conn)?;
         self.check(&ended, &beside, conn)
     }
@@ -259,23 +249,9 @@ impl Run<'_> {
             let mut client = self.start()?;
             std::mem::swap(&mut client, &mut clients[random_range(0..KILLED)]);
             ended.push(client.kill()?);
-            self.wait_for_server()?;
+            connect_to(&self.url, self.server.as_ref())?;
         }
         Ok(ended)
-    }
-
-    /// Starts the server again, if it was killed.
-    fn wait_for_server(&self) -> Result<()> {
-        let Some(server) = &self.server else {
-            return Ok(());
-        };
-        let began = Instant::now();
-        while Conn::establish(&self.url).is_err() {
-            ensure!(began.elapsed() < PATIENCE, "the server did not start again");
-            server.start_again()?;
-            thread::sleep(Duration::from_millis(20));
-        }
-        Ok(())
     }
 
     /// Compares what is stored, read without this crate, with what was counted, and empties the tables.
@@ -329,7 +305,6 @@ fn beside(url: &str, has_ended: &AtomicBool) -> Result<Beside> {
 }
 
 fn merge(beside: &mut Beside, has_ended: &AtomicBool, conn: &mut Conn) -> QueryResult<()> {
-    set(conn)?;
     while !has_ended.load(SeqCst) {
         beside.tried += 1;
         increment(views).of(BESIDE).execute(conn)?;

@@ -7,12 +7,11 @@ use std::time::Instant;
 use anyhow::{Context as _, Result, ensure};
 use clap::ValueEnum;
 use diesel::connection::SimpleConnection;
-use diesel::prelude::*;
 use indicatif::{HumanCount, ProgressBar};
 
 use super::driver::Driver;
-use super::own_database::OwnDatabase;
-use super::{Conn, REFERENCE, SETTINGS, TRIGGERS, database, levels};
+use super::own_database::{OwnDatabase, connect};
+use super::{REFERENCE, TRIGGERS, database, levels};
 use crate::interleave::Interleave;
 use crate::interleave::case::{Case, cases, of};
 use crate::interleave::outcome::{Ended, Outcome, Transaction};
@@ -34,9 +33,8 @@ pub fn run(args: &Interleave) -> Result<u64> {
 }
 
 fn run_on(url: &str, args: &Interleave) -> Result<u64> {
-    let conn = &mut Conn::establish(url)?;
-    let create = tables::create(REFERENCE, TRIGGERS);
-    conn.batch_execute(&format!("{SETTINGS}{create}"))?;
+    let conn = &mut connect(url)?;
+    conn.batch_execute(&tables::create(REFERENCE, TRIGGERS))?;
     let wanted = args.level.to_lowercase().replace('-', " ");
     let levels = match wanted.contains(BESIDE.trim()) {
         true => different(&levels(conn)?),

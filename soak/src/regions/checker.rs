@@ -18,7 +18,8 @@ use diesel_counters_cli::{Recount, recounts};
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
 
-use super::{Nodes, Regions, connect, partition, text};
+use super::{Nodes, Regions, partition, text};
+use crate::postgres::on::own_database::{connect, connect_to};
 use crate::server::Server;
 use crate::tables::article_counters::dsl::{article_counters, comments as commented, views};
 use crate::tables::label_counters::dsl::{given, label_counters};
@@ -39,7 +40,6 @@ struct Checker<'a> {
     args: &'a Regions,
     urls: Vec<String>,
     recounts: Vec<Recount>,
-    name: String,
     servers: Vec<Server>,
     next_id: AtomicU64,
     transactions: AtomicU64,
@@ -71,7 +71,6 @@ pub fn run(args: &Regions) -> Result<(String, Option<String>)> {
         args,
         urls: nodes.nodes.iter().map(|node| node.url.clone()).collect(),
         recounts: recounts(&nodes.nodes[0].url)?,
-        name: nodes.name.clone(),
         servers,
         next_id: rand::random_range(1..1_u64 << 40).into(),
         transactions: 0.into(),
@@ -172,10 +171,10 @@ impl Checker<'_> {
             sleep_until(at);
             let node = random.random_range(0..2);
             if is_kill {
-                self.servers[node].kill()?;
+                let server = &self.servers[node];
+                server.kill()?;
                 thread::sleep(Duration::from_millis(random.random_range(0..500)));
-                self.servers[node].start_again()?;
-                nodes.nodes[node].conn = self.reconnect(node)?;
+                nodes.nodes[node].conn = connect_to(&self.urls[node], Some(server))?;
             } else {
                 let both = random.random_range(0..3) == 0;
                 for to in [Some(node), both.then_some(1 - node)].into_iter().flatten() {
@@ -191,25 +190,6 @@ impl Checker<'_> {
         }
         sleep_until(1.0);
         Ok(())
-    }
-
-    /// A server that has ended while it started is started again.
-    fn reconnect(&self, node: usize) -> Result<PgConnection> {
-        let began = Instant::now();
-        loop {
-            match PgConnection::establish(&self.urls[node]) {
-                Ok(conn) => return Ok(conn),
-                Err(error) if began.elapsed() > crate::run::PATIENCE => {
-                    return Err(anyhow!("{}: {error}", self.name));
-                }
-                Err(_) => {
-                    if let Some(server) = self.servers.get(node) {
-                        server.start_again()?;
-                    }
-                    thread::sleep(Duration::from_millis(50));
-                }
-            }
-        }
     }
 
     /// Compares the nodes with each other, and with what was counted.

@@ -14,6 +14,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable, Text};
 use diesel_counters::Slot;
 
+use crate::postgres::on::own_database::connect;
 use crate::postgres::{DROP_FOREIGN_KEYS, REFERENCE, TRIGGERS};
 use crate::run::PATIENCE;
 use crate::tables;
@@ -89,11 +90,6 @@ const REPLICATED: [(&str, &str); 6] = [
     ("counted", "transaction_id, article_id, day"),
     ("beacons", "node"),
 ];
-
-/// Connects, and waits while the server starts.
-pub fn connect(url: &str) -> Result<PgConnection> {
-    crate::postgres::on::soak::connect(url)
-}
 
 pub fn number(query: &str, conn: &mut PgConnection) -> QueryResult<i64> {
     diesel::select(sql::<BigInt>(&format!("({query})"))).get_result(conn)

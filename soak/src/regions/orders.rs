@@ -16,11 +16,12 @@ use diesel_counters_cli::{Recount, recounts};
 use rand::seq::IndexedRandom;
 use rand::{SeedableRng, rngs::StdRng};
 
-use super::{Nodes, Regions, connect, number, partition};
+use super::{Nodes, Regions, number, partition};
 use crate::interleave::case::Script;
 use crate::interleave::operation::{Context, Database, Operation};
 use crate::interleave::state::State;
 use crate::postgres::on::operations;
+use crate::postgres::on::own_database::connect;
 use crate::postgres::slot_number;
 
 /// What runs on nodes: all but what writes a row of both nodes, such as an article, or works on labels.
