@@ -35,7 +35,7 @@ impl From<Error> for Stop {
 }
 
 /// One attempt of a transaction.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Attempt {
     pub id: i64,
     pub isolation: Option<Isolation>,
@@ -189,21 +189,20 @@ impl Attempt {
                 self.steps(steps, of, conn)?;
             }
             Step::Savepoint { ref steps, fails } => {
-                let before = (self.effects.len(), self.views.len(), self.comments.len());
-                let (uncommented, increments) = (self.uncommented.len(), self.increments);
+                let before = self.clone();
                 let result = conn.transaction(|conn| {
                     self.steps(steps, of, conn)?;
                     if fails { Err(Stop::Planned) } else { Ok(()) }
                 });
                 match result {
                     Err(Stop::Planned) if fails => {
-                        self.effects.truncate(before.0);
                         // The transaction keeps the snapshot of a query in it.
-                        self.snapshot = self.snapshot.map(|taken| taken.min(before.0));
-                        self.views.truncate(before.1);
-                        self.comments.truncate(before.2);
-                        self.uncommented.truncate(uncommented);
-                        self.increments = increments;
+                        let effects = before.effects.len();
+                        *self = Attempt {
+                            snapshot: self.snapshot.map(|taken| taken.min(effects)),
+                            seen: std::mem::take(&mut self.seen),
+                            ..before
+                        };
                     }
                     result => result?,
                 }

@@ -10,9 +10,7 @@ use diesel::dsl::{count_star, sql};
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 
-use super::{
-    Conn, DROP_FOREIGN_KEYS, NODE_TRIGGERS, OTHER_SESSIONS, REFERENCE, TIDY, TRIGGERS,
-};
+use super::{Conn, DROP_FOREIGN_KEYS, NODE_TRIGGERS, OTHER_SESSIONS, REFERENCE, TIDY, TRIGGERS};
 use crate::record::{CELLS, Cell, Kind};
 use crate::tables::article_counters::dsl as counters;
 use crate::tables::{

@@ -33,7 +33,8 @@ pub const OTHER_SESSIONS: &str = "SELECT COUNT(*) FROM information_schema.proces
 /// Run on emptied tables. A server that is killed often never does it by itself.
 pub const TIDY: &str = "ANALYZE TABLE articles, article_counters, comments, article_likes, counted";
 pub const ADD_ON_CONFLICT: &str = "ON DUPLICATE KEY UPDATE \
-    views = views + VALUES(views), comments = comments + VALUES(comments)";
+    views = views + VALUES(views), likes = likes + VALUES(likes), \
+    comments = comments + VALUES(comments)";
 
 pub fn write<T, E: From<diesel::result::Error>>(
     conn: &mut Conn,
@@ -59,7 +60,6 @@ pub const TABLE_LOCK: [&str; 3] = [
     "",
     "DO RELEASE_LOCK('soak.recount')",
 ];
-pub const LIKES_ON_CONFLICT: &str = "ON DUPLICATE KEY UPDATE likes = likes + VALUES(likes)";
 /// SQL types and literals.
 pub const INTEGER: &str = "SIGNED";
 pub const UNDATED: &str = "DATE '1970-01-01'";
@@ -74,10 +74,6 @@ pub fn database() -> Database {
 }
 
 pub fn counting(_: i64, _: &mut Conn) -> QueryResult<usize> {
-    unreachable!("it is for PostgreSQL")
-}
-
-pub fn truncate_likes(_: &mut Conn) -> QueryResult<()> {
     unreachable!("it is for PostgreSQL")
 }
 

@@ -17,7 +17,7 @@ mod reads;
 #[path = "soak.rs"]
 pub mod soak;
 #[path = "thread.rs"]
-mod thread;
+pub mod thread;
 
 #[path = "gated/driver.rs"]
 mod driver;

@@ -8,7 +8,7 @@ use diesel_counters::Drift;
 use diesel_counters::dsl::recount;
 use diesel_counters::prelude::*;
 
-use super::Conn;
+use super::{ADD_ON_CONFLICT, Conn};
 use crate::history::Step;
 use crate::tables::article_counters::dsl::{
     article_counters, article_id, comments, day, slot, views,
@@ -21,7 +21,7 @@ pub fn merge_without_locks(conn: &mut Conn) -> QueryResult<()> {
     let rows = rows.select((article_id, day, slot, views, comments));
     for (article, on, from, v, c) in rows.load::<(i64, NaiveDate, i16, i64, i64)>(conn)? {
         diesel::delete(article_counters.find((article, on, from))).execute(conn)?;
-        add(article, on, v, c, conn)?;
+        add(article, on, [v, 0, c], conn)?;
     }
     Ok(())
 }
@@ -36,7 +36,7 @@ pub fn recount_deletes_first(article: i64, conn: &mut Conn) -> QueryResult<i64> 
         .execute(conn)?;
     let rows = tables::comments::table.filter(tables::comments::article_id.eq(article));
     let rows: i64 = rows.count().get_result(conn)?;
-    add(article, today(), 0, rows, conn)?;
+    add(article, today(), [0, 0, rows], conn)?;
     Ok(rows - before)
 }
 
@@ -47,7 +47,7 @@ pub fn recount_without_a_lock(article: i64, conn: &mut Conn) -> QueryResult<()> 
     let drift: Vec<Drift<i64>> = recount(comments, source).dry_run(conn)?;
     let drift = drift.iter().find(|drift| drift.entity == article);
     let added = drift.map_or(0, |drift| drift.actual - drift.stored);
-    add(article, today(), 0, added, conn)
+    add(article, today(), [0, 0, added], conn)
 }
 
 pub fn delete_in_one_statement(article: i64, conn: &mut Conn) -> QueryResult<()> {
@@ -80,11 +80,10 @@ pub fn lose_a_row(conn: &mut Conn) -> QueryResult<()> {
     Ok(())
 }
 
-/// Adds views and comments in slot 0.
-fn add(article: i64, on: NaiveDate, v: i64, c: i64, conn: &mut Conn) -> QueryResult<()> {
+/// Adds views, likes and comments in slot 0.
+pub fn add(article: i64, on: NaiveDate, [v, l, c]: [i64; 3], conn: &mut Conn) -> QueryResult<()> {
     conn.batch_execute(&format!(
         "INSERT INTO article_counters (article_id, day, slot, views, likes, comments)
-         VALUES ({article}, '{on}', 0, {v}, 0, {c}) {}",
-        super::ADD_ON_CONFLICT
+         VALUES ({article}, '{on}', 0, {v}, {l}, {c}) {ADD_ON_CONFLICT}"
     ))
 }

@@ -35,6 +35,7 @@ pub const OTHER_SESSIONS: &str = "SELECT COUNT(*) FROM pg_stat_activity
 pub const TIDY: &str = "VACUUM (ANALYZE)";
 pub const ADD_ON_CONFLICT: &str = "ON CONFLICT (article_id, day, slot) DO UPDATE SET \
     views = article_counters.views + excluded.views, \
+    likes = article_counters.likes + excluded.likes, \
     comments = article_counters.comments + excluded.comments";
 
 pub fn write<T, E: From<diesel::result::Error>>(
@@ -62,8 +63,6 @@ pub const TABLE_LOCK: [&str; 3] = [
     "LOCK TABLE article_counters IN SHARE UPDATE EXCLUSIVE MODE",
     "",
 ];
-pub const LIKES_ON_CONFLICT: &str = "ON CONFLICT (article_id, day, slot) DO UPDATE SET \
-    likes = article_counters.likes + excluded.likes";
 /// SQL types and literals.
 pub const INTEGER: &str = "BIGINT";
 pub const UNDATED: &str = "DATE '1970-01-01'";
@@ -88,10 +87,6 @@ pub fn counting(id: i64, conn: &mut Conn) -> QueryResult<usize> {
         .values(comment)
         .counting(increment(article_counters::comments).of(1_i64))
         .execute(conn)
-}
-
-pub fn truncate_likes(conn: &mut Conn) -> QueryResult<()> {
-    conn.batch_execute("TRUNCATE article_likes")
 }
 
 /// Makes the session count in the slot of this number.

@@ -26,6 +26,7 @@ pub const OTHER_SESSIONS: &str = "SELECT 0";
 pub const TIDY: &str = "PRAGMA optimize";
 pub const ADD_ON_CONFLICT: &str = "ON CONFLICT (article_id, day, slot) DO UPDATE SET \
     views = article_counters.views + excluded.views, \
+    likes = article_counters.likes + excluded.likes, \
     comments = article_counters.comments + excluded.comments";
 
 pub fn write<T, E: From<diesel::result::Error>>(
@@ -49,8 +50,6 @@ pub fn like(article: i64, user: i64, conn: &mut Conn) -> QueryResult<usize> {
 
 /// The lock under which the command recounted: before its transaction, in it, and after it.
 pub const TABLE_LOCK: [&str; 3] = ["", "DELETE FROM article_counters WHERE 0", ""];
-pub const LIKES_ON_CONFLICT: &str = "ON CONFLICT (article_id, day, slot) DO UPDATE SET \
-    likes = article_counters.likes + excluded.likes";
 /// SQL types and literals.
 pub const INTEGER: &str = "BIGINT";
 pub const UNDATED: &str = "'1970-01-01'";
@@ -65,10 +64,6 @@ pub fn database() -> Database {
 }
 
 pub fn counting(_: i64, _: &mut Conn) -> QueryResult<usize> {
-    unreachable!("it is for PostgreSQL")
-}
-
-pub fn truncate_likes(_: &mut Conn) -> QueryResult<()> {
     unreachable!("it is for PostgreSQL")
 }
 

@@ -39,6 +39,22 @@ pub fn connection(pool: &Pool, is_over: impl Fn() -> bool) -> Result<Pooled, Fai
     }
 }
 
+/// Merges the slots of old days.
+pub fn merge(conn: &mut Conn) -> QueryResult<()> {
+    let of_articles = compact(article_counters).before(compacted_before());
+    of_articles.batch(20).execute(conn)?;
+    let of_labels = compact(label_counters).before(compacted_before());
+    of_labels.batch(20).execute(conn).map(drop)
+}
+
+/// Merges old days into these periods.
+pub fn fold_into(period: Period, conn: &mut Conn) -> QueryResult<()> {
+    let of_articles = fold(article_counters).per(period).before(folded_before());
+    of_articles.batch(20).execute(conn)?;
+    let of_labels = fold(label_counters).per(period).before(folded_before());
+    of_labels.batch(20).execute(conn).map(drop)
+}
+
 /// What a thread has recorded.
 #[derive(Default)]
 pub struct Recorded {
@@ -114,20 +130,10 @@ impl Thread<'_> {
             Work::Compact if self.run.has(Fault::MergeWithoutLocks) => {
                 self.retried(by, |conn, _| planted::merge_without_locks(conn))
             }
-            Work::Compact => self.retried(by, |conn, _| {
-                let merge = compact(article_counters).before(compacted_before());
-                merge.batch(20).execute(conn)?;
-                let merge = compact(label_counters).before(compacted_before());
-                merge.batch(20).execute(conn).map(drop)
-            }),
+            Work::Compact => self.retried(by, |conn, _| merge(conn)),
             Work::Fold => self.retried(by, |conn, _| {
-                for into in [Period::Month, Period::Year, Period::Total] {
-                    let merge = fold(article_counters).per(into);
-                    merge.before(folded_before()).batch(20).execute(conn)?;
-                    let merge = fold(label_counters).per(into);
-                    merge.before(folded_before()).batch(20).execute(conn)?;
-                }
-                Ok(())
+                let mut periods = [Period::Month, Period::Year, Period::Total].into_iter();
+                periods.try_for_each(|into| fold_into(into, conn))
             }),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 
+use diesel::connection::SimpleConnection;
 use diesel::dsl::{count_star, sql};
 use diesel::prelude::*;
 use diesel::result::Error;
@@ -12,7 +13,7 @@ use diesel_counters::prelude::*;
 use diesel_counters::{BackgroundError, Drift, Period, counting_transaction};
 
 use super::planted_locks;
-use super::{Conn, counting, like, planted, truncate_likes, write};
+use super::{Conn, counting, like, planted, write};
 use crate::interleave::case::Script;
 use crate::interleave::operation::{Context, Operation};
 use crate::interleave::state::PAST;
@@ -160,7 +161,7 @@ fn operation(
             let rows = article_likes::table.filter(article_likes::article_id.eq(1));
             returned(diesel::delete(rows).execute(conn))
         }
-        Operation::TruncateLikes => nothing(truncate_likes(conn)),
+        Operation::TruncateLikes => nothing(conn.batch_execute("TRUNCATE article_likes")),
         Operation::DeleteArticle => {
             returned(diesel::delete(articles::table.find(1_i64)).execute(conn))
         }
@@ -215,7 +216,7 @@ fn operation(
         Operation::CompactStock => returned(compact(tickets).execute(conn)),
         Operation::PlantedCommandRecount => planted_locks::command_recount(conn),
         Operation::PlantedCountThenSet if transaction == 0 => {
-            nothing(planted_locks::add(today(), amount, conn))
+            nothing(planted::add(1, today(), [0, amount, 0], conn))
         }
         Operation::PlantedSet | Operation::PlantedCountThenSet => planted_locks::set(to, conn),
         Operation::PlantedDelete => planted_locks::delete(conn),

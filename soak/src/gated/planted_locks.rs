@@ -6,21 +6,14 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
 
-use super::{Conn, LIKES_ON_CONFLICT, TABLE_LOCK};
+use super::planted::add;
+use super::{ADD_ON_CONFLICT, Conn, TABLE_LOCK};
 use crate::tables::article_counters::dsl::{article_counters, article_id, likes};
 use crate::tables::today;
 
-/// Adds likes to article 1, on this day.
-pub fn add(on: NaiveDate, amount: i64, conn: &mut Conn) -> QueryResult<()> {
-    conn.batch_execute(&format!(
-        "INSERT INTO article_counters (article_id, day, slot, likes)
-         VALUES (1, '{on}', 0, {amount}) {LIKES_ON_CONFLICT}"
-    ))
-}
-
 /// Locks the row that one correction at a time locks.
 fn lock(conn: &mut Conn) -> QueryResult<()> {
-    add(NaiveDate::default(), 0, conn)
+    add(1, NaiveDate::default(), [0; 3], conn)
 }
 
 /// Recounts the likes as the command did: under a lock that the library's corrections do not take.
@@ -34,7 +27,7 @@ pub fn command_recount(conn: &mut Conn) -> QueryResult<String> {
              SELECT entity, '1970-01-01', 0, SUM(count_1) FROM (
                  SELECT article_id AS entity, 1 AS count_1 FROM article_likes
                  UNION ALL SELECT article_id, -likes FROM article_counters) AS moved
-             GROUP BY entity HAVING SUM(count_1) <> 0 ORDER BY entity {LIKES_ON_CONFLICT}"
+             GROUP BY entity HAVING SUM(count_1) <> 0 ORDER BY entity {ADD_ON_CONFLICT}"
         ))
     });
     batch(after, conn)?;
@@ -57,7 +50,7 @@ pub fn set(to: i64, conn: &mut Conn) -> QueryResult<String> {
         let of_one = sql::<Bool>("article_id = 1");
         let rows = article_counters.filter(of_one).select(likes);
         let before: i64 = rows.load::<i64>(conn)?.iter().sum();
-        add(today(), to - before, conn)?;
+        add(1, today(), [0, to - before, 0], conn)?;
         Ok(before.to_string())
     })
 }

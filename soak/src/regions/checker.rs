@@ -11,7 +11,7 @@ use diesel::connection::SimpleConnection;
 use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel::result::Error;
-use diesel_counters::dsl::{compact, delete_counters, fold, recount, set_counter};
+use diesel_counters::dsl::{delete_counters, recount, set_counter};
 use diesel_counters::prelude::*;
 use diesel_counters::{Drift, Period, Slot, is_retryable, with_default_slot};
 use diesel_counters_cli::{Recount, recounts};
@@ -20,13 +20,11 @@ use rand::{Rng, RngExt, SeedableRng};
 
 use super::{Nodes, Regions, partition, text};
 use crate::postgres::on::own_database::{connect, connect_to};
+use crate::postgres::on::thread::{fold_into, merge};
 use crate::server::Server;
 use crate::tables::article_counters::dsl::{article_counters, comments as commented, views};
-use crate::tables::label_counters::dsl::{given, label_counters};
-use crate::tables::{
-    Article, DAYS, article_likes, articles, comments, compacted_before, counted, day,
-    folded_before, label_of,
-};
+use crate::tables::label_counters::dsl::given;
+use crate::tables::{Article, DAYS, article_likes, articles, comments, counted, day, label_of};
 
 /// The articles whose counters are never deleted.
 const KEPT: RangeInclusive<i64> = 1..=6;
@@ -335,18 +333,11 @@ impl Checker<'_> {
                 }
             }
             83..88 => {
-                let merge = compact(article_counters).before(compacted_before());
-                merge.batch(20).execute(conn)?;
-                let merge = compact(label_counters).before(compacted_before());
-                merge.batch(20).execute(conn)?;
+                merge(conn)?;
             }
             88..92 => {
                 let into = [Period::Month, Period::Year, Period::Total];
-                let into = into[random.random_range(0..3)];
-                let merge = fold(article_counters).per(into).before(folded_before());
-                merge.batch(20).execute(conn)?;
-                let merge = fold(label_counters).per(into).before(folded_before());
-                merge.batch(20).execute(conn)?;
+                fold_into(into[random.random_range(0..3)], conn)?;
             }
             92..95 => {
                 let deleted = random.random_range(DELETED);
