@@ -68,6 +68,13 @@ pub fn median(mut values: Vec<f64>) -> Option<f64> {
     Some((values[last / 2] + values[last.div_ceil(2)]) / 2.0).filter(|median| median.is_finite())
 }
 
+/// The median, the least and the greatest.
+pub fn spread(values: Vec<f64>) -> [f64; 3] {
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let greatest = values.iter().copied().fold(0.0, f64::max);
+    [median(values).unwrap_or_default(), least, greatest]
+}
+
 /// Statements are prepared, and pages are read.
 const WARM_UP: Duration = Duration::from_millis(200);
 

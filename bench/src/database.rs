@@ -9,7 +9,7 @@ use diesel_counters::Slot;
 #[cfg(feature = "postgres")]
 use {
     crate::schema::{bench_article_counters::views, bench_comments},
-    crate::way::comment,
+    crate::way::BODY,
     diesel_counters::dsl::increment,
     diesel_counters::prelude::CountingDsl,
 };
@@ -37,14 +37,10 @@ impl Engine {
         self != Engine::Sqlite
     }
 
-    /// What `scripts/test` calls it.
-    pub fn id(self) -> &'static str {
-        match self {
-            Engine::Postgres => "postgres",
-            Engine::Mariadb => "mariadb",
-            Engine::Mysql => "mysql",
-            Engine::Sqlite => "sqlite",
-        }
+    /// What `scripts/test` and the arguments call it.
+    pub fn id(self) -> String {
+        let value = self.to_possible_value();
+        value.map_or_else(String::new, |value| value.get_name().to_owned())
     }
 }
 
@@ -166,8 +162,9 @@ impl Database for PgConnection {
     const CONFLICT_TARGET: Self::ConflictTarget = conflict::PRIMARY_KEY;
 
     fn insert_and_count(&mut self, article_id: i64, slots: Slot) -> QueryResult<()> {
-        diesel::insert_into(bench_comments::table)
-            .values(comment(article_id))
+        use bench_comments::{article_id as of, body, table};
+        diesel::insert_into(table)
+            .values((of.eq(article_id), body.eq(BODY)))
             .counting(increment(views).slot(slots).of(article_id))
             .execute(self)
             .map(drop)

@@ -18,7 +18,7 @@ use rand::seq::IndexedRandom;
 use crate::Plan;
 use crate::compare::{Cell, commit, compare, on_threads};
 use crate::count::wait_for_sessions;
-use crate::database::{Engine, for_each_connection, with_connection};
+use crate::database::{Engine, for_each_connection, migration, with_connection};
 use crate::server::on_each;
 use crate::way::Ways;
 
@@ -45,21 +45,13 @@ impl Way {
 
     /// The migration that creates its triggers, and that drops them.
     fn migration(self, engine: Engine) -> [&'static str; 2] {
-        macro_rules! migration {
-            ($database:literal, $way:literal) => {
-                [
-                    include_str!(concat!("../forum/", $database, "/", $way, "/up.sql")),
-                    include_str!(concat!("../forum/", $database, "/", $way, "/down.sql")),
-                ]
-            };
-        }
         match (self, engine) {
-            (Way::ItsOwn, Engine::Postgres) => migration!("postgres", "own"),
-            (Way::ItsOwn, _) => migration!("mysql", "own"),
-            (Way::Columns, Engine::Postgres) => migration!("postgres", "columns"),
-            (Way::Columns, _) => migration!("mysql", "columns"),
-            (Way::Slots, Engine::Postgres) => migration!("postgres", "slots"),
-            (Way::Slots, _) => migration!("mysql", "slots"),
+            (Way::ItsOwn, Engine::Postgres) => migration!("../forum/postgres/own"),
+            (Way::ItsOwn, _) => migration!("../forum/mysql/own"),
+            (Way::Columns, Engine::Postgres) => migration!("../forum/postgres/columns"),
+            (Way::Columns, _) => migration!("../forum/mysql/columns"),
+            (Way::Slots, Engine::Postgres) => migration!("../forum/postgres/slots"),
+            (Way::Slots, _) => migration!("../forum/mysql/slots"),
             (Way::Uncounted, _) => ["SELECT 1"; 2],
         }
     }

@@ -7,7 +7,7 @@ use diesel::prelude::*;
 use diesel_counters::prelude::*;
 
 use crate::Plan;
-use crate::compare::{commit, median, on_threads};
+use crate::compare::{commit, on_threads, spread};
 use crate::database::{Database, Engine, for_each_connection, with_connection};
 use crate::schema::bench_article_counters::views;
 use crate::schema::{create_tables, drop_tables};
@@ -70,10 +70,8 @@ pub fn run(plan: &Plan) -> Result<()> {
                 }
             }
             let cells = ratios.map(|ratios| {
-                let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
-                let most = ratios.iter().copied().fold(0.0, f64::max);
-                let median = three_digits(median(ratios).unwrap_or_default());
-                format!("{median} ({least:.2} to {most:.2})")
+                let [median, least, most] = spread(ratios);
+                format!("{} ({least:.2} to {most:.2})", three_digits(median))
             });
             let name = format!("{}: {name}", engine.name());
             table.row([[name].as_slice(), &cells].concat());

@@ -9,7 +9,7 @@ use diesel_counters::prelude::*;
 use rand::seq::{IndexedRandom, SliceRandom};
 
 use crate::Plan;
-use crate::compare::median;
+use crate::compare::{median, spread};
 use crate::database::{Database, for_each_connection, with_connection};
 use crate::schema::{bench_article_counters, bench_articles, create_tables, drop_tables};
 use crate::server::on_each;
@@ -208,23 +208,19 @@ fn measure<C: Read>(url: &str, shape: Shape, rounds: u16) -> Result<f64> {
         ratios.push(sum / row);
     }
 
-    let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
-    let greatest = ratios.iter().copied().fold(0.0, f64::max);
-    let ratio = median(ratios).unwrap_or_default();
+    let spread = spread(ratios);
+    let [ratio, least, greatest] = spread.map(three_digits);
     eprintln!(
-        "{:3} days, {:2} slots, {:8} {:5} rows × {:5} entities: {:>5} ({}..{}) in {} rounds; {:.1} µs / {:.1} µs",
+        "{:3} days, {:2} slots, {:8} {:5} rows × {:5} entities: {ratio:>5} ({least}..{greatest}) in {} rounds; {:.1} µs / {:.1} µs",
         shape.days,
         shape.slots,
         if shape.merged { "merged:" } else { "unmerged:" },
         shape.rows_of_one(),
         totals.len(),
-        three_digits(ratio),
-        three_digits(least),
-        three_digits(greatest),
         sums.len(),
         median(sums).unwrap_or_default(),
         median(rows).unwrap_or_default(),
     );
     drop_tables(conn)?;
-    Ok(ratio)
+    Ok(spread[0])
 }

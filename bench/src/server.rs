@@ -66,7 +66,7 @@ impl Server {
 
 fn throwaway(engine: Engine) -> Result<Server> {
     let mut child = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../scripts/test"))
-        .args(["--serve", engine.id()])
+        .args(["--serve", &engine.id()])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()?;

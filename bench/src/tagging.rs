@@ -287,14 +287,5 @@ fn drop_tables<C: Tagging>(conn: &mut C, engine: Engine) -> QueryResult<()> {
     for [_, down] in migrations(engine) {
         conn.batch_execute(down)?;
     }
-    conn.batch_execute(
-        "DROP TABLE IF EXISTS bench_post_tags;
-         DROP TABLE IF EXISTS bench_post_statistics;
-         DROP TABLE IF EXISTS bench_tag_statistics;
-         DROP TABLE IF EXISTS bench_site_statistics;
-         DROP TABLE IF EXISTS bench_tag_counters;
-         DROP TABLE IF EXISTS bench_site_counters;
-         DROP TABLE IF EXISTS bench_posts;
-         DROP TABLE IF EXISTS bench_tags;",
-    )
+    conn.batch_execute(include_str!("../tagging/drop.sql"))
 }

@@ -107,13 +107,18 @@ pub trait Ways: Database {
     fn number(&mut self, sql: &str) -> QueryResult<i64>;
 }
 
+macro_rules! insert_comment {
+    ($table:ident, $article_id:expr, $conn:expr) => {{
+        let comment = ($table::article_id.eq($article_id), $table::body.eq(BODY));
+        let insert = diesel::insert_into($table::table).values(comment);
+        insert.execute($conn).map(drop)
+    }};
+}
+
 for_each_connection!(
     impl Ways {
         fn insert_comment(&mut self, article_id: i64) -> QueryResult<()> {
-            diesel::insert_into(bench_comments::table)
-                .values(comment(article_id))
-                .execute(self)
-                .map(drop)
+            insert_comment!(bench_comments, article_id, self)
         }
 
         fn count(&mut self, counting: Counting, id: i64) -> QueryResult<()> {
@@ -162,16 +167,8 @@ for_each_connection!(
 
         fn count_alone(&mut self, counting: Counting, id: i64) -> QueryResult<()> {
             match counting.way {
-                Way::Trigger => {
-                    use bench_counted_comments::{article_id, body, table};
-                    let comment = (article_id.eq(id), body.eq(BODY));
-                    diesel::insert_into(table).values(comment).execute(self).map(drop)
-                }
-                Way::Column => {
-                    use bench_hot_comments::{article_id, body, table};
-                    let comment = (article_id.eq(id), body.eq(BODY));
-                    diesel::insert_into(table).values(comment).execute(self).map(drop)
-                }
+                Way::Trigger => insert_comment!(bench_counted_comments, id, self),
+                Way::Column => insert_comment!(bench_hot_comments, id, self),
                 Way::OneStatement => self.insert_and_count(id, counting.slots),
                 _ => self.insert_comment(id),
             }
@@ -208,14 +205,7 @@ fn is_taken(taken: bool) -> QueryResult<()> {
     taken.then_some(()).ok_or(diesel::result::Error::NotFound)
 }
 
-const BODY: &str = "What is counted is a comment like this one.";
-
-#[diesel::dsl::auto_type]
-pub fn comment(article_id: i64) -> _ {
-    let body: &'static str = BODY;
-    let of = bench_comments::article_id.eq(article_id);
-    (of, bench_comments::body.eq(body))
-}
+pub const BODY: &str = "What is counted is a comment like this one.";
 
 /// Has a static `QueryId`, so that Diesel prepares it once a connection, as it does the other ways.
 /// (It caches neither `sql_query` nor its own upserts.)

@@ -61,27 +61,6 @@ pub enum Step {
     Pause(u8),
 }
 
-impl Step {
-    /// Whether it counts, and nothing else. Then two transactions never write the same row, if their
-    /// slots are not the same.
-    pub fn is_count(&self) -> bool {
-        !matches!(
-            self,
-            Step::Set(..) | Step::Like(..) | Step::Unlike(..) | Step::Read(_)
-        )
-    }
-
-    /// Whether it rolls back to a savepoint.
-    pub fn rolls_back(&self) -> bool {
-        matches!(self, Step::Savepoint { fails: true, .. })
-    }
-
-    /// Whether no row says that it was done.
-    pub fn is_unknown(&self) -> bool {
-        matches!(self, Step::Miscount(..))
-    }
-}
-
 #[derive(Debug, Clone, Copy)]
 pub enum Read {
     Total { article: i64 },
