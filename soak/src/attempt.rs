@@ -8,17 +8,18 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::result::Error;
 use diesel_counters::counting_transaction;
-use diesel_counters::dsl::set_counter;
+use diesel_counters::dsl::{put_back, set_counter};
 use diesel_counters::prelude::*;
 
 use super::reads::read_values;
 use super::thread::Thread;
-use super::{Conn, IS_MYSQL, IS_SQLITE};
+use super::{Conn, IS_MYSQL, IS_SQLITE, planted};
 use crate::fault::Fault;
-use crate::history::{Isolation, Step, Views};
+use crate::history::{Isolation, Step};
 use crate::record::{Cell, Kind, Seen, Time, Value, now};
 use crate::tables::article_counters::dsl::{comments, views};
 use crate::tables::label_counters::dsl::given;
+use crate::tables::tickets::dsl::remaining;
 use crate::tables::{self, article_likes, counted, day, number_of};
 
 /// Why a transaction ends without a commit.
@@ -34,6 +35,9 @@ impl From<Error> for Stop {
     }
 }
 
+/// An article and a day, with the views that were counted there, and the tickets that were put in.
+pub type Counted = ((i64, u8), [i64; 2]);
+
 /// One attempt of a transaction.
 #[derive(Clone, Default)]
 pub struct Attempt {
@@ -41,8 +45,9 @@ pub struct Attempt {
     pub isolation: Option<Isolation>,
     pub began: Time,
     pub effects: Vec<(Cell, i64)>,
-    pub views: Vec<Views>,
-    pub increments: u64,
+    pub counted: Vec<Counted>,
+    /// Takes, refusals, and how often it filled a stock that was sold out.
+    pub stock: [u64; 3],
     pub comments: Vec<(i64, i64, u8)>,
     /// The comments that it has deleted.
     pub uncommented: Vec<i64>,
@@ -54,17 +59,22 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    pub fn write_counted(&self, conn: &mut Conn) -> QueryResult<()> {
-        write_counted(self.id, self.views.iter().copied(), conn)
-    }
-
     fn count(&mut self, article: i64, kind: Kind, on: u8, amount: i64) {
         let cell = Cell::new(article, kind, number_of(day(on)));
         self.effects.push((cell, amount));
-        if kind == Kind::Views {
-            self.views.push((article, on, amount));
+        match kind {
+            Kind::Views => self.counted.push(((article, on), [amount, 0])),
+            Kind::Tickets => self.counted.push(((article, on), [0, amount])),
+            _ => {}
         }
-        self.increments += 1;
+    }
+
+    pub fn increments(&self) -> usize {
+        let counts = [Kind::Views, Kind::Comments, Kind::Likes];
+        let effects = self.effects.iter();
+        effects
+            .filter(|(cell, _)| counts.contains(&cell.kind()))
+            .count()
     }
 
     pub fn steps(&mut self, steps: &[Step], of: &Thread, conn: &mut Conn) -> Result<(), Stop> {
@@ -80,6 +90,10 @@ impl Attempt {
             // Without these, transactions in different slots write no row of each other.
             Step::Like(..) | Step::Unlike(..) | Step::Read(_) => settings.only_counts,
             Step::Set(..) => settings.only_counts || of.keeps_apart(),
+            // A stock has no partitions.
+            Step::Take(..) | Step::PutBack(..) | Step::SetStock(..) => {
+                settings.only_counts || of.nodes > 1
+            }
             // No row says that it was done.
             Step::Miscount(..) => run.is_client(),
             Step::Savepoint { fails, .. } => *fails && settings.keep_savepoints,
@@ -135,8 +149,7 @@ impl Attempt {
                 count.by((amount, 1)).on(day(on)).execute(conn)?;
                 self.count(article, Kind::Views, on, amount);
                 self.count(article, Kind::Comments, on, 1);
-                let cell = Cell::new(article, Kind::CommentRows, number_of(day(on)));
-                self.effects.push((cell, 1));
+                self.count(article, Kind::CommentRows, on, 1);
                 self.comments.push((id, article, on));
             }
             Step::Uncomment => {
@@ -150,8 +163,7 @@ impl Attempt {
                     let count = increment(comments).of(article).by(-1).on(day(on));
                     count.execute(conn)?;
                     self.count(article, Kind::Comments, on, -1);
-                    let cell = Cell::new(article, Kind::CommentRows, number_of(day(on)));
-                    self.effects.push((cell, -1));
+                    self.count(article, Kind::CommentRows, on, -1);
                     self.uncommented.push(id);
                 }
             }
@@ -166,14 +178,40 @@ impl Attempt {
                 self.liked(article, -(rows as i64));
             }
             Step::Set(article, to) => {
-                let from = match IS_MYSQL {
-                    true => now(),
-                    false => self.snapshot_from(),
-                };
+                let from = self.lock_from();
                 let before = set_counter(views).of(article).to(to).execute(conn)?;
                 let value = Value::sum(Cell::of(article, Kind::Views), before);
                 self.see(from, vec![value]);
                 self.count(article, Kind::Views, 0, to - before);
+            }
+            Step::Take(article, units) => {
+                let from = self.lock_from();
+                let is_taken = planted::take_tickets(article, units, run.settings.fault, conn)?;
+                if is_taken {
+                    self.count(article, Kind::Tickets, 0, -units);
+                } else {
+                    // Or it was refused while enough were left that nobody held.
+                    let left = Value {
+                        at_most: true,
+                        ..Value::sum(Cell::of(article, Kind::Tickets), units - 1)
+                    };
+                    self.see(from, vec![left]);
+                }
+                // It can have read what is left, before it locked.
+                self.snapshot.get_or_insert(self.effects.len());
+                self.stock[usize::from(!is_taken)] += 1;
+            }
+            Step::PutBack(article, units) => {
+                put_back(remaining).of(article).by(units).execute(conn)?;
+                self.count(article, Kind::Tickets, 0, units);
+            }
+            Step::SetStock(article, to) => {
+                let from = self.lock_from();
+                let before = set_counter(remaining).of(article).to(to).execute(conn)?;
+                let value = Value::sum(Cell::of(article, Kind::Tickets), before);
+                self.see(from, vec![value]);
+                self.count(article, Kind::Tickets, 0, to - before);
+                self.stock[2] += u64::from(before == 0);
             }
             Step::Miscount(article, amount) => {
                 let count = increment(comments).of(article).by(amount);
@@ -221,10 +259,8 @@ impl Attempt {
 
     fn liked(&mut self, article: i64, rows: i64) {
         if rows != 0 {
-            for kind in [Kind::LikeRows, Kind::Likes] {
-                self.effects.push((Cell::new(article, kind, 0), rows));
-            }
-            self.increments += 1;
+            self.count(article, Kind::LikeRows, 0, rows);
+            self.count(article, Kind::Likes, 0, rows);
         }
     }
 
@@ -239,6 +275,14 @@ impl Attempt {
             now()
         } else {
             self.began
+        }
+    }
+
+    /// The earliest time of what a statement sees that locks rows.
+    fn lock_from(&self) -> Time {
+        match IS_MYSQL {
+            true => now(),
+            false => self.snapshot_from(),
         }
     }
 
@@ -292,24 +336,22 @@ pub fn transaction<T>(
 
 /// Inserts the rows by which it is known later whether this transaction has committed, and what it has
 /// counted. Counts the same views once more, by label.
-pub fn write_counted(
-    id: i64,
-    views_of: impl IntoIterator<Item = Views>,
-    conn: &mut Conn,
-) -> QueryResult<()> {
-    let mut sums = BTreeMap::from([((1, 0), 0)]);
-    for (article, day, amount) in views_of {
-        *sums.entry((article, day)).or_default() += amount;
+pub fn write_counted(id: i64, counted_by: &[Counted], conn: &mut Conn) -> QueryResult<()> {
+    let mut sums = BTreeMap::from([((1, 0), [0, 0])]);
+    for (key, [amount, units]) in counted_by {
+        let sums = sums.entry(*key).or_default();
+        *sums = [sums[0] + amount, sums[1] + units];
     }
-    let rows = sums.iter().map(|(&(article, number), &amount)| {
+    let rows = sums.iter().map(|(&(article, number), &[amount, units])| {
         (
             counted::transaction_id.eq(id),
             counted::article_id.eq(article),
             counted::day.eq(day(number)),
             counted::views.eq(amount),
+            counted::tickets.eq(units),
         )
     });
-    for (&(article, number), &amount) in &sums {
+    for (&(article, number), &[amount, _]) in &sums {
         let label = (article, tables::label_of(number));
         let count = increment(given).on(day(number));
         count.of_many([(label, amount)]).execute(conn)?;

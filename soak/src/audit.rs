@@ -1,4 +1,5 @@
-//! What the tables have, read without this crate, when nothing else runs.
+//! What the tables have, read without this crate, when nothing else runs, and whether a stock can be sold
+//! out then.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -9,13 +10,14 @@ use diesel::connection::SimpleConnection;
 use diesel::dsl::{count_star, sql};
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
+use diesel_counters::dsl::take;
 
 use super::{Conn, DROP_FOREIGN_KEYS, NODE_TRIGGERS, OTHER_SESSIONS, REFERENCE, TIDY, TRIGGERS};
 use crate::record::{CELLS, Cell, Kind};
 use crate::tables::article_counters::dsl as counters;
 use crate::tables::{
     self, ARTICLES, DAYS, article_likes, articles, comments, counted, label_counters, label_of,
-    number_of,
+    number_of, tickets,
 };
 
 /// Creates the tables. If the nodes of a cluster are kept apart, without foreign keys and without a
@@ -66,17 +68,23 @@ pub fn cells(conn: &mut Conn) -> QueryResult<Vec<i64>> {
     for (article, n) in rows.load::<(i64, i64)>(conn)? {
         add(article, Kind::LikeRows, 0, n);
     }
+    let rows = tickets::table.select((tickets::article_id, tickets::remaining));
+    for (article, left) in rows.load::<(i64, i64)>(conn)? {
+        add(article, Kind::Tickets, 0, left);
+    }
     Ok(cells)
 }
 
-/// Compares the views with those that the transactions say they counted, and likes with their
-/// rows. Returns an error that describes the first difference.
+/// Compares the views and the tickets with those that the transactions say they counted, put in and took,
+/// and likes with their rows. Takes all tickets. Returns an error that describes the first difference.
 pub fn compare(conn: &mut Conn) -> QueryResult<Result<(), String>> {
     let cells = cells(conn)?;
-    let rows = counted::table.select((counted::article_id, counted::day, counted::views));
+    let row = (counted::article_id, counted::day);
+    let rows = counted::table.select((row, counted::views, counted::tickets));
     let mut sums = vec![0; CELLS];
     let mut labels = BTreeMap::<_, i64>::new();
-    for (article, day, views) in rows.load::<(i64, NaiveDate, i64)>(conn)? {
+    for ((article, day), views, units) in rows.load::<((i64, NaiveDate), i64, i64)>(conn)? {
+        sums[Cell::new(article, Kind::Tickets, 0).0] += units;
         sums[Cell::new(article, Kind::Views, number_of(day)).0] += views;
         let number = (0..DAYS).find(|&number| tables::day(number) == day);
         let label = number.map_or("", label_of);
@@ -91,11 +99,11 @@ pub fn compare(conn: &mut Conn) -> QueryResult<Result<(), String>> {
         *labels.entry((article, label)).or_default() -= given;
     }
     for article in 1..=ARTICLES {
-        for cell in Cell::of(article, Kind::Views) {
+        for cell in Cell::of(article, Kind::Views).chain(Cell::of(article, Kind::Tickets)) {
             let (is, counted) = (cells[cell.0], sums[cell.0]);
             if is != counted {
                 return Ok(Err(format!(
-                    "{cell} is {is}; the transactions that committed counted {counted}"
+                    "{cell}: {is}; the transactions that committed counted {counted}"
                 )));
             }
         }
@@ -107,7 +115,29 @@ pub fn compare(conn: &mut Conn) -> QueryResult<Result<(), String>> {
             )));
         }
     }
-    Ok(compare_rows(&cells, "likes", [Kind::Likes, Kind::LikeRows]))
+    let likes = compare_rows(&cells, "likes", [Kind::Likes, Kind::LikeRows]);
+    Ok(likes.and(sell_out(&cells, conn)?))
+}
+
+/// Takes all tickets that are left, and not one more. No row may have less than none.
+fn sell_out(cells: &[i64], conn: &mut Conn) -> QueryResult<Result<(), String>> {
+    let negative = tickets::table.filter(tickets::remaining.lt(0)).count();
+    if negative.get_result::<i64>(conn)? > 0 {
+        return Ok(Err("a row has less than no tickets".to_owned()));
+    }
+    for article in 1..=ARTICLES {
+        let left = cells[Cell::new(article, Kind::Tickets, 0).0];
+        for (units, is_left) in [(left + 1, false), (left, true), (1, false)] {
+            let take = take(tickets::remaining).of(article).by(units);
+            if units > 0 && take.execute(conn)? != is_left {
+                return Ok(Err(format!(
+                    "article {article} has {left} tickets, and a take of {units} of them returned {}",
+                    !is_left
+                )));
+            }
+        }
+    }
+    Ok(Ok(()))
 }
 
 /// Compares what is counted of each article with its rows.
@@ -140,6 +170,7 @@ pub fn clear(conn: &mut Conn) -> QueryResult<()> {
     diesel::delete(counted::table).execute(conn)?;
     diesel::delete(counters::article_counters).execute(conn)?;
     diesel::delete(label_counters::table).execute(conn)?;
+    diesel::delete(tickets::table).execute(conn)?;
     diesel::update(articles::table)
         .set(articles::total_views.eq(0))
         .execute(conn)?;

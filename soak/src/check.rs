@@ -83,6 +83,10 @@ impl Round {
         let others = others.iter().filter(|change| change.may_be_in(seen));
         let others = others.map(|change| seen.sums(|cell| change.of(cell)));
         let before = missing(seen, certain);
+        if seen.values.iter().any(|value| value.at_most) {
+            let least: i64 = others.map(|sum| sum[0].min(0)).sum();
+            return Some(least <= before[0]);
+        }
         can_reach(
             before,
             others.filter(|sum| sum.iter().any(|&n| n != 0)).collect(),

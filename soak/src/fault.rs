@@ -10,6 +10,10 @@ pub enum Fault {
     RecountDeletesFirst,
     /// An increment runs before its transaction.
     CountOutsideOfTheTransaction,
+    /// A take reads what is left in a row, and then sets it to less.
+    TakeWithoutALock,
+    /// A take of the last tickets is refused.
+    TakeRefusesTheLast,
     /// A row of the counter table is missing after the server was killed.
     RowLostAfterAKill,
 }

@@ -50,6 +50,11 @@ pub enum Step {
     Unlike(i64, i64),
     /// Sets the views of an article.
     Set(i64, i64),
+    /// Takes tickets of an article.
+    Take(i64, i64),
+    PutBack(i64, i64),
+    /// Sets the number of tickets of an article.
+    SetStock(i64, i64),
     /// Counts comments of an article that do not exist, for a recount to find.
     Miscount(i64, i64),
     Read(Read),
@@ -154,7 +159,7 @@ impl Random {
         }
         let views = self.views();
         let (article, day, _) = views;
-        match self.up_to(34) {
+        match self.up_to(40) {
             0..10 => Step::Count(views),
             10..13 => {
                 let one = |random: &mut Self| (random.article(), random.amount());
@@ -168,7 +173,11 @@ impl Random {
             26 => Step::Set(article, views.2),
             27 => Step::Miscount(article, self.0.random_range(-9..9)),
             28..33 => Step::Read(self.read()),
-            _ => Step::Pause(self.0.random_range(0..3)),
+            33 => Step::Pause(self.0.random_range(0..3)),
+            34..38 => Step::Take(article, self.0.random_range(1..5)),
+            38 => Step::PutBack(article, self.0.random_range(1..3)),
+            // So few that most of them are soon sold out.
+            _ => Step::SetStock(article, self.0.random_range(0..20)),
         }
     }
 

@@ -31,7 +31,8 @@ pub const DROP_FOREIGN_KEYS: &str = "
 pub const OTHER_SESSIONS: &str = "SELECT COUNT(*) FROM information_schema.processlist
     WHERE db = DATABASE() AND id <> CONNECTION_ID()";
 /// Run on emptied tables. A server that is killed often never does it by itself.
-pub const TIDY: &str = "ANALYZE TABLE articles, article_counters, comments, article_likes, counted";
+pub const TIDY: &str =
+    "ANALYZE TABLE articles, article_counters, comments, article_likes, counted, tickets";
 pub const ADD_ON_CONFLICT: &str = "ON DUPLICATE KEY UPDATE \
     views = views + VALUES(views), likes = likes + VALUES(likes), \
     comments = comments + VALUES(comments)";

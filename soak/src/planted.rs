@@ -5,14 +5,16 @@ use diesel::connection::SimpleConnection;
 use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel_counters::Drift;
-use diesel_counters::dsl::recount;
+use diesel_counters::dsl::{put_back, recount, take};
 use diesel_counters::prelude::*;
 
 use super::{ADD_ON_CONFLICT, Conn};
+use crate::fault::Fault;
 use crate::history::Step;
 use crate::tables::article_counters::dsl::{
     article_counters, article_id, comments, day, slot, views,
 };
+use crate::tables::tickets::{self, remaining};
 use crate::tables::{self, compacted_before, today};
 
 pub fn merge_without_locks(conn: &mut Conn) -> QueryResult<()> {
@@ -68,6 +70,35 @@ pub fn count_before(steps: &[Step], conn: &mut Conn) -> QueryResult<()> {
         }
     }
     Ok(())
+}
+
+/// Takes tickets, with one of these faults or none.
+pub fn take_tickets(
+    article: i64,
+    units: i64,
+    fault: Option<Fault>,
+    conn: &mut Conn,
+) -> QueryResult<bool> {
+    let take = |units| take(remaining).of(article).by(units);
+    if fault == Some(Fault::TakeRefusesTheLast) {
+        let is_taken = take(units + 1).execute(conn)?;
+        if is_taken {
+            put_back(remaining).of(article).execute(conn)?;
+        }
+        return Ok(is_taken);
+    }
+    if fault == Some(Fault::TakeWithoutALock) {
+        let rows = || tickets::table.filter(tickets::article_id.eq(article));
+        let row = rows()
+            .filter(remaining.ge(units))
+            .select((tickets::slot, remaining));
+        if let Some((number, left)) = row.first::<(i16, i64)>(conn).optional()? {
+            let row = diesel::update(rows().filter(tickets::slot.eq(number)));
+            row.set(remaining.eq(left - units)).execute(conn)?;
+            return Ok(true);
+        }
+    }
+    take(units).execute(conn)
 }
 
 /// Loses a row that has views.

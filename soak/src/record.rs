@@ -28,14 +28,17 @@ pub enum Kind {
     /// Likes are not told apart by day: the database counts them on its own today.
     Likes,
     LikeRows,
+    /// Tickets that are left. They are of no day.
+    Tickets,
 }
 
-const KINDS: [Kind; 5] = [
+const KINDS: [Kind; 6] = [
     Kind::Views,
     Kind::Comments,
     Kind::CommentRows,
     Kind::Likes,
     Kind::LikeRows,
+    Kind::Tickets,
 ];
 const DAYS: usize = FOLDED as usize + 1;
 pub const CELLS: usize = ARTICLES as usize * KINDS.len() * DAYS;
@@ -124,6 +127,8 @@ impl Seen {
 pub struct Value {
     pub cells: Vec<(Cell, i64)>,
     pub value: i64,
+    /// It was this value or less.
+    pub at_most: bool,
 }
 
 impl Value {
@@ -131,6 +136,7 @@ impl Value {
         Value {
             cells: cells.into_iter().map(|cell| (cell, 1)).collect(),
             value,
+            at_most: false,
         }
     }
 
@@ -141,6 +147,7 @@ impl Value {
         Value {
             cells: counted.chain(rows).collect(),
             value,
+            at_most: false,
         }
     }
 }
@@ -150,6 +157,7 @@ impl fmt::Display for Value {
         let (first, factor) = self.cells[0];
         let (article, kind) = (first.article(), first.kind());
         match self.cells.as_slice() {
+            [_] if self.at_most => write!(f, "{first}: {} at most", self.value),
             [_] => write!(f, "{first}: {}", self.value),
             [.., (_, last)] if factor != *last => {
                 let drift = self.value;

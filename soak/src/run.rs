@@ -116,6 +116,8 @@ pub struct Run {
 pub struct Tally {
     pub transactions: AtomicU64,
     pub increments: AtomicU64,
+    /// Takes, refusals, and how often a stock was filled that was sold out.
+    pub stock: [AtomicU64; 3],
     pub rollbacks: AtomicU64,
     pub retries: AtomicU64,
     pub reads: AtomicU64,
@@ -270,9 +272,10 @@ impl Run {
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = |of: &AtomicU64| HumanCount(of.load(Relaxed));
+        let [takes, refusals, sell_outs] = self.stock.each_ref().map(count);
         write!(
             f,
-            "{} increments in {} transactions; killed {} servers ({} answers to COMMIT lost) and {} \
+            "{} increments, {takes} takes and {refusals} refusals ({sell_outs} sell-outs) in {} transactions; killed {} servers ({} answers to COMMIT lost) and {} \
              clients; {} rollbacks, {} retries; {} reads checked, {} not",
             count(&self.increments),
             count(&self.transactions),

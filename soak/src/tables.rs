@@ -81,13 +81,15 @@ diesel::table! {
     }
 }
 
-// The views that each transaction counted, written by the same transaction.
+// The views that each transaction counted, and the tickets that it put in or took (less than 0), written
+// by the same transaction.
 diesel::table! {
     counted (transaction_id, article_id, day) {
         transaction_id -> BigInt,
         article_id -> BigInt,
         day -> Date,
         views -> BigInt,
+        tickets -> BigInt,
     }
 }
 
@@ -197,6 +199,7 @@ pub fn create(reference: &str, triggers: &str) -> String {
              article_id BIGINT NOT NULL,
              day DATE NOT NULL,
              views BIGINT NOT NULL,
+             tickets BIGINT NOT NULL DEFAULT 0,
              PRIMARY KEY (transaction_id, article_id, day)
          );
          INSERT INTO articles (id) VALUES {};

@@ -20,6 +20,7 @@ use crate::record::{Cell, Change, Kind, Seen, Time, Value, now};
 use crate::run::{Failure, PATIENCE, Run};
 use crate::tables::article_counters::dsl::{article_counters, comments, views};
 use crate::tables::label_counters::table as label_counters;
+use crate::tables::tickets::table as tickets;
 use crate::tables::{self, ARTICLES, added, compacted_before, counted, folded_before};
 
 pub type Pool = diesel::r2d2::Pool<ConnectionManager<Conn>>;
@@ -39,12 +40,13 @@ pub fn connection(pool: &Pool, is_over: impl Fn() -> bool) -> Result<Pooled, Fai
     }
 }
 
-/// Merges the slots of old days.
+/// Merges the slots of old days, and of tickets.
 pub fn merge(conn: &mut Conn) -> QueryResult<()> {
     let of_articles = compact(article_counters).before(compacted_before());
     of_articles.batch(20).execute(conn)?;
     let of_labels = compact(label_counters).before(compacted_before());
-    of_labels.batch(20).execute(conn).map(drop)
+    of_labels.batch(20).execute(conn)?;
+    compact(tickets).batch(20).execute(conn).map(drop)
 }
 
 /// Merges old days into these periods.
@@ -78,6 +80,9 @@ pub struct Thread<'a> {
 
 /// Returns whether the transaction was rolled back because of another one.
 ///
+/// PostgreSQL finds two updates in a row's locks, if it asks while the transaction of one of them rolls
+/// back and others have share locks, as those of foreign keys.
+///
 /// If MariaDB or MySQL rolls back a transaction while it is in a savepoint, for a reason other than
 /// a deadlock, Diesel returns the error of its own `ROLLBACK TO SAVEPOINT`. Such reasons are a
 /// conflict on a cluster, and MariaDB's `innodb_snapshot_isolation`.
@@ -85,7 +90,8 @@ fn is_conflict(error: &Error) -> bool {
     let message = error.to_string();
     let has_lost_savepoint = message.starts_with("SAVEPOINT") && message.contains("does not exist")
         || message.contains("No savepoint with that name");
-    is_retryable(error) || IS_MYSQL && has_lost_savepoint
+    let has_two_updates = message.contains("more than one updating member");
+    is_retryable(error) || has_two_updates || IS_MYSQL && has_lost_savepoint
 }
 
 /// How an attempt of a transaction ended.
@@ -223,7 +229,7 @@ impl Thread<'_> {
                 if history.fails {
                     return Err(Stop::Planned);
                 }
-                attempt.write_counted(conn)?;
+                write_counted(attempt.id, &attempt.counted, conn)?;
                 attempt.commits = Some(now());
                 Ok(())
             });
@@ -237,7 +243,12 @@ impl Thread<'_> {
                 Outcome::Ended { from, to, is_lost } => {
                     let tally = &self.run.tally;
                     tally.transactions.fetch_add(1, Relaxed);
-                    tally.increments.fetch_add(attempt.increments, Relaxed);
+                    tally
+                        .increments
+                        .fetch_add(attempt.increments() as u64, Relaxed);
+                    for (sum, number) in tally.stock.iter().zip(attempt.stock) {
+                        sum.fetch_add(number, Relaxed);
+                    }
                     if !is_lost {
                         let deleted = &attempt.uncommented;
                         self.comments.retain(|(id, ..)| !deleted.contains(id));
@@ -326,7 +337,7 @@ impl Thread<'_> {
         })?;
         let id = self.run.next_id();
         self.retried(by, |conn, _| {
-            conn.transaction(|conn| write_counted(id, [(article, 0, added)], conn))
+            conn.transaction(|conn| write_counted(id, &[((article, 0), [added, 0])], conn))
         })
     }
 

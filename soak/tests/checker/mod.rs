@@ -67,6 +67,18 @@ fn an_increment_outside_of_its_transaction_is_found() {
 }
 
 #[test]
+fn a_take_without_a_lock_is_found() {
+    if crate::HAS_SLOTS {
+        finds("take-without-a-lock"); // SQLite has one writer: there it is right.
+    }
+}
+
+#[test]
+fn a_refused_take_of_the_last_tickets_is_found() {
+    finds("take-refuses-the-last");
+}
+
+#[test]
 fn a_row_that_a_kill_lost_is_found() {
     finds("row-lost-after-a-kill");
 }
