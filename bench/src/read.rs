@@ -195,17 +195,13 @@ fn measure<C: Read>(url: &str, shape: Shape, rounds: u16) -> Result<f64> {
         let some: Vec<_> = (0..READS_IN_A_ROUND)
             .filter_map(|_| totals.choose(rng))
             .collect();
-        let (row, sum);
-        if ratios.len() % 2 == 0 {
-            row = time(conn, &some, C::one_row)?;
-            sum = time(conn, &some, C::total)?;
-        } else {
-            sum = time(conn, &some, C::total)?;
-            row = time(conn, &some, C::one_row)?;
+        let mut micros = [0.0; 2];
+        for read in [ratios.len() % 2, 1 - ratios.len() % 2] {
+            micros[read] = time(conn, &some, [C::one_row, C::total][read])?;
         }
-        rows.push(row);
-        sums.push(sum);
-        ratios.push(sum / row);
+        rows.push(micros[0]);
+        sums.push(micros[1]);
+        ratios.push(micros[1] / micros[0]);
     }
 
     let spread = spread(ratios);

@@ -113,14 +113,14 @@ fn describe(seen: &Seen, certain: &[i64], others: &[Change]) -> String {
     let cells = seen.values.iter().flat_map(|value| &value.cells);
     let cells: HashSet<_> = cells.map(|&(cell, _)| cell).collect();
     let others = others.iter().rev().filter(|change| change.may_be_in(seen));
-    for change in others.take(MOST_LINES) {
-        let effects = change
-            .effects
-            .iter()
-            .filter(|(cell, _)| cells.contains(cell));
+    let others = others.filter_map(|change| {
+        let effects = change.effects.iter();
+        let effects = effects.filter(|(cell, _)| cells.contains(cell));
         let effects: Vec<_> = effects.map(|(cell, n)| format!("{n:+} {cell}")).collect();
-        text += &format!("  meanwhile, {}: {}\n", change.by, effects.join(", "));
-    }
+        let line = format!("  meanwhile, {}: {}\n", change.by, effects.join(", "));
+        (!effects.is_empty()).then_some(line)
+    });
+    text.extend(others.take(MOST_LINES));
     text
 }
 

@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::OnceLock;
 use std::time::Instant;
 
+use clap::ValueEnum;
+
 use crate::tables::{ARTICLES, FOLDED};
 
 /// Nanoseconds since the run began.
@@ -20,7 +22,7 @@ pub fn now() -> Time {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Cell(pub usize);
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Kind {
     Views,
     Comments,
@@ -32,29 +34,22 @@ pub enum Kind {
     Tickets,
 }
 
-const KINDS: [Kind; 6] = [
-    Kind::Views,
-    Kind::Comments,
-    Kind::CommentRows,
-    Kind::Likes,
-    Kind::LikeRows,
-    Kind::Tickets,
-];
+const KINDS: usize = Kind::Tickets as usize + 1;
 const DAYS: usize = FOLDED as usize + 1;
-pub const CELLS: usize = ARTICLES as usize * KINDS.len() * DAYS;
+pub const CELLS: usize = ARTICLES as usize * KINDS * DAYS;
 
 impl Cell {
     pub fn new(article: i64, kind: Kind, day: u8) -> Self {
         let article = (article - 1) as usize;
-        Cell((article * KINDS.len() + kind as usize) * DAYS + usize::from(day))
+        Cell((article * KINDS + kind as usize) * DAYS + usize::from(day))
     }
 
     pub fn article(self) -> i64 {
-        (self.0 / DAYS / KINDS.len()) as i64 + 1
+        (self.0 / DAYS / KINDS) as i64 + 1
     }
 
     pub fn kind(self) -> Kind {
-        KINDS[self.0 / DAYS % KINDS.len()]
+        Kind::value_variants()[self.0 / DAYS % KINDS]
     }
 
     pub fn of(article: i64, kind: Kind) -> impl Iterator<Item = Cell> {
@@ -156,14 +151,14 @@ impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (first, factor) = self.cells[0];
         let (article, kind) = (first.article(), first.kind());
+        let most = if self.at_most { "at most " } else { "" };
         match self.cells.as_slice() {
-            [_] if self.at_most => write!(f, "{first}: {} at most", self.value),
             [_] => write!(f, "{first}: {}", self.value),
             [.., (_, last)] if factor != *last => {
                 let drift = self.value;
                 write!(f, "{kind:?} of article {article}: {drift} more than rows")
             }
-            _ => write!(f, "{kind:?} of article {article}: {}", self.value),
+            _ => write!(f, "{kind:?} of article {article}: {most}{}", self.value),
         }
     }
 }

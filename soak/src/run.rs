@@ -8,11 +8,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use chrono::NaiveDate;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use diesel::result::Error;
 use indicatif::{HumanCount, ProgressBar};
 
 use crate::fault::Fault;
+use crate::interleave::case::name_of;
 use crate::scheme_of;
 use crate::server::Server;
 use crate::tables::today;
@@ -125,12 +126,6 @@ pub struct Tally {
     pub lost_answers: AtomicU64,
     pub servers_killed: AtomicU64,
     pub clients_killed: AtomicU64,
-}
-
-impl Tally {
-    pub fn retried(&self) {
-        self.retries.fetch_add(1, Relaxed);
-    }
 }
 
 /// Without a terminal, a line is printed each so many seconds.
@@ -261,8 +256,8 @@ impl Run {
         for flag in settings.flags() {
             again += &format!(" {flag}");
         }
-        if let Some(fault) = settings.fault.and_then(|fault| fault.to_possible_value()) {
-            again += &format!(" --fault {}", fault.get_name());
+        if let Some(fault) = &settings.fault {
+            again += &format!(" --fault {}", name_of(fault));
         }
         let seed = seed.wrapping_add(self.round.load(Relaxed));
         println!("The same round again: scripts/soak 1 {again} --seed {seed}");

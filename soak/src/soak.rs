@@ -263,16 +263,19 @@ impl<'a> Soak<'a> {
 struct Clients(Vec<Child>);
 
 impl Clients {
-    /// Returns whether one has found a wrong count. Fails if one has ended for another reason.
-    fn has_found(&mut self) -> Result<bool> {
+    /// Returns a failure if one has found a wrong count. Fails if one has ended for another reason.
+    fn found(&mut self) -> Result<Option<Failure>> {
         for client in &mut self.0 {
             match client.try_wait()? {
                 None => {}
-                Some(status) if status.code() == Some(i32::from(WRONG)) => return Ok(true),
+                Some(status) if status.code() == Some(i32::from(WRONG)) => {
+                    let wrong = "in a process that counts; see above".to_owned();
+                    return Ok(Some(Failure::Wrong(wrong)));
+                }
                 Some(status) => bail!("a process that counts ended by itself: {status}"),
             }
         }
-        Ok(false)
+        Ok(None)
     }
 }
 
@@ -289,7 +292,6 @@ impl Drop for Clients {
 fn killed_clients(run: &Run) -> Result<Option<Failure>> {
     let time = Duration::from_secs_f64(run.settings.client_seconds);
     let killed = &run.tally.clients_killed;
-    let in_a_client = || Failure::Wrong("in a process that counts; see above".to_owned());
     let began = Instant::now();
     let mut clients = Clients(Vec::new());
     while began.elapsed() < time {
@@ -298,8 +300,8 @@ fn killed_clients(run: &Run) -> Result<Option<Failure>> {
         }
         // From the beginning of a transaction to several rounds.
         thread::sleep(Duration::from_millis(rand::random_range(50..1500)));
-        if clients.has_found()? {
-            return Ok(Some(in_a_client()));
+        if let Some(found) = clients.found()? {
+            return Ok(Some(found));
         }
         let client = &mut clients.0[rand::random_range(0..CLIENTS)];
         client.kill()?;
@@ -308,8 +310,8 @@ fn killed_clients(run: &Run) -> Result<Option<Failure>> {
         killed.fetch_add(1, Relaxed);
         run.progress();
     }
-    if clients.has_found()? {
-        return Ok(Some(in_a_client()));
+    if let Some(found) = clients.found()? {
+        return Ok(Some(found));
     }
     killed.fetch_add(clients.0.len() as u64, Relaxed);
     drop(clients);

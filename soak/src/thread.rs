@@ -183,7 +183,9 @@ impl Thread<'_> {
             self.recorded.seen.extend(recorded.seen);
             match result {
                 Ok(()) => return Ok(()),
-                Err(error) if is_conflict(&error) => self.run.tally.retried(),
+                Err(error) if is_conflict(&error) => {
+                    self.run.tally.retries.fetch_add(1, Relaxed);
+                }
                 Err(error) => {
                     let lost = self.lost(error, conn);
                     return lost.map_err(|error| Failure::database(&by, error));
@@ -285,7 +287,7 @@ impl Thread<'_> {
                 return Ok(Outcome::RolledBack);
             }
             (Err(Stop::Database(error)), _) if is_conflict(&error) => {
-                self.run.tally.retried();
+                self.run.tally.retries.fetch_add(1, Relaxed);
                 return Ok(Outcome::Conflict);
             }
             (Err(Stop::Database(error)), _) => error,

@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use chrono::{Days, Utc};
-use clap::ValueEnum;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::r2d2::ConnectionManager;
@@ -29,6 +28,7 @@ use crate::buffered::proxy::Proxy;
 use crate::buffered::{
     BESIDE, Buffered, Client, Ended, Line, Planted, TABLE, THREADS, Tally, key_of, key_of_all,
 };
+use crate::interleave::case::name_of;
 use crate::server::Server;
 
 /// The number of kills until all processes stop, and their counts are checked.
@@ -324,10 +324,10 @@ struct Process {
 impl Process {
     /// Starts a process, and waits until it counts.
     fn start(url: &str, number: i64, fault: Option<Planted>) -> Result<Self> {
-        let fault = fault.and_then(|fault| fault.to_possible_value());
+        let fault = fault.as_ref().map(name_of);
         let mut child = Command::new(std::env::current_exe()?)
             .args(["buffered-client", url, &number.to_string()])
-            .args(fault.iter().flat_map(|fault| ["--fault", fault.get_name()]))
+            .args(fault.iter().flat_map(|fault| ["--fault", fault]))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

@@ -5,7 +5,6 @@ use std::slice;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
-use clap::ValueEnum;
 use diesel::connection::SimpleConnection;
 use indicatif::{HumanCount, ProgressBar};
 
@@ -13,7 +12,7 @@ use super::driver::Driver;
 use super::own_database::{OwnDatabase, connect};
 use super::{REFERENCE, TRIGGERS, database, levels};
 use crate::interleave::Interleave;
-use crate::interleave::case::{Case, cases, of};
+use crate::interleave::case::{Case, cases, name_of, of};
 use crate::interleave::outcome::{Ended, Outcome, Transaction};
 use crate::interleave::report::{Found, HEADER, Tally, What};
 use crate::interleave::schedule::Orders;
@@ -36,9 +35,11 @@ fn run_on(url: &str, args: &Interleave) -> Result<u64> {
     let conn = &mut connect(url)?;
     conn.batch_execute(&tables::create(REFERENCE, TRIGGERS))?;
     let wanted = args.level.to_lowercase().replace('-', " ");
+    let all = levels(conn)?.into_iter();
+    // All connections have the same level, or the first and the second one have different ones.
     let levels = match wanted.contains(BESIDE.trim()) {
-        true => different(&levels(conn)?),
-        false => each(levels(conn)?),
+        true => different(&all.collect::<Vec<_>>()),
+        false => all.map(|(name, set)| (name, vec![set])).collect(),
     };
     let wanted = levels
         .iter()
@@ -60,8 +61,7 @@ fn run_on(url: &str, args: &Interleave) -> Result<u64> {
         "there is nothing to run on this database"
     );
     let connections = cases.iter().map(|case| case.scripts.len()).max();
-    let fault = args.fault.and_then(|fault| fault.to_possible_value());
-    let fault = fault.map(|fault| fault.get_name().to_owned());
+    let fault = args.fault.as_ref().map(name_of);
     println!("{name}, seed {seed}\n{HEADER}");
     let mut all = Tally::default();
     let mut printed = false;
@@ -105,12 +105,6 @@ fn chosen(args: &Interleave, seed: u64) -> Vec<Case> {
 
 /// What stands between the levels of two connections.
 const BESIDE: &str = " beside ";
-
-/// All connections have the same level.
-fn each(levels: Vec<(String, String)>) -> Vec<(String, Vec<String>)> {
-    let levels = levels.into_iter();
-    levels.map(|(name, set_up)| (name, vec![set_up])).collect()
-}
 
 /// Each two different levels: the second one is that of every second connection.
 fn different(levels: &[(String, String)]) -> Vec<(String, Vec<String>)> {

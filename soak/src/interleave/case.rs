@@ -133,7 +133,8 @@ pub fn of(on: Database, operations: &[Operation]) -> Vec<Case> {
     cases
 }
 
-fn name(value: &impl ValueEnum) -> String {
+/// What the arguments call it.
+pub fn name_of(value: &impl ValueEnum) -> String {
     let value = value.to_possible_value();
     value.map_or_else(String::new, |value| value.get_name().to_owned())
 }
@@ -142,10 +143,11 @@ fn name(value: &impl ValueEnum) -> String {
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scripts = self.scripts.iter();
-        let scripts = scripts.map(|one| format!("{}:{}", name(&one.operation), name(&one.context)));
+        let scripts =
+            scripts.map(|one| format!("{}:{}", name_of(&one.operation), name_of(&one.context)));
         let slots = if self.one_slot { "one-slot" } else { "slots" };
         let scripts = scripts.collect::<Vec<_>>().join(",");
-        write!(f, "{scripts} {} {slots}", name(&self.state))
+        write!(f, "{scripts} {} {slots}", name_of(&self.state))
     }
 }
 

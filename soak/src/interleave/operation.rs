@@ -2,6 +2,8 @@
 
 use clap::ValueEnum;
 
+use super::case::name_of;
+
 /// What runs beside others. Each works on article 1, and some on article 2 too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum Operation {
@@ -159,8 +161,7 @@ impl Operation {
     }
 
     pub fn name(self) -> String {
-        let value = self.to_possible_value();
-        value.map_or_else(String::new, |value| value.get_name().to_owned())
+        name_of(&self)
     }
 
     /// The transactions in which it can run.
