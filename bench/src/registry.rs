@@ -118,6 +118,12 @@ trait Registry: Describe {
     fn maintain(&mut self, today: NaiveDate) -> QueryResult<()>;
 }
 
+/// The days that have rows, of a table that is written by hand.
+fn counts(series: Vec<(NaiveDate, i64)>) -> Vec<i64> {
+    let counts = series.into_iter().map(|day| day.1);
+    counts.filter(|&count| count != 0).collect()
+}
+
 /// A version is of the first 100 packages.
 const FOUND: i64 = 100;
 
@@ -147,21 +153,18 @@ for_each_connection!(
                 }
                 Page::Series => {
                     let series = counter_series(downloads).of(7_i64).between(last(90));
-                    let series = series.load(self)?.into_iter().map(|day| day.1);
-                    Ok(series.filter(|&n| n != 0).collect())
+                    Ok(counts(series.load(self)?))
                 }
                 Page::Package => {
                     let mut page = counter_value(downloads).of_many(VERSIONS).load(self)?;
                     let versions = table.filter(package_id.eq(PACKAGE)).select(id);
                     let series = counter_series(downloads).of_any(versions).between(last(90));
-                    let series = series.load(self)?.into_iter().map(|day| day.1);
-                    page.extend(series.filter(|&n| n != 0));
+                    page.extend(counts(series.load(self)?));
                     Ok(page)
                 }
                 Page::ManySeries => {
                     let series = counter_series(downloads).of_many(1..=20_i64).between(last(90));
-                    let series = series.load(self)?.into_iter().flatten();
-                    Ok(series.map(|day| day.1).filter(|&n| n != 0).collect())
+                    Ok(counts(series.load(self)?.concat()))
                 }
                 Page::Recount => {
                     use bench_version_downloads as by_hand;
@@ -248,8 +251,7 @@ for_each_connection!(
                     let versions = table.filter(package_id.eq(PACKAGE)).select(id);
                     let series = counter_series(bench_version_counters::downloads).of_any(versions);
                     let series = series.between(today - Days::new(89)..=today);
-                    let series = series.load(self)?.into_iter().map(|day| day.1);
-                    page.extend(series.filter(|&n| n != 0));
+                    page.extend(counts(series.load(self)?));
                     Ok(page)
                 }
                 Page::Search => {

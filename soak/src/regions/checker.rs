@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, ensure};
 use diesel::connection::SimpleConnection;
 use diesel::dsl::count_star;
 use diesel::prelude::*;
@@ -45,18 +45,6 @@ struct Checker<'a> {
     lost: AtomicU64,
     is_over: AtomicBool,
     wrong: Mutex<Option<String>>,
-}
-
-/// Why an operation failed.
-enum Failed {
-    Database(Error),
-    Wrong(String),
-}
-
-impl From<Error> for Failed {
-    fn from(error: Error) -> Self {
-        Failed::Database(error)
-    }
 }
 
 pub fn run(args: &Regions) -> Result<(String, Option<String>)> {
@@ -236,22 +224,23 @@ impl Checker<'_> {
         conn.batch_execute("SET deadlock_timeout = '100ms'")?;
         while !self.is_over.load(Relaxed) {
             let id = self.next_id.fetch_add(1, Relaxed) as i64;
-            match self.one(node, thread, id, random, &mut conn) {
-                Ok(()) => drop(self.transactions.fetch_add(1, Relaxed)),
-                Err(Failed::Wrong(wrong)) => return Err(anyhow!(wrong)),
-                Err(Failed::Database(error)) if is_retryable(&error) => {
-                    self.retries.fetch_add(1, Relaxed);
-                }
-                Err(Failed::Database(error)) => {
-                    // Whether it has committed is known from the table `counted`.
-                    let is_lost = conn.batch_execute("SELECT 1").is_err();
-                    if is_lost && !self.servers.is_empty() {
-                        self.lost.fetch_add(1, Relaxed);
-                        return Ok(());
-                    }
-                    return Err(anyhow!("node {node}: {error:?}"));
-                }
+            let Err(error) = self.one(node, thread, id, random, &mut conn) else {
+                self.transactions.fetch_add(1, Relaxed);
+                continue;
+            };
+            let error = error.downcast::<Error>()?;
+            if is_retryable(&error) {
+                self.retries.fetch_add(1, Relaxed);
+                continue;
             }
+            // Whether it has committed is known from the table `counted`.
+            let is_lost = conn.batch_execute("SELECT 1").is_err();
+            ensure!(
+                is_lost && !self.servers.is_empty(),
+                "node {node}: {error:?}"
+            );
+            self.lost.fetch_add(1, Relaxed);
+            return Ok(());
         }
         Ok(())
     }
@@ -263,7 +252,7 @@ impl Checker<'_> {
         id: i64,
         random: &mut impl Rng,
         conn: &mut PgConnection,
-    ) -> Result<(), Failed> {
+    ) -> Result<()> {
         let article = random.random_range(KEPT);
         let one = Article { id: article };
         let on = day(random.random_range(0..DAYS));
@@ -374,10 +363,7 @@ fn count_views(id: i64, article: i64, amount: i64, conn: &mut PgConnection) -> Q
 }
 
 /// A transaction arrives as a whole, so that no node ever sees rows and counts that differ.
-fn refuse_drift(node: usize, is_wrong: bool, drift: &dyn std::fmt::Debug) -> Result<(), Failed> {
-    if !is_wrong {
-        return Ok(());
-    }
-    let wrong = format!("node {node}: a recount has found {drift:?}");
-    Err(Failed::Wrong(wrong))
+fn refuse_drift(node: usize, is_wrong: bool, drift: &dyn std::fmt::Debug) -> Result<()> {
+    ensure!(!is_wrong, "node {node}: a recount has found {drift:?}");
+    Ok(())
 }
