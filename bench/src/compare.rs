@@ -105,6 +105,18 @@ pub fn on_threads<S: Send>(
         tally.deadlocks += warm_up.deadlocks;
         anyhow::Ok(tally)
     };
+    let tally = sum_of_threads(states, run)?;
+    Ok(Cell {
+        transactions_per_second: tally.in_time as f64 / seconds,
+        tally,
+    })
+}
+
+/// Calls `run` on a thread for each of the states.
+pub fn sum_of_threads<S: Send>(
+    states: Vec<S>,
+    run: impl Fn(S) -> Result<Tally> + Sync,
+) -> Result<Tally> {
     thread::scope(|scope| {
         let run = &run;
         let threads = states
@@ -115,10 +127,7 @@ pub fn on_threads<S: Send>(
         for thread in threads {
             all.add(&thread.join().map_err(|_| anyhow!("a thread panicked"))??)?;
         }
-        Ok(Cell {
-            transactions_per_second: all.in_time as f64 / seconds,
-            tally: all,
-        })
+        Ok(all)
     })
 }
 

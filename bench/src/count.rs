@@ -1,7 +1,7 @@
 //! The ways of counting, under each workload.
 
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicI16, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI16, AtomicI64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -12,13 +12,13 @@ use diesel::result::Error;
 use diesel_counters::Slot;
 
 use crate::Plan;
-use crate::compare::{Cell, commit, compare, on_threads};
+use crate::compare::{Cell, commit, compare, on_threads, sum_of_threads};
 use crate::database::{Engine, with_connection};
 use crate::schema::{FOREIGN_KEY, create_tables, drop_tables};
 use crate::server::on_each;
 use crate::tally::Tally;
-use crate::way::{Counting, STOCK, Way, Ways};
-use crate::workload::Workload;
+use crate::way::{Counting, LAST_UNITS, STOCK, Way, Ways};
+use crate::workload::{Entities, Workload};
 
 #[derive(clap::Args)]
 pub struct Count {
@@ -53,17 +53,23 @@ fn measure<C: Ways>(engine: Engine, url: &str, args: &Count) -> Result<()> {
     let urls = &[url.to_owned()];
     for workload in Workload::all(engine) {
         let name = workload.name();
+        let is_last = workload.entities == Entities::LastUnits;
         let mut ways = workload.ways(engine);
         let is_named = |way: &Way| args.way.iter().any(|name| way.name().contains(name));
         ways.retain(|way| args.way.is_empty() || is_named(way));
         if ways.is_empty() || !name.contains(&args.only) {
             continue;
         }
-        let bases = [Way::NoCounter, Way::Ceiling, Way::OneRow].into_iter();
+        let bases = [
+            Way::NoCounter,
+            Way::Ceiling,
+            Way::OneRow,
+            Way::OneRowOfStock,
+        ]
+        .into_iter();
         let place = |base| ways.iter().position(|&way| way == base);
-        let bases: Vec<_> = bases
-            .filter_map(|way| Some((way.name(), place(way)?)))
-            .collect();
+        let bases = bases.filter_map(|way| Some((way.name(), place(way)?)));
+        let bases: Vec<_> = bases.collect();
         let names: Vec<_> = ways.iter().map(|way| way.name()).collect();
         let (rounds, seconds) = (args.plan.rounds(3), args.plan.seconds(1.2));
         let table = compare(&name, &names, &bases, rounds, |i| {
@@ -75,7 +81,7 @@ fn measure<C: Ways>(engine: Engine, url: &str, args: &Count) -> Result<()> {
             let way = ways[i];
             let is_stock = matches!(way, Way::OneRowOfStock | Way::Take);
             if is_stock {
-                conn.fill()?;
+                conn.fill(STOCK)?;
             }
             let run = Run {
                 urls,
@@ -86,13 +92,17 @@ fn measure<C: Ways>(engine: Engine, url: &str, args: &Count) -> Result<()> {
                 reads: args.read,
                 seconds,
             };
-            let cell = run.cell::<C>();
+            let cell = match is_last {
+                true => run.last_units(conn),
+                false => run.cell::<C>(),
+            };
             let cell = cell.with_context(|| format!("{name}: {}", way.name()))?;
             // A way that loses counts has no figures.
             if let Some((column, table)) = way.counter() {
                 let counted = (workload.entities.number() * cell.tally.committed) as i64;
                 let stored = format!("SELECT COALESCE(SUM({column}), 0) FROM {table}");
-                let stored = conn.number(&stored)? + if is_stock { STOCK } else { 0 };
+                let filled = if is_last { LAST_UNITS } else { STOCK };
+                let stored = conn.number(&stored)? + filled * i64::from(is_stock);
                 ensure!(stored == counted, "{table} has {stored} of {counted}");
             }
             Ok(cell)
@@ -137,6 +147,30 @@ impl Run<'_> {
         })
     }
 
+    /// Sells the last units, and refuses as many takes.
+    fn last_units<C: Ways>(&self, conn: &mut C) -> Result<Cell> {
+        let pool = self.pool::<C>(&self.urls[0], 0)?;
+        let states = vec![&pool; self.workload.threads as usize];
+        // Statements are prepared.
+        on_threads(states.clone(), 0.0, |pool, end, tally| {
+            self.once(pool, end, tally)
+        })?;
+        conn.fill(LAST_UNITS)?;
+        let takes = AtomicI64::new(2 * LAST_UNITS);
+        let began = Instant::now();
+        let tally = sum_of_threads(states, |pool| {
+            let mut tally = Tally::default();
+            while takes.fetch_sub(1, Relaxed) > 0 {
+                self.once(pool, began + Duration::from_secs(600), &mut tally)?;
+            }
+            Ok(tally)
+        })?;
+        Ok(Cell {
+            transactions_per_second: 2.0 * LAST_UNITS as f64 / began.elapsed().as_secs_f64(),
+            tally,
+        })
+    }
+
     /// As many slots as connections, rounded up to 32 or 64.
     fn slots(&self, node: u16) -> Slot {
         let nodes = self.urls.len() as u16;
@@ -176,7 +210,15 @@ impl Run<'_> {
         if Instant::now() >= end {
             return Ok(());
         }
-        commit(end, tally, || self.transaction(&mut session, &ids, end))
+        let mut is_refused = false;
+        commit(end, tally, || {
+            let result = self.transaction(&mut session, &ids, end);
+            is_refused = entities == Entities::LastUnits && matches!(result, Err(Error::NotFound));
+            if is_refused { Ok(()) } else { result }
+        })?;
+        // It took nothing.
+        tally.committed -= u64::from(is_refused);
+        Ok(())
     }
 
     fn transaction<C: Ways>(

@@ -1,8 +1,6 @@
 //! Several database nodes that accept writes: what counts cost when each node takes its own share
 //! of the slots, and when it does not.
 
-use std::time::Duration;
-
 use anyhow::Result;
 use diesel::MysqlConnection;
 
@@ -11,7 +9,7 @@ use crate::count::Run;
 use crate::database::Database;
 use crate::schema::{create_tables, drop_tables};
 use crate::way::Way;
-use crate::workload::{Entities, Workload};
+use crate::workload::{Entities, each_with_a_thread};
 
 /// Writers on each node.
 const WRITERS: u32 = 4;
@@ -28,21 +26,12 @@ const WAYS: [(&str, Way, bool); 5] = [
 /// Counts on the nodes of a Galera cluster, which `urls` name.
 pub fn run(urls: &[String]) -> Result<()> {
     let conn = &mut MysqlConnection::connect(&urls[0])?;
-    let three = "three of five entities in random order";
-    for (entities, name) in [
-        (Entities::One, "one entity"),
-        (Entities::ThreeOfFive, three),
-    ] {
-        let names = WAYS.map(|(name, ..)| name);
-        let table = compare(name, &names, &[("no counter", 0)], 5, |i| {
+    for entities in [Entities::One, Entities::ThreeOfFive] {
+        let workload = each_with_a_thread(entities, WRITERS, 0);
+        let (title, names) = (workload.name(), WAYS.map(|(name, ..)| name));
+        let table = compare(&title, &names, &[("no counter", 0)], 5, |i| {
             create_tables(conn)?;
             let (_, way, partitions) = WAYS[i];
-            let workload = Workload {
-                entities,
-                threads: WRITERS,
-                connections: WRITERS,
-                hold: Duration::ZERO,
-            };
             let run = Run {
                 urls,
                 workload,

@@ -14,6 +14,7 @@ use diesel_counters::dsl::{compact, fold, recount, total};
 use diesel_counters::prelude::*;
 use diesel_counters::{Compacted, Period};
 
+use crate::Plan;
 use crate::compare::median;
 use crate::database::{Database, Describe, Engine, for_each_connection, with_connection};
 use crate::server::on_each;
@@ -58,20 +59,16 @@ struct BenchVersion {
 }
 
 /// How much is measured.
-#[derive(Debug, clap::Args)]
+#[derive(clap::Args)]
 pub struct Size {
-    /// The databases to measure.
-    #[arg(required = true)]
-    databases: Vec<Engine>,
+    #[command(flatten)]
+    plan: Plan,
     /// The number of versions, ten to a package.
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     versions: i64,
     /// The number of days with downloads of each version.
     #[arg(long, value_name = "N", default_value_t = 365)]
     days: u64,
-    /// How often each page is read from each store, in turns.
-    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u16).range(1..))]
-    rounds: u16,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -280,7 +277,7 @@ for_each_connection!(
 );
 
 pub fn run(size: Size) -> Result<()> {
-    on_each(&size.databases, |engine, url| {
+    on_each(&size.plan.databases, |engine, url| {
         with_connection!(engine, measure(engine, url, &size))
     })
 }
@@ -324,7 +321,7 @@ fn pages<C: Registry>(conn: &mut C, today: NaiveDate, size: &Size) -> Result<()>
     for (name, page) in PAGES {
         let mut ms = [const { Vec::new() }; 3];
         let mut reads = [None; 3];
-        for round in 0..=size.rounds {
+        for round in 0..=size.plan.rounds(7) {
             let mut rows: [Vec<i64>; 3] = Default::default();
             for store in 0..3 {
                 let before = if round == 0 { conn.reads()? } else { None };

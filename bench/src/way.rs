@@ -99,7 +99,7 @@ pub trait Ways: Database {
     /// Inserts the comment and counts it, for ways of one statement.
     fn count_alone(&mut self, counting: Counting, id: i64) -> QueryResult<()>;
     /// Fills the stocks of entity 1.
-    fn fill(&mut self) -> QueryResult<()>;
+    fn fill(&mut self, units: i64) -> QueryResult<()>;
     fn claim(&mut self) -> QueryResult<()>;
     /// The total of an entity.
     fn total(&mut self, way: Way, id: i64) -> QueryResult<i64>;
@@ -174,10 +174,10 @@ for_each_connection!(
             }
         }
 
-        fn fill(&mut self) -> QueryResult<()> {
-            let views = bench_hits::views.eq(STOCK);
+        fn fill(&mut self, units: i64) -> QueryResult<()> {
+            let views = bench_hits::views.eq(units);
             diesel::update(bench_hits::table.find(1)).set(views).execute(self)?;
-            set_counter(remaining).of(1_i64).to(STOCK).execute(self).map(drop)
+            set_counter(remaining).of(1_i64).to(units).execute(self).map(drop)
         }
 
         fn claim(&mut self) -> QueryResult<()> {
@@ -200,6 +200,9 @@ for_each_connection!(
 
 /// More than is taken.
 pub const STOCK: i64 = 64_000_000;
+
+/// When they are sold, as many takes are refused.
+pub const LAST_UNITS: i64 = 320;
 
 fn is_taken(taken: bool) -> QueryResult<()> {
     taken.then_some(()).ok_or(diesel::result::Error::NotFound)

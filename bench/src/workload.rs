@@ -6,12 +6,14 @@ use rand::Rng;
 use rand::seq::SliceRandom;
 
 use crate::database::Engine;
-use crate::way::Way;
+use crate::way::{LAST_UNITS, Way};
 
 /// Which entities a transaction counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entities {
     One,
+    /// One, of whose stock a few units are left.
+    LastUnits,
     /// Three of five, in random order.
     ThreeOfFive,
 }
@@ -20,7 +22,7 @@ impl Entities {
     /// How many a transaction counts.
     pub fn number(self) -> u64 {
         match self {
-            Entities::One => 1,
+            Entities::One | Entities::LastUnits => 1,
             Entities::ThreeOfFive => 3,
         }
     }
@@ -28,7 +30,7 @@ impl Entities {
     /// The entities of one transaction; `writer` tells its connection from others.
     pub fn choose(self, way: Way, writer: i16, rng: &mut impl Rng) -> Vec<i64> {
         let mut ids = match self {
-            Entities::One => vec![1],
+            Entities::One | Entities::LastUnits => vec![1],
             Entities::ThreeOfFive => {
                 let mut ids = vec![1, 2, 3, 4, 5];
                 ids.shuffle(rng);
@@ -70,6 +72,7 @@ impl Workload {
         if engine.has_slots() {
             for hold in [0, 2_000] {
                 all.extend([16, 64].map(|n| each_with_a_thread(Entities::ThreeOfFive, n, hold)));
+                all.push(each_with_a_thread(Entities::LastUnits, 16, hold));
             }
             all.push(Workload {
                 threads: 512,
@@ -81,6 +84,9 @@ impl Workload {
 
     /// The ways that are compared under this workload.
     pub fn ways(&self, engine: Engine) -> Vec<Way> {
+        if self.entities == Entities::LastUnits {
+            return vec![Way::OneRowOfStock, Way::Take];
+        }
         let mut ways = vec![
             Way::NoCounter,
             Way::Ceiling,
@@ -110,6 +116,7 @@ impl Workload {
         let plural = if self.connections == 1 { "" } else { "s" };
         let mut name = match self.entities {
             Entities::One => "One entity,".to_owned(),
+            Entities::LastUnits => format!("The last {LAST_UNITS} units of a stock,"),
             Entities::ThreeOfFive => "Three of five entities in random order,".to_owned(),
         };
         if self.threads != self.connections {
@@ -124,7 +131,7 @@ impl Workload {
     }
 }
 
-fn each_with_a_thread(entities: Entities, connections: u32, hold_micros: u64) -> Workload {
+pub fn each_with_a_thread(entities: Entities, connections: u32, hold_micros: u64) -> Workload {
     Workload {
         entities,
         threads: connections,

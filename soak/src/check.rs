@@ -4,8 +4,10 @@
 //! was sent after the read ended cannot be. Each of the others may or may not be, as a whole.
 
 use std::collections::HashSet;
+use std::sync::atomic::Ordering::Relaxed;
 
 use crate::record::{CELLS, Cell, Change, Kind, Seen, Time, Value};
+use crate::run::Tally;
 
 /// More sums than this are not searched. Such a read is counted as not checked.
 const MOST_SUMS: usize = 10_000;
@@ -22,12 +24,6 @@ pub struct Round {
     pub unknown: HashSet<i64>,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Checked {
-    pub reads: u64,
-    pub not_checked: u64,
-}
-
 impl Round {
     pub fn new(before: Vec<i64>) -> Self {
         Round {
@@ -38,10 +34,9 @@ impl Round {
     }
 
     /// Checks all reads. Returns an error that describes the first one that no order explains.
-    pub fn check(&mut self, mut seen: Vec<Seen>) -> Result<Checked, String> {
+    pub fn check(&mut self, mut seen: Vec<Seen>, tally: &Tally) -> Result<(), String> {
         self.changes.sort_by_key(|change| change.to);
         seen.sort_by_key(|seen| seen.from);
-        let mut checked = Checked::default();
         // The sums of the changes before the read.
         let mut certain = self.before.clone();
         let mut next = 0;
@@ -50,25 +45,23 @@ impl Round {
                 change.add_to(&mut certain);
                 next += 1;
             }
-            match self.explains(seen, &certain, &self.changes[next..]) {
-                Some(true) => checked.reads += 1,
+            let sum = match self.explains(seen, &certain, &self.changes[next..]) {
+                Some(true) => &tally.reads,
                 Some(false) => return Err(describe(seen, &certain, &self.changes[next..])),
-                None => checked.not_checked += 1,
-            }
+                None => &tally.not_checked,
+            };
+            sum.fetch_add(1, Relaxed);
         }
-        Ok(checked)
+        Ok(())
     }
 
     /// Checks what the database has now, when nothing else runs.
-    pub fn check_end(&mut self, now: &[i64]) -> Result<Checked, String> {
+    pub fn check_end(&mut self, now: &[i64]) -> Result<(), String> {
         let cells = (0..CELLS).map(Cell).map(|cell| Seen {
-            from: Time::MAX,
-            to: Time::MAX,
-            own: Vec::new(),
-            values: vec![Value::sum([cell], now[cell.0])],
             by: "the end of the round".to_owned(),
+            ..Seen::since(Time::MAX, vec![Value::sum([cell], now[cell.0])])
         });
-        self.check(cells.collect())
+        self.check(cells.collect(), &Tally::default())
     }
 
     /// Returns `None` if it is not known. The changes in `certain` had committed before, and `others`

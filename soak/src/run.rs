@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use chrono::NaiveDate;
 use clap::Args;
 use diesel::result::Error;
-use indicatif::{HumanCount, ProgressBar};
+use indicatif::HumanCount;
 
 use crate::fault::Fault;
 use crate::interleave::case::name_of;
@@ -103,8 +103,7 @@ pub struct Run {
     pub server: Option<Server>,
     pub tally: Tally,
     began: Instant,
-    bar: ProgressBar,
-    /// The second of the last line of progress, where there is no terminal.
+    /// The second of the last line of progress.
     said: AtomicU64,
     next_id: AtomicI64,
     /// The round has ended, because a thread has failed.
@@ -128,7 +127,7 @@ pub struct Tally {
     pub clients_killed: AtomicU64,
 }
 
-/// Without a terminal, a line is printed each so many seconds.
+/// A line of progress is printed each so many seconds.
 const SECONDS_BETWEEN_LINES: u64 = 10;
 
 impl Run {
@@ -140,7 +139,6 @@ impl Run {
             settings,
             tally: Tally::default(),
             began: Instant::now(),
-            bar: ProgressBar::new_spinner(),
             said: 0.into(),
             // Processes count in the same tables.
             next_id: (rand::random_range(1..1 << 30) << 32).into(),
@@ -221,19 +219,14 @@ impl Run {
     pub fn progress(&self) {
         let seconds = self.began.elapsed().as_secs();
         let all = self.settings.seconds + self.settings.client_seconds;
-        let text = format!("{}: {seconds} of {all} s, {}", self.name(), self.tally);
-        if !self.bar.is_hidden() {
-            self.bar.set_message(text);
-            self.bar.tick();
-        } else if seconds >= self.said.load(Relaxed) + SECONDS_BETWEEN_LINES {
+        if seconds >= self.said.load(Relaxed) + SECONDS_BETWEEN_LINES {
             self.said.store(seconds, Relaxed);
-            eprintln!("{text}");
+            eprintln!("{}: {seconds} of {all} s, {}", self.name(), self.tally);
         }
     }
 
     /// Prints what was done and found, and how to run it again.
     pub fn report(&self, failure: Option<&Failure>) {
-        self.bar.finish_and_clear();
         let (name, tally, seed) = (self.name(), &self.tally, self.seed);
         let seconds = self.began.elapsed().as_secs();
         let found = match failure {

@@ -191,10 +191,9 @@ impl<'a> Soak<'a> {
             tally.not_checked.fetch_add(seen.len() as u64, Relaxed);
             seen.clear();
         }
-        let checked = round.check(seen).map_err(Failure::Wrong)?;
-        round.check_end(&now).map_err(Failure::Wrong)?;
-        tally.reads.fetch_add(checked.reads, Relaxed);
-        tally.not_checked.fetch_add(checked.not_checked, Relaxed);
+        let checked = round.check(seen, tally);
+        let checked = checked.and_then(|()| round.check_end(&now));
+        checked.map_err(Failure::Wrong)?;
         Ok(now)
     }
 

@@ -21,6 +21,7 @@ use rand::{Rng, RngExt, SeedableRng};
 use super::{Nodes, Regions, partition, text};
 use crate::postgres::on::own_database::{connect, connect_to};
 use crate::postgres::on::thread::{fold_into, merge};
+use crate::run::Tally;
 use crate::server::Server;
 use crate::tables::article_counters::dsl::{article_counters, comments as commented, views};
 use crate::tables::label_counters::dsl::given;
@@ -40,9 +41,7 @@ struct Checker<'a> {
     recounts: Vec<Recount>,
     servers: Vec<Server>,
     next_id: AtomicU64,
-    transactions: AtomicU64,
-    retries: AtomicU64,
-    lost: AtomicU64,
+    tally: Tally,
     is_over: AtomicBool,
     wrong: Mutex<Option<String>>,
 }
@@ -59,9 +58,7 @@ pub fn run(args: &Regions) -> Result<(String, Option<String>)> {
         recounts: recounts(&nodes.nodes[0].url)?,
         servers,
         next_id: rand::random_range(1..1_u64 << 40).into(),
-        transactions: 0.into(),
-        retries: 0.into(),
-        lost: 0.into(),
+        tally: Tally::default(),
         is_over: false.into(),
         wrong: Mutex::default(),
     };
@@ -113,7 +110,13 @@ pub fn run(args: &Regions) -> Result<(String, Option<String>)> {
 
 impl std::fmt::Display for Checker<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let counts = [&self.transactions, &self.retries, &self.lost];
+        let Tally {
+            transactions,
+            retries,
+            lost_answers,
+            ..
+        } = &self.tally;
+        let counts = [transactions, retries, lost_answers];
         let [operations, retries, lost] = counts.map(|of| of.load(Relaxed));
         write!(
             f,
@@ -225,12 +228,12 @@ impl Checker<'_> {
         while !self.is_over.load(Relaxed) {
             let id = self.next_id.fetch_add(1, Relaxed) as i64;
             let Err(error) = self.one(node, thread, id, random, &mut conn) else {
-                self.transactions.fetch_add(1, Relaxed);
+                self.tally.transactions.fetch_add(1, Relaxed);
                 continue;
             };
             let error = error.downcast::<Error>()?;
             if is_retryable(&error) {
-                self.retries.fetch_add(1, Relaxed);
+                self.tally.retries.fetch_add(1, Relaxed);
                 continue;
             }
             // Whether it has committed is known from the table `counted`.
@@ -239,7 +242,7 @@ impl Checker<'_> {
                 is_lost && !self.servers.is_empty(),
                 "node {node}: {error:?}"
             );
-            self.lost.fetch_add(1, Relaxed);
+            self.tally.lost_answers.fetch_add(1, Relaxed);
             return Ok(());
         }
         Ok(())
