@@ -15,7 +15,7 @@ use super::reads::read_values;
 use super::thread::Thread;
 use super::{Conn, IS_MYSQL, IS_SQLITE, planted};
 use crate::fault::Fault;
-use crate::history::{Isolation, Step};
+use crate::history::Step;
 use crate::record::{Cell, Kind, Seen, Time, Value, now};
 use crate::tables::article_counters::dsl::{comments, views};
 use crate::tables::label_counters::dsl::given;
@@ -42,7 +42,7 @@ pub type Counted = ((i64, u8), [i64; 2]);
 #[derive(Clone, Default)]
 pub struct Attempt {
     pub id: i64,
-    pub isolation: Option<Isolation>,
+    pub level: Option<&'static str>,
     pub began: Time,
     pub effects: Vec<(Cell, i64)>,
     pub counted: Vec<Counted>,
@@ -266,15 +266,13 @@ impl Attempt {
 
     /// The earliest time of the snapshot that a query of this transaction sees.
     fn snapshot_from(&self) -> Time {
-        let each_statement = match self.isolation {
-            Some(Isolation::ReadCommitted) => true,
-            Some(Isolation::Default) => !IS_MYSQL,
-            _ => false,
+        let each_statement = match self.level {
+            Some(level) => level == "READ COMMITTED",
+            None => !IS_MYSQL,
         };
-        if each_statement && !IS_SQLITE {
-            now()
-        } else {
-            self.began
+        match each_statement && !IS_SQLITE {
+            true => now(),
+            false => self.began,
         }
     }
 
@@ -291,11 +289,8 @@ impl Attempt {
     /// time.
     fn has_an_older_snapshot(&self) -> bool {
         let is_older = |effects| effects < self.effects.len();
-        let repeats = match self.isolation {
-            Some(Isolation::Default | Isolation::RepeatableRead) => IS_MYSQL,
-            _ => false,
-        };
-        repeats && self.snapshot.is_some_and(is_older)
+        let repeats = matches!(self.level, None | Some("REPEATABLE READ"));
+        IS_MYSQL && repeats && self.snapshot.is_some_and(is_older)
     }
 
     fn see(&mut self, from: Time, values: Vec<Value>) {
@@ -312,15 +307,9 @@ impl Attempt {
 /// Runs `work` in a transaction of this isolation level.
 pub fn transaction<T>(
     conn: &mut Conn,
-    isolation: Isolation,
+    level: Option<&str>,
     work: impl FnOnce(&mut Conn) -> Result<T, Stop>,
 ) -> Result<T, Stop> {
-    let level = match isolation {
-        Isolation::Default => None,
-        Isolation::ReadCommitted => Some("READ COMMITTED"),
-        Isolation::RepeatableRead => Some("REPEATABLE READ"),
-        Isolation::Serializable => Some("SERIALIZABLE"),
-    };
     let level = level.filter(|_| !IS_SQLITE);
     let set = level.map(|level| format!("SET TRANSACTION ISOLATION LEVEL {level}"));
     if let Some(set) = set.as_ref().filter(|_| IS_MYSQL) {

@@ -17,18 +17,11 @@ pub enum Work {
 
 #[derive(Debug)]
 pub struct Transaction {
-    pub isolation: Isolation,
+    /// The isolation level, if it is not that of the session.
+    pub level: Option<&'static str>,
     pub steps: Vec<Step>,
     /// Rolls back at its end.
     pub fails: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Isolation {
-    Default,
-    ReadCommitted,
-    RepeatableRead,
-    Serializable,
 }
 
 /// An article, the number of a day, and how many views.
@@ -137,14 +130,14 @@ impl Random {
     }
 
     fn transaction(&mut self) -> Transaction {
-        let isolation = match self.up_to(11) {
-            0..6 => Isolation::Default,
-            6..8 => Isolation::ReadCommitted,
-            8..10 => Isolation::RepeatableRead,
-            _ => Isolation::Serializable,
+        let level = match self.up_to(11) {
+            0..6 => None,
+            6..8 => Some("READ COMMITTED"),
+            8..10 => Some("REPEATABLE READ"),
+            _ => Some("SERIALIZABLE"),
         };
         Transaction {
-            isolation,
+            level,
             steps: self.several(7, |random| random.step(SAVEPOINTS)),
             fails: self.up_to(10) == 0,
         }

@@ -15,7 +15,7 @@ use super::attempt::{Attempt, Stop, transaction, write_counted};
 use super::reads::materialized;
 use super::{Conn, IS_MYSQL, planted};
 use crate::fault::Fault;
-use crate::history::{Isolation, Step, Transaction, Work};
+use crate::history::{Step, Transaction, Work};
 use crate::record::{Cell, Change, Kind, Seen, Time, Value, now};
 use crate::run::{Failure, PATIENCE, Run};
 use crate::tables::article_counters::dsl::{article_counters, comments, views};
@@ -207,15 +207,13 @@ impl Thread<'_> {
     }
 
     fn transaction(&mut self, history: &Transaction, by: String) -> Result<(), Failure> {
-        let isolation = match history.isolation {
-            Isolation::Serializable if self.keeps_apart() => Isolation::Default,
-            isolation => isolation,
-        };
+        let is_left_out = |level: &&str| self.keeps_apart() && *level == "SERIALIZABLE";
+        let level = history.level.filter(|level| !is_left_out(level));
         loop {
             let mut conn = self.connection()?;
             let mut attempt = Attempt {
                 id: self.run.next_id(),
-                isolation: Some(isolation),
+                level,
                 ..Attempt::default()
             };
             if self.run.has(Fault::CountOutsideOfTheTransaction) {
@@ -225,7 +223,7 @@ impl Thread<'_> {
                     Err(error) => return Err(Failure::database(&by, error)),
                 }
             }
-            let result = transaction(&mut conn, isolation, |conn| {
+            let result = transaction(&mut conn, level, |conn| {
                 attempt.began = now();
                 attempt.steps(&history.steps, self, conn)?;
                 if history.fails {

@@ -58,7 +58,7 @@ impl Case {
 
     /// What runs, without where it starts.
     pub fn operations(&self) -> String {
-        let names = self.scripts.iter().map(|script| script.operation.name());
+        let names = self.scripts.iter().map(|script| name_of(&script.operation));
         names.collect::<Vec<_>>().join(" beside ")
     }
 }

@@ -2,8 +2,6 @@
 
 use clap::ValueEnum;
 
-use super::case::name_of;
-
 /// What runs beside others. Each works on article 1, and some on article 2 too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum Operation {
@@ -158,10 +156,6 @@ impl Operation {
         all.filter(|operation| *operation < PlantedCommandRecount)
             .filter(|operation| on == Database::Postgres || !only_postgres(operation))
             .collect()
-    }
-
-    pub fn name(self) -> String {
-        name_of(&self)
     }
 
     /// The transactions in which it can run.

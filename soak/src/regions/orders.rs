@@ -17,7 +17,7 @@ use rand::seq::IndexedRandom;
 use rand::{SeedableRng, rngs::StdRng};
 
 use super::{Nodes, Regions, number, partition};
-use crate::interleave::case::Script;
+use crate::interleave::case::{Script, name_of};
 use crate::interleave::operation::{Context, Database, Operation};
 use crate::interleave::state::State;
 use crate::postgres::on::operations;
@@ -446,7 +446,7 @@ impl Case<'_> {
     }
 
     fn name(&self, order: Order) -> String {
-        let [a, b] = self.operations().map(Operation::name);
+        let [a, b] = self.operations().map(|operation| name_of(&operation));
         format!(
             "{a} on node 0, {b} on node 1, from {:?}, {order:?}",
             self.state
