@@ -69,12 +69,11 @@ impl Attempt {
         }
     }
 
-    pub fn increments(&self) -> usize {
+    pub fn increments(&self) -> u64 {
         let counts = [Kind::Views, Kind::Comments, Kind::Likes];
         let effects = self.effects.iter();
-        effects
-            .filter(|(cell, _)| counts.contains(&cell.kind()))
-            .count()
+        let counted = effects.filter(|(cell, _)| counts.contains(&cell.kind()));
+        counted.count() as u64
     }
 
     pub fn steps(&mut self, steps: &[Step], of: &Thread, conn: &mut Conn) -> Result<(), Stop> {

@@ -170,7 +170,7 @@ impl Random {
             34..38 => Step::Take(article, self.0.random_range(1..5)),
             38 => Step::PutBack(article, self.0.random_range(1..3)),
             // So few that most of them are soon sold out.
-            _ => Step::SetStock(article, self.0.random_range(0..20)),
+            _ => Step::SetStock(article, self.0.random_range(1..20)),
         }
     }
 

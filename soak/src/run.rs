@@ -263,7 +263,8 @@ impl fmt::Display for Tally {
         let [takes, refusals, sell_outs] = self.stock.each_ref().map(count);
         write!(
             f,
-            "{} increments, {takes} takes and {refusals} refusals ({sell_outs} sell-outs) in {} transactions; killed {} servers ({} answers to COMMIT lost) and {} \
+            "{} increments, {takes} takes and {refusals} refusals ({sell_outs} sell-outs) in {} \
+             transactions; killed {} servers ({} answers to COMMIT lost) and {} \
              clients; {} rollbacks, {} retries; {} reads checked, {} not",
             count(&self.increments),
             count(&self.transactions),

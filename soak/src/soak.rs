@@ -21,7 +21,6 @@ use crate::check::Round;
 use crate::fault::Fault;
 use crate::history::{self, Work};
 use crate::run::{Failure, Run};
-use crate::server::Server;
 
 /// Rounds until the tables are emptied, so that a round stays short.
 const ROUNDS_KEPT: u64 = 20;
@@ -247,7 +246,9 @@ impl<'a> Soak<'a> {
         while self.run.goes_on_for(every) {
             let _quiet = self.quiet.lock();
             let server = self.run.server.as_ref();
-            server.map_or(Ok(()), Server::kill)?;
+            if let Some(server) = server {
+                server.kill()?;
+            }
             let mut conn = connect_to(&self.run.settings.urls[0], server)?;
             if self.run.has(Fault::RowLostAfterAKill) {
                 planted::lose_a_row(&mut conn)?;

@@ -243,9 +243,7 @@ impl Thread<'_> {
                 Outcome::Ended { from, to, is_lost } => {
                     let tally = &self.run.tally;
                     tally.transactions.fetch_add(1, Relaxed);
-                    tally
-                        .increments
-                        .fetch_add(attempt.increments() as u64, Relaxed);
+                    tally.increments.fetch_add(attempt.increments(), Relaxed);
                     for (sum, number) in tally.stock.iter().zip(attempt.stock) {
                         sum.fetch_add(number, Relaxed);
                     }
