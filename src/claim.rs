@@ -27,8 +27,8 @@ use crate::sql::{CounterBackend, Dialect, Uncached, sql};
 ///
 /// # Errors
 ///
-/// [`execute`](RunQueryDsl::execute) returns the database's own error. Some servers that replicate
-/// with Galera refuse `GET_LOCK`; do not run it there. If all 32,767 numbers are taken, or 999 on MySQL
+/// [`execute`](RunQueryDsl::execute) returns the database's own error. Vitess refuses it, and
+/// some servers with Galera refuse `GET_LOCK`: do not run it there. If all 32,767 numbers are taken, or 999 on MySQL
 /// and MariaDB, the connection uses `pg_backend_pid()` or `CONNECTION_ID()`.
 pub fn claim_slot() -> ClaimSlot {
     ClaimSlot(())

@@ -138,7 +138,7 @@ pub struct Compact<'p, Types, K> {
     pub(super) into: Period,
     pub(super) day: NaiveDate,
     pub(super) partition: Partition,
-    pub(super) batch: i64,
+    pub(super) batch: usize,
     pub(super) on_progress: Box<dyn FnMut(&Compacted) + Send + 'p>,
     pub(super) is_stopped: Box<dyn Fn() -> bool + Send + 'p>,
     of: PhantomData<fn() -> (Types, K)>,
@@ -242,7 +242,7 @@ impl<'p, Types, K> Compact<'p, Types, K> {
 
     /// Sets how many rows are merged in one transaction, clamped to 1 to 1,000. Defaults to 100.
     pub fn batch(mut self, rows: usize) -> Self {
-        self.batch = rows.clamp(1, MAX_BATCH) as i64;
+        self.batch = rows.clamp(1, MAX_BATCH);
         self
     }
 

@@ -11,17 +11,17 @@ use crate::shape::Name;
 use crate::sql::rows::{self, WANTED, WANTED_KEY};
 use crate::sql::transaction::{begin_read_committed, read_all_rows};
 use crate::sql::{
-    Bind, Binds as _, CounterBackend, Dialect, One, Sql, Uncached, and, execute, list, load, named,
-    numbered, row, sql, where_all,
+    Bind, Binds as _, CounterBackend, Dialect, Number, One, Sql, Uncached, and, execute, list,
+    load, named, numbered, row, sql, where_all,
 };
 use crate::typed::key::{BindKey, KeyTypes, OwnedKey};
 
 /// The number of rows that one query compares. The query locks no rows, and returns only those that
 /// differ.
-const COMPARED: i64 = 50_000;
+const COMPARED: usize = 50_000;
 
 /// The number of rows before the last one that a query compares.
-const BEFORE_LAST: &i64 = &(COMPARED - 1);
+const BEFORE_LAST: Number = Number(COMPARED - 1);
 
 /// A row of the parent table that differs: its key, the values of its columns, and the totals.
 type Differing<Types, K> = (One<Types, K>, Vec<Option<i64>>);

@@ -16,8 +16,8 @@ use crate::merge::compact::{Compact, Compacted};
 use crate::merge::range::RowKey;
 use crate::sql::transaction::{is_in_a_lasting_transaction, transaction_on_all_rows};
 use crate::sql::{
-    CounterBackend, Dialect, One, Sql, Uncached, Values, and, execute, list, load, load_number,
-    row, rows, sql,
+    Binds, CounterBackend, Dialect, Number, One, Sql, Uncached, Values, and, execute, list, load,
+    load_number, row, rows, sql,
 };
 use crate::typed::key::{KeyTypes, OwnedKey};
 
@@ -84,8 +84,9 @@ impl<Types, K> Compact<'_, Types, K> {
     {
         let table = self.shape.table;
         let name = table.to_string().replace('`', "");
-        let number = load_number(conn, |db| db.session_lock(takes, table, &name))?;
-        Ok(number != 0)
+        let lock = |db: Dialect| db.session_lock(takes, table, &name);
+        let locked = load(conn, lock, |row| Conn::Backend::held(row, 0))?;
+        Ok(locked == [Some(1)])
     }
 
     fn count(&self, conn: &mut impl LoadConnection<Backend: CounterBackend>) -> QueryResult<u64> {
@@ -117,7 +118,8 @@ impl<Types, K> Compact<'_, Types, K> {
         while so_far.left > 0 || after.is_some() {
             // By another index, each batch would sort all rows that are left. PostgreSQL refuses a
             // prepared query once a column of its result has got another type, as long as the
-            // connection lives, so it is not cached. It locks no rows.
+            // connection lives, so it is not cached. It locks no rows. Vitess cannot prepare a LIMIT that is
+            // a bind value in a session of one shard.
             let keys = load(
                 conn,
                 |db| {
@@ -127,7 +129,7 @@ impl<Types, K> Compact<'_, Types, K> {
                     let (rows, after) = (range.condition(db, shape), and(after));
                     sql!(
                         "{Uncached}{db.select()}{key} FROM {table}{db.by_key()} WHERE {rows}{after} \
-                         ORDER BY {key} LIMIT {&limit}"
+                         ORDER BY {key} LIMIT {Number(limit)}"
                     )
                 },
                 |row| row_key::<Types, K, _>(row),

@@ -104,8 +104,8 @@ impl Dialect {
     }
 
     /// A query that takes the table's advisory lock for the session, without waiting for it, or
-    /// releases it. The query returns 1, or 0 if another session has the lock. `name` is the table's,
-    /// without quotes, and with its schema if it has one.
+    /// releases it. The query returns 1, or 0 or NULL if it did not. `name` is the table's, without quotes, and
+    /// with its schema if it has one.
     pub(crate) fn session_lock<'a, DB: Backend>(
         self,
         takes: bool,
@@ -130,7 +130,8 @@ impl Dialect {
             // Locks belong to the server, so the database's name is part of the lock. A server can
             // ignore the case of names. The name of a lock has up to 64 characters. A text has other
             // bytes on a connection that writes its literals in UCS-2, UTF-16 or UTF-32, and MariaDB
-            // takes the bytes of a name.
+            // takes the bytes of a name. Vitess refuses a lock in an expression. In a session of one shard,
+            // it runs a query to prepare it, with NULL for the name, which no lock can have.
             Dialect::MySql => {
                 let (lock, wait) = match takes {
                     true => ("GET_LOCK", ", 0"),
@@ -138,13 +139,12 @@ impl Dialect {
                 };
                 let database = match table.schema {
                     Some(_) => "",
-                    None => "REPLACE(DATABASE(), '`', ''), '.', ",
+                    None => "REPLACE(DATABASE(), '`', ''), ",
                 };
                 let name = Bind::Text(name);
                 sql!(
-                    "{select}CAST(COALESCE({lock}(CONVERT(SHA2(LOWER(CONVERT(CONCAT(\
-                     'diesel_counters/', {database}{name}) USING utf8mb4)), 224) USING utf8mb4){wait}), \
-                     0) AS SIGNED)"
+                    "{select}{lock}(CONVERT(SHA2(LOWER(CONVERT(CONCAT('diesel_counters/', \
+                     CONCAT_WS('.', {database}{name})) USING utf8mb4)), 224) USING utf8mb4){wait})"
                 )
             }
             // SQLite has no advisory locks, only its write lock.

@@ -219,11 +219,12 @@ impl Dialect {
         let number = number.map(|number| sql!("{comma}{number} AS {NUMBER.0}"));
         if self == Dialect::MySql {
             // MariaDB cannot name the columns of a `VALUES` list. A query of the table without rows
-            // gives the list its names and types, and with the types the collations.
+            // gives the list its names and types, and with the types the collations. With a false
+            // condition in place of the limit, Vitess would read the list once for each shard.
             let rows = rows.into_iter().map(|row| sql!(" UNION ALL SELECT {row}"));
             let rows = list("", rows);
             let columns = named(columns.iter().copied(), names);
-            return sql!("(SELECT {columns}{number} FROM {table} WHERE 1 = 0{rows}) AS {WANTED}");
+            return sql!("((SELECT {columns}{number} FROM {table} LIMIT 0){rows}) AS {WANTED}");
         }
         let rows = tuples(rows);
         let columns = named(LISTED[..columns.len()].iter().copied(), names);

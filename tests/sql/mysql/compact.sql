@@ -1,6 +1,6 @@
 -- compact(article_counters::table).before(day(2026, 4, 1)).execute(conn)
 
-SELECT CAST(COALESCE(GET_LOCK(CONVERT(SHA2(LOWER(CONVERT(CONCAT('diesel_counters/', REPLACE(DATABASE(), '`', ''), '.', ?) USING utf8mb4)), 224) USING utf8mb4), 0), 0) AS SIGNED);
+SELECT GET_LOCK(CONVERT(SHA2(LOWER(CONVERT(CONCAT('diesel_counters/', CONCAT_WS('.', REPLACE(DATABASE(), '`', ''), ?)) USING utf8mb4)), 224) USING utf8mb4), 0);
 -- ["article_counters"]
 
 SELECT COUNT(*)
@@ -12,8 +12,8 @@ SELECT `article_id`, `day`, `slot`
 FROM `article_counters` FORCE INDEX (PRIMARY)
 WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0)
 ORDER BY `article_id`, `day`, `slot`
-LIMIT ?;
--- [1000-01-01, 2026-04-01, 100]
+LIMIT 100;
+-- [1000-01-01, 2026-04-01]
 
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
@@ -25,9 +25,9 @@ ON DUPLICATE KEY UPDATE `views` = `views` + VALUES(`views`), `likes` = `likes` +
 -- [1, 1970-01-01, 0, 1, 2026-03-02, 0, 2, 2026-03-08, 0, 2, 2026-03-02, 0, 3, 2026-03-02, 0]
 
 SELECT `article_id`, `day`, `slot`, `article_counters`.*
-FROM (SELECT `article_id` AS diesel_counters_wanted_0, `day` AS diesel_counters_wanted_1, `slot` AS diesel_counters_wanted_2
+FROM ((SELECT `article_id` AS diesel_counters_wanted_0, `day` AS diesel_counters_wanted_1, `slot` AS diesel_counters_wanted_2
 FROM `article_counters`
-WHERE 1 = 0 UNION ALL
+LIMIT 0) UNION ALL
 SELECT ?, ?, ? UNION ALL
 SELECT ?, ?, ? UNION ALL
 SELECT ?, ?, ? UNION ALL
@@ -46,9 +46,9 @@ STRAIGHT_JOIN `article_counters` FORCE INDEX (PRIMARY) ON `article_id` = diesel_
 
 INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `views`, `likes`, `comments`)
 SELECT `article_id`, `day`, ?, CASE WHEN COALESCE(SUM(`views`), 0) BETWEEN -9223372036854775808 AND 9223372036854775807 THEN CAST(COALESCE(SUM(`views`), 0) AS SIGNED) ELSE 9223372036854775807 + COUNT(*) END, CASE WHEN COALESCE(SUM(`likes`), 0) BETWEEN -9223372036854775808 AND 9223372036854775807 THEN CAST(COALESCE(SUM(`likes`), 0) AS SIGNED) ELSE 9223372036854775807 + COUNT(*) END, CASE WHEN COALESCE(SUM(`comments`), 0) BETWEEN -9223372036854775808 AND 9223372036854775807 THEN CAST(COALESCE(SUM(`comments`), 0) AS SIGNED) ELSE 9223372036854775807 + COUNT(*) END
-FROM (SELECT `article_id` AS diesel_counters_wanted_0, `day` AS diesel_counters_wanted_1, `slot` AS diesel_counters_wanted_2
+FROM ((SELECT `article_id` AS diesel_counters_wanted_0, `day` AS diesel_counters_wanted_1, `slot` AS diesel_counters_wanted_2
 FROM `article_counters`
-WHERE 1 = 0 UNION ALL
+LIMIT 0) UNION ALL
 SELECT ?, ?, ? UNION ALL
 SELECT ?, ?, ? UNION ALL
 SELECT ?, ?, ? UNION ALL
@@ -65,9 +65,9 @@ ON DUPLICATE KEY UPDATE `views` = `views` + VALUES(`views`), `likes` = `likes` +
 
 /*M!
 SET STATEMENT sql_safe_updates = 0 FOR */ DELETE /*+ SET_VAR(sql_safe_updates = 0) */ `article_counters`
-FROM (SELECT `article_id` AS diesel_counters_wanted_0, `day` AS diesel_counters_wanted_1, `slot` AS diesel_counters_wanted_2
+FROM ((SELECT `article_id` AS diesel_counters_wanted_0, `day` AS diesel_counters_wanted_1, `slot` AS diesel_counters_wanted_2
 FROM `article_counters`
-WHERE 1 = 0 UNION ALL
+LIMIT 0) UNION ALL
 SELECT ?, ?, ? UNION ALL
 SELECT ?, ?, ? UNION ALL
 SELECT ?, ?, ? UNION ALL
@@ -85,8 +85,8 @@ SELECT `article_id`, `day`, `slot`
 FROM `article_counters` FORCE INDEX (PRIMARY)
 WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0) AND `article_id` >= ? AND (`article_id` > ? OR `day` >= ? AND (`day` > ? OR `slot` > ?))
 ORDER BY `article_id`, `day`, `slot`
-LIMIT ?;
--- [1000-01-01, 2026-04-01, 3, 3, 2026-03-02, 2026-03-02, 1, 100]
+LIMIT 100;
+-- [1000-01-01, 2026-04-01, 3, 3, 2026-03-02, 2026-03-02, 1]
 
 SELECT COUNT(*)
 FROM `article_counters`
@@ -97,6 +97,6 @@ SELECT COUNT(*)
 FROM `article_counters`
 WHERE NOT (1 = 1);
 
-SELECT CAST(COALESCE(RELEASE_LOCK(CONVERT(SHA2(LOWER(CONVERT(CONCAT('diesel_counters/', REPLACE(DATABASE(), '`', ''), '.', ?) USING utf8mb4)), 224) USING utf8mb4)), 0) AS SIGNED);
+SELECT RELEASE_LOCK(CONVERT(SHA2(LOWER(CONVERT(CONCAT('diesel_counters/', CONCAT_WS('.', REPLACE(DATABASE(), '`', ''), ?)) USING utf8mb4)), 224) USING utf8mb4));
 -- ["article_counters"]
 

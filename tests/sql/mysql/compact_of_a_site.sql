@@ -1,6 +1,6 @@
 -- compact(site_counters::table).before(day(2026, 4, 1)).execute(conn)
 
-SELECT CAST(COALESCE(GET_LOCK(CONVERT(SHA2(LOWER(CONVERT(CONCAT('diesel_counters/', REPLACE(DATABASE(), '`', ''), '.', ?) USING utf8mb4)), 224) USING utf8mb4), 0), 0) AS SIGNED);
+SELECT GET_LOCK(CONVERT(SHA2(LOWER(CONVERT(CONCAT('diesel_counters/', CONCAT_WS('.', REPLACE(DATABASE(), '`', ''), ?)) USING utf8mb4)), 224) USING utf8mb4), 0);
 -- ["site_counters"]
 
 SELECT COUNT(*)
@@ -12,8 +12,8 @@ SELECT `day`, `slot`
 FROM `site_counters` FORCE INDEX (PRIMARY)
 WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0)
 ORDER BY `day`, `slot`
-LIMIT ?;
--- [1000-01-01, 2026-04-01, 100]
+LIMIT 100;
+-- [1000-01-01, 2026-04-01]
 
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
@@ -25,9 +25,9 @@ ON DUPLICATE KEY UPDATE `hits` = `hits` + VALUES(`hits`), `errors` = `errors` + 
 -- [2026-03-02, 0]
 
 SELECT `day`, `slot`, `site_counters`.*
-FROM (SELECT `day` AS diesel_counters_wanted_0, `slot` AS diesel_counters_wanted_1
+FROM ((SELECT `day` AS diesel_counters_wanted_0, `slot` AS diesel_counters_wanted_1
 FROM `site_counters`
-WHERE 1 = 0 UNION ALL
+LIMIT 0) UNION ALL
 SELECT ?, ? UNION ALL
 SELECT ?, ? UNION ALL
 SELECT ?, ? UNION ALL
@@ -37,9 +37,9 @@ STRAIGHT_JOIN `site_counters` FORCE INDEX (PRIMARY) ON `day` = diesel_counters_w
 
 INSERT INTO `site_counters` (`day`, `slot`, `hits`, `errors`)
 SELECT `day`, ?, CASE WHEN COALESCE(SUM(`hits`), 0) BETWEEN -9223372036854775808 AND 9223372036854775807 THEN CAST(COALESCE(SUM(`hits`), 0) AS SIGNED) ELSE 9223372036854775807 + COUNT(*) END, CASE WHEN COALESCE(SUM(`errors`), 0) BETWEEN -9223372036854775808 AND 9223372036854775807 THEN CAST(COALESCE(SUM(`errors`), 0) AS SIGNED) ELSE 9223372036854775807 + COUNT(*) END
-FROM (SELECT `day` AS diesel_counters_wanted_0, `slot` AS diesel_counters_wanted_1
+FROM ((SELECT `day` AS diesel_counters_wanted_0, `slot` AS diesel_counters_wanted_1
 FROM `site_counters`
-WHERE 1 = 0 UNION ALL
+LIMIT 0) UNION ALL
 SELECT ?, ? UNION ALL
 SELECT ?, ? UNION ALL
 SELECT ?, ?) AS diesel_counters_wanted
@@ -51,9 +51,9 @@ ON DUPLICATE KEY UPDATE `hits` = `hits` + VALUES(`hits`), `errors` = `errors` + 
 
 /*M!
 SET STATEMENT sql_safe_updates = 0 FOR */ DELETE /*+ SET_VAR(sql_safe_updates = 0) */ `site_counters`
-FROM (SELECT `day` AS diesel_counters_wanted_0, `slot` AS diesel_counters_wanted_1
+FROM ((SELECT `day` AS diesel_counters_wanted_0, `slot` AS diesel_counters_wanted_1
 FROM `site_counters`
-WHERE 1 = 0 UNION ALL
+LIMIT 0) UNION ALL
 SELECT ?, ? UNION ALL
 SELECT ?, ? UNION ALL
 SELECT ?, ?) AS diesel_counters_wanted
@@ -66,8 +66,8 @@ SELECT `day`, `slot`
 FROM `site_counters` FORCE INDEX (PRIMARY)
 WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0) AND `day` >= ? AND (`day` > ? OR `slot` > ?)
 ORDER BY `day`, `slot`
-LIMIT ?;
--- [1000-01-01, 2026-04-01, 2026-03-02, 2026-03-02, 5, 100]
+LIMIT 100;
+-- [1000-01-01, 2026-04-01, 2026-03-02, 2026-03-02, 5]
 
 SELECT COUNT(*)
 FROM `site_counters`
@@ -78,6 +78,6 @@ SELECT COUNT(*)
 FROM `site_counters`
 WHERE NOT (1 = 1);
 
-SELECT CAST(COALESCE(RELEASE_LOCK(CONVERT(SHA2(LOWER(CONVERT(CONCAT('diesel_counters/', REPLACE(DATABASE(), '`', ''), '.', ?) USING utf8mb4)), 224) USING utf8mb4)), 0) AS SIGNED);
+SELECT RELEASE_LOCK(CONVERT(SHA2(LOWER(CONVERT(CONCAT('diesel_counters/', CONCAT_WS('.', REPLACE(DATABASE(), '`', ''), ?)) USING utf8mb4)), 224) USING utf8mb4));
 -- ["site_counters"]
 

@@ -1,6 +1,6 @@
 -- compact(reaction_counters::table).before(day(2026, 4, 1)).execute(conn)
 
-SELECT CAST(COALESCE(GET_LOCK(CONVERT(SHA2(LOWER(CONVERT(CONCAT('diesel_counters/', REPLACE(DATABASE(), '`', ''), '.', ?) USING utf8mb4)), 224) USING utf8mb4), 0), 0) AS SIGNED);
+SELECT GET_LOCK(CONVERT(SHA2(LOWER(CONVERT(CONCAT('diesel_counters/', CONCAT_WS('.', REPLACE(DATABASE(), '`', ''), ?)) USING utf8mb4)), 224) USING utf8mb4), 0);
 -- ["reaction_counters"]
 
 SELECT COUNT(*)
@@ -12,8 +12,8 @@ SELECT `article_id`, `emoji`, `day`, `slot`
 FROM `reaction_counters` FORCE INDEX (PRIMARY)
 WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0)
 ORDER BY `article_id`, `emoji`, `day`, `slot`
-LIMIT ?;
--- [1000-01-01, 2026-04-01, 100]
+LIMIT 100;
+-- [1000-01-01, 2026-04-01]
 
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
@@ -25,9 +25,9 @@ ON DUPLICATE KEY UPDATE `given` = `given` + VALUES(`given`);
 -- [1, "🎉", 2026-03-02, 0, 1, "👍", 2026-03-02, 0]
 
 SELECT `article_id`, `emoji`, `day`, `slot`, `reaction_counters`.*
-FROM (SELECT `article_id` AS diesel_counters_wanted_0, `emoji` AS diesel_counters_wanted_1, `day` AS diesel_counters_wanted_2, `slot` AS diesel_counters_wanted_3
+FROM ((SELECT `article_id` AS diesel_counters_wanted_0, `emoji` AS diesel_counters_wanted_1, `day` AS diesel_counters_wanted_2, `slot` AS diesel_counters_wanted_3
 FROM `reaction_counters`
-WHERE 1 = 0 UNION ALL
+LIMIT 0) UNION ALL
 SELECT ?, ?, ?, ? UNION ALL
 SELECT ?, ?, ?, ? UNION ALL
 SELECT ?, ?, ?, ? UNION ALL
@@ -39,9 +39,9 @@ STRAIGHT_JOIN `reaction_counters` FORCE INDEX (PRIMARY) ON `article_id` = diesel
 
 INSERT INTO `reaction_counters` (`article_id`, `emoji`, `day`, `slot`, `given`)
 SELECT `article_id`, `emoji`, `day`, ?, CASE WHEN COALESCE(SUM(`given`), 0) BETWEEN -9223372036854775808 AND 9223372036854775807 THEN CAST(COALESCE(SUM(`given`), 0) AS SIGNED) ELSE 9223372036854775807 + COUNT(*) END
-FROM (SELECT `article_id` AS diesel_counters_wanted_0, `emoji` AS diesel_counters_wanted_1, `day` AS diesel_counters_wanted_2, `slot` AS diesel_counters_wanted_3
+FROM ((SELECT `article_id` AS diesel_counters_wanted_0, `emoji` AS diesel_counters_wanted_1, `day` AS diesel_counters_wanted_2, `slot` AS diesel_counters_wanted_3
 FROM `reaction_counters`
-WHERE 1 = 0 UNION ALL
+LIMIT 0) UNION ALL
 SELECT ?, ?, ?, ? UNION ALL
 SELECT ?, ?, ?, ? UNION ALL
 SELECT ?, ?, ?, ? UNION ALL
@@ -54,9 +54,9 @@ ON DUPLICATE KEY UPDATE `given` = `given` + VALUES(`given`);
 
 /*M!
 SET STATEMENT sql_safe_updates = 0 FOR */ DELETE /*+ SET_VAR(sql_safe_updates = 0) */ `reaction_counters`
-FROM (SELECT `article_id` AS diesel_counters_wanted_0, `emoji` AS diesel_counters_wanted_1, `day` AS diesel_counters_wanted_2, `slot` AS diesel_counters_wanted_3
+FROM ((SELECT `article_id` AS diesel_counters_wanted_0, `emoji` AS diesel_counters_wanted_1, `day` AS diesel_counters_wanted_2, `slot` AS diesel_counters_wanted_3
 FROM `reaction_counters`
-WHERE 1 = 0 UNION ALL
+LIMIT 0) UNION ALL
 SELECT ?, ?, ?, ? UNION ALL
 SELECT ?, ?, ?, ? UNION ALL
 SELECT ?, ?, ?, ? UNION ALL
@@ -70,8 +70,8 @@ SELECT `article_id`, `emoji`, `day`, `slot`
 FROM `reaction_counters` FORCE INDEX (PRIMARY)
 WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0) AND (`article_id` > ? OR `article_id` = ? AND (`emoji` > ? OR `emoji` = ? AND (`day` > ? OR `day` = ? AND (`slot` > ?))))
 ORDER BY `article_id`, `emoji`, `day`, `slot`
-LIMIT ?;
--- [1000-01-01, 2026-04-01, 1, 1, "👍", "👍", 2026-03-02, 2026-03-02, 5, 100]
+LIMIT 100;
+-- [1000-01-01, 2026-04-01, 1, 1, "👍", "👍", 2026-03-02, 2026-03-02, 5]
 
 SELECT COUNT(*)
 FROM `reaction_counters`
@@ -82,6 +82,6 @@ SELECT COUNT(*)
 FROM `reaction_counters`
 WHERE NOT (1 = 1);
 
-SELECT CAST(COALESCE(RELEASE_LOCK(CONVERT(SHA2(LOWER(CONVERT(CONCAT('diesel_counters/', REPLACE(DATABASE(), '`', ''), '.', ?) USING utf8mb4)), 224) USING utf8mb4)), 0) AS SIGNED);
+SELECT RELEASE_LOCK(CONVERT(SHA2(LOWER(CONVERT(CONCAT('diesel_counters/', CONCAT_WS('.', REPLACE(DATABASE(), '`', ''), ?)) USING utf8mb4)), 224) USING utf8mb4));
 -- ["reaction_counters"]
 

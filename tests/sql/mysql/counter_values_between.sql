@@ -3,9 +3,9 @@
 SELECT `diesel_counters_number`, (SELECT COALESCE(SUM(`views`), 0) DIV 1
 FROM `article_counters`
 WHERE `article_id` = diesel_counters_key AND `day` BETWEEN ? AND ?)
-FROM (SELECT `article_id` AS diesel_counters_key, 0 AS diesel_counters_number
+FROM ((SELECT `article_id` AS diesel_counters_key, 0 AS diesel_counters_number
 FROM `article_counters`
-WHERE 1 = 0 UNION ALL
+LIMIT 0) UNION ALL
 SELECT ?, 1 UNION ALL
 SELECT ?, 2) AS diesel_counters_wanted
 WHERE `diesel_counters_number` <= ?;

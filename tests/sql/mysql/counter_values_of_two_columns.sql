@@ -3,9 +3,9 @@
 SELECT `diesel_counters_number`, (SELECT COALESCE(SUM(`given`), 0) DIV 1
 FROM `reaction_counters`
 WHERE `article_id` = diesel_counters_key AND `emoji` = diesel_counters_key_1)
-FROM (SELECT `article_id` AS diesel_counters_key, `emoji` AS diesel_counters_key_1, 0 AS diesel_counters_number
+FROM ((SELECT `article_id` AS diesel_counters_key, `emoji` AS diesel_counters_key_1, 0 AS diesel_counters_number
 FROM `reaction_counters`
-WHERE 1 = 0 UNION ALL
+LIMIT 0) UNION ALL
 SELECT ?, ?, 1 UNION ALL
 SELECT ?, ?, 2 UNION ALL
 SELECT ?, ?, 3 UNION ALL

@@ -5,9 +5,9 @@ FROM `article_counters`
 WHERE `article_id` = diesel_counters_key), (SELECT COALESCE(SUM(`likes`), 0) DIV 1
 FROM `article_counters`
 WHERE `article_id` = diesel_counters_key)
-FROM (SELECT `article_id` AS diesel_counters_key, 0 AS diesel_counters_number
+FROM ((SELECT `article_id` AS diesel_counters_key, 0 AS diesel_counters_number
 FROM `article_counters`
-WHERE 1 = 0 UNION ALL
+LIMIT 0) UNION ALL
 SELECT ?, 1 UNION ALL
 SELECT ?, 2 UNION ALL
 SELECT ?, 3 UNION ALL

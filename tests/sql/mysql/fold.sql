@@ -1,6 +1,6 @@
 -- fold(article_counters::table).before(day(2026, 4, 1)).execute(conn)
 
-SELECT CAST(COALESCE(GET_LOCK(CONVERT(SHA2(LOWER(CONVERT(CONCAT('diesel_counters/', REPLACE(DATABASE(), '`', ''), '.', ?) USING utf8mb4)), 224) USING utf8mb4), 0), 0) AS SIGNED);
+SELECT GET_LOCK(CONVERT(SHA2(LOWER(CONVERT(CONCAT('diesel_counters/', CONCAT_WS('.', REPLACE(DATABASE(), '`', ''), ?)) USING utf8mb4)), 224) USING utf8mb4), 0);
 -- ["article_counters"]
 
 SELECT COUNT(*)
@@ -12,8 +12,8 @@ SELECT `article_id`, `day`, `slot`
 FROM `article_counters` FORCE INDEX (PRIMARY)
 WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0 OR `day` <> DATE '1970-01-01')
 ORDER BY `article_id`, `day`, `slot`
-LIMIT ?;
--- [1970-01-02, 2026-04-01, 100]
+LIMIT 100;
+-- [1970-01-02, 2026-04-01]
 
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
@@ -25,9 +25,9 @@ ON DUPLICATE KEY UPDATE `views` = `views` + VALUES(`views`), `likes` = `likes` +
 -- [1, 1970-01-01, 0, 2, 1970-01-01, 0, 3, 1970-01-01, 0]
 
 SELECT `article_id`, `day`, `slot`, `article_counters`.*
-FROM (SELECT `article_id` AS diesel_counters_wanted_0, `day` AS diesel_counters_wanted_1, `slot` AS diesel_counters_wanted_2
+FROM ((SELECT `article_id` AS diesel_counters_wanted_0, `day` AS diesel_counters_wanted_1, `slot` AS diesel_counters_wanted_2
 FROM `article_counters`
-WHERE 1 = 0 UNION ALL
+LIMIT 0) UNION ALL
 SELECT ?, ?, ? UNION ALL
 SELECT ?, ?, ? UNION ALL
 SELECT ?, ?, ? UNION ALL
@@ -39,9 +39,9 @@ STRAIGHT_JOIN `article_counters` FORCE INDEX (PRIMARY) ON `article_id` = diesel_
 
 INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `views`, `likes`, `comments`)
 SELECT `article_id`, DATE '1970-01-01', ?, CASE WHEN COALESCE(SUM(`views`), 0) BETWEEN -9223372036854775808 AND 9223372036854775807 THEN CAST(COALESCE(SUM(`views`), 0) AS SIGNED) ELSE 9223372036854775807 + COUNT(*) END, CASE WHEN COALESCE(SUM(`likes`), 0) BETWEEN -9223372036854775808 AND 9223372036854775807 THEN CAST(COALESCE(SUM(`likes`), 0) AS SIGNED) ELSE 9223372036854775807 + COUNT(*) END, CASE WHEN COALESCE(SUM(`comments`), 0) BETWEEN -9223372036854775808 AND 9223372036854775807 THEN CAST(COALESCE(SUM(`comments`), 0) AS SIGNED) ELSE 9223372036854775807 + COUNT(*) END
-FROM (SELECT `article_id` AS diesel_counters_wanted_0, `day` AS diesel_counters_wanted_1, `slot` AS diesel_counters_wanted_2
+FROM ((SELECT `article_id` AS diesel_counters_wanted_0, `day` AS diesel_counters_wanted_1, `slot` AS diesel_counters_wanted_2
 FROM `article_counters`
-WHERE 1 = 0 UNION ALL
+LIMIT 0) UNION ALL
 SELECT ?, ?, ? UNION ALL
 SELECT ?, ?, ? UNION ALL
 SELECT ?, ?, ?) AS diesel_counters_wanted
@@ -53,9 +53,9 @@ ON DUPLICATE KEY UPDATE `views` = `views` + VALUES(`views`), `likes` = `likes` +
 
 /*M!
 SET STATEMENT sql_safe_updates = 0 FOR */ DELETE /*+ SET_VAR(sql_safe_updates = 0) */ `article_counters`
-FROM (SELECT `article_id` AS diesel_counters_wanted_0, `day` AS diesel_counters_wanted_1, `slot` AS diesel_counters_wanted_2
+FROM ((SELECT `article_id` AS diesel_counters_wanted_0, `day` AS diesel_counters_wanted_1, `slot` AS diesel_counters_wanted_2
 FROM `article_counters`
-WHERE 1 = 0 UNION ALL
+LIMIT 0) UNION ALL
 SELECT ?, ?, ? UNION ALL
 SELECT ?, ?, ? UNION ALL
 SELECT ?, ?, ?) AS diesel_counters_wanted
@@ -68,8 +68,8 @@ SELECT `article_id`, `day`, `slot`
 FROM `article_counters` FORCE INDEX (PRIMARY)
 WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0 OR `day` <> DATE '1970-01-01') AND `article_id` >= ? AND (`article_id` > ? OR `day` >= ? AND (`day` > ? OR `slot` > ?))
 ORDER BY `article_id`, `day`, `slot`
-LIMIT ?;
--- [1970-01-02, 2026-04-01, 3, 3, 2026-01-01, 2026-01-01, 0, 100]
+LIMIT 100;
+-- [1970-01-02, 2026-04-01, 3, 3, 2026-01-01, 2026-01-01, 0]
 
 SELECT COUNT(*)
 FROM `article_counters`
@@ -80,6 +80,6 @@ SELECT COUNT(*)
 FROM `article_counters`
 WHERE NOT (1 = 1);
 
-SELECT CAST(COALESCE(RELEASE_LOCK(CONVERT(SHA2(LOWER(CONVERT(CONCAT('diesel_counters/', REPLACE(DATABASE(), '`', ''), '.', ?) USING utf8mb4)), 224) USING utf8mb4)), 0) AS SIGNED);
+SELECT RELEASE_LOCK(CONVERT(SHA2(LOWER(CONVERT(CONCAT('diesel_counters/', CONCAT_WS('.', REPLACE(DATABASE(), '`', ''), ?)) USING utf8mb4)), 224) USING utf8mb4));
 -- ["article_counters"]
 

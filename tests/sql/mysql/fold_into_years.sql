@@ -1,6 +1,6 @@
 -- fold(article_counters::table).per(Period::Year).before(day(2027, 4, 1)).execute(conn)
 
-SELECT CAST(COALESCE(GET_LOCK(CONVERT(SHA2(LOWER(CONVERT(CONCAT('diesel_counters/', REPLACE(DATABASE(), '`', ''), '.', ?) USING utf8mb4)), 224) USING utf8mb4), 0), 0) AS SIGNED);
+SELECT GET_LOCK(CONVERT(SHA2(LOWER(CONVERT(CONCAT('diesel_counters/', CONCAT_WS('.', REPLACE(DATABASE(), '`', ''), ?)) USING utf8mb4)), 224) USING utf8mb4), 0);
 -- ["article_counters"]
 
 SELECT COUNT(*)
@@ -12,8 +12,8 @@ SELECT `article_id`, `day`, `slot`
 FROM `article_counters` FORCE INDEX (PRIMARY)
 WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0 OR `day` <> (`day` - INTERVAL DAYOFYEAR(`day`) - 1 DAY))
 ORDER BY `article_id`, `day`, `slot`
-LIMIT ?;
--- [1971-01-01, 2027-01-01, 100]
+LIMIT 100;
+-- [1971-01-01, 2027-01-01]
 
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
@@ -25,9 +25,9 @@ ON DUPLICATE KEY UPDATE `views` = `views` + VALUES(`views`), `likes` = `likes` +
 -- [1, 2026-01-01, 0, 2, 2026-01-01, 0, 3, 2026-01-01, 0]
 
 SELECT `article_id`, `day`, `slot`, `article_counters`.*
-FROM (SELECT `article_id` AS diesel_counters_wanted_0, `day` AS diesel_counters_wanted_1, `slot` AS diesel_counters_wanted_2
+FROM ((SELECT `article_id` AS diesel_counters_wanted_0, `day` AS diesel_counters_wanted_1, `slot` AS diesel_counters_wanted_2
 FROM `article_counters`
-WHERE 1 = 0 UNION ALL
+LIMIT 0) UNION ALL
 SELECT ?, ?, ? UNION ALL
 SELECT ?, ?, ? UNION ALL
 SELECT ?, ?, ? UNION ALL
@@ -40,9 +40,9 @@ STRAIGHT_JOIN `article_counters` FORCE INDEX (PRIMARY) ON `article_id` = diesel_
 
 INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `views`, `likes`, `comments`)
 SELECT `article_id`, (`day` - INTERVAL DAYOFYEAR(`day`) - 1 DAY), ?, CASE WHEN COALESCE(SUM(`views`), 0) BETWEEN -9223372036854775808 AND 9223372036854775807 THEN CAST(COALESCE(SUM(`views`), 0) AS SIGNED) ELSE 9223372036854775807 + COUNT(*) END, CASE WHEN COALESCE(SUM(`likes`), 0) BETWEEN -9223372036854775808 AND 9223372036854775807 THEN CAST(COALESCE(SUM(`likes`), 0) AS SIGNED) ELSE 9223372036854775807 + COUNT(*) END, CASE WHEN COALESCE(SUM(`comments`), 0) BETWEEN -9223372036854775808 AND 9223372036854775807 THEN CAST(COALESCE(SUM(`comments`), 0) AS SIGNED) ELSE 9223372036854775807 + COUNT(*) END
-FROM (SELECT `article_id` AS diesel_counters_wanted_0, `day` AS diesel_counters_wanted_1, `slot` AS diesel_counters_wanted_2
+FROM ((SELECT `article_id` AS diesel_counters_wanted_0, `day` AS diesel_counters_wanted_1, `slot` AS diesel_counters_wanted_2
 FROM `article_counters`
-WHERE 1 = 0 UNION ALL
+LIMIT 0) UNION ALL
 SELECT ?, ?, ? UNION ALL
 SELECT ?, ?, ? UNION ALL
 SELECT ?, ?, ? UNION ALL
@@ -55,9 +55,9 @@ ON DUPLICATE KEY UPDATE `views` = `views` + VALUES(`views`), `likes` = `likes` +
 
 /*M!
 SET STATEMENT sql_safe_updates = 0 FOR */ DELETE /*+ SET_VAR(sql_safe_updates = 0) */ `article_counters`
-FROM (SELECT `article_id` AS diesel_counters_wanted_0, `day` AS diesel_counters_wanted_1, `slot` AS diesel_counters_wanted_2
+FROM ((SELECT `article_id` AS diesel_counters_wanted_0, `day` AS diesel_counters_wanted_1, `slot` AS diesel_counters_wanted_2
 FROM `article_counters`
-WHERE 1 = 0 UNION ALL
+LIMIT 0) UNION ALL
 SELECT ?, ?, ? UNION ALL
 SELECT ?, ?, ? UNION ALL
 SELECT ?, ?, ? UNION ALL
@@ -71,8 +71,8 @@ SELECT `article_id`, `day`, `slot`
 FROM `article_counters` FORCE INDEX (PRIMARY)
 WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0 OR `day` <> (`day` - INTERVAL DAYOFYEAR(`day`) - 1 DAY)) AND `article_id` >= ? AND (`article_id` > ? OR `day` >= ? AND (`day` > ? OR `slot` > ?))
 ORDER BY `article_id`, `day`, `slot`
-LIMIT ?;
--- [1971-01-01, 2027-01-01, 3, 3, 2026-03-01, 2026-03-01, 0, 100]
+LIMIT 100;
+-- [1971-01-01, 2027-01-01, 3, 3, 2026-03-01, 2026-03-01, 0]
 
 SELECT COUNT(*)
 FROM `article_counters`
@@ -83,6 +83,6 @@ SELECT COUNT(*)
 FROM `article_counters`
 WHERE NOT (1 = 1);
 
-SELECT CAST(COALESCE(RELEASE_LOCK(CONVERT(SHA2(LOWER(CONVERT(CONCAT('diesel_counters/', REPLACE(DATABASE(), '`', ''), '.', ?) USING utf8mb4)), 224) USING utf8mb4)), 0) AS SIGNED);
+SELECT RELEASE_LOCK(CONVERT(SHA2(LOWER(CONVERT(CONCAT('diesel_counters/', CONCAT_WS('.', REPLACE(DATABASE(), '`', ''), ?)) USING utf8mb4)), 224) USING utf8mb4));
 -- ["article_counters"]
 

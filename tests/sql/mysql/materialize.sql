@@ -3,8 +3,7 @@
 SELECT `id`
 FROM `articles`
 ORDER BY `id`
-LIMIT 1 OFFSET ?;
--- [49999]
+LIMIT 1 OFFSET 49999;
 
 SELECT diesel_counters_key, diesel_counters_held, diesel_counters_total
 FROM (SELECT `id` AS diesel_counters_key, `total_views` AS diesel_counters_held, COALESCE(diesel_counters_totals.diesel_counters_total, 0) AS diesel_counters_total
@@ -18,9 +17,9 @@ ORDER BY diesel_counters_key;
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
 /*M!
-SET STATEMENT sql_safe_updates = 0 FOR */ UPDATE /*+ SET_VAR(sql_safe_updates = 0) */ (SELECT `id` AS diesel_counters_key, `total_views` AS diesel_counters_held, `total_views` AS diesel_counters_total
+SET STATEMENT sql_safe_updates = 0 FOR */ UPDATE /*+ SET_VAR(sql_safe_updates = 0) */ ((SELECT `id` AS diesel_counters_key, `total_views` AS diesel_counters_held, `total_views` AS diesel_counters_total
 FROM `articles`
-WHERE 1 = 0 UNION ALL
+LIMIT 0) UNION ALL
 SELECT ?, ?, ? UNION ALL
 SELECT ?, ?, ? UNION ALL
 SELECT ?, ?, ?) AS diesel_counters_wanted

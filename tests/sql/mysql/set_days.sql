@@ -10,9 +10,9 @@ ON DUPLICATE KEY UPDATE `views` = `views` + VALUES(`views`);
 -- [1, 1970-01-01, 0, 0, 2, 1970-01-01, 0, 0]
 
 SELECT `diesel_counters_number`, COALESCE(SUM(`views`), 0) DIV 1
-FROM (SELECT `article_id` AS diesel_counters_key, `day` AS diesel_counters_key_1, 0 AS diesel_counters_number
+FROM ((SELECT `article_id` AS diesel_counters_key, `day` AS diesel_counters_key_1, 0 AS diesel_counters_number
 FROM `article_counters`
-WHERE 1 = 0 UNION ALL
+LIMIT 0) UNION ALL
 SELECT ?, ?, 1 UNION ALL
 SELECT ?, ?, 2) AS diesel_counters_wanted
 STRAIGHT_JOIN `article_counters` FORCE INDEX (PRIMARY) ON `article_id` = diesel_counters_key AND `day` = diesel_counters_key_1

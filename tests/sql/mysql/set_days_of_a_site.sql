@@ -10,9 +10,9 @@ ON DUPLICATE KEY UPDATE `hits` = `hits` + VALUES(`hits`);
 -- [1970-01-01, 0, 0]
 
 SELECT `diesel_counters_number`, COALESCE(SUM(`hits`), 0) DIV 1
-FROM (SELECT `day` AS diesel_counters_key, 0 AS diesel_counters_number
+FROM ((SELECT `day` AS diesel_counters_key, 0 AS diesel_counters_number
 FROM `site_counters`
-WHERE 1 = 0 UNION ALL
+LIMIT 0) UNION ALL
 SELECT ?, 1) AS diesel_counters_wanted
 STRAIGHT_JOIN `site_counters` FORCE INDEX (PRIMARY) ON `day` = diesel_counters_key
 GROUP BY `diesel_counters_number`;

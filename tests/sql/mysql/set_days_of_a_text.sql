@@ -15,9 +15,9 @@ WHERE `path` IN (?) AND `day` = ? AND `slot` = ?;
 -- ["/", 1970-01-01, 0]
 
 SELECT `diesel_counters_number`, COALESCE(SUM(`hits`), 0) DIV 1
-FROM (SELECT `path` AS diesel_counters_key, `day` AS diesel_counters_key_1, 0 AS diesel_counters_number
+FROM ((SELECT `path` AS diesel_counters_key, `day` AS diesel_counters_key_1, 0 AS diesel_counters_number
 FROM `page_counters`
-WHERE 1 = 0 UNION ALL
+LIMIT 0) UNION ALL
 SELECT ?, ?, 1) AS diesel_counters_wanted
 STRAIGHT_JOIN `page_counters` FORCE INDEX (PRIMARY) ON `path` = diesel_counters_key AND `day` = diesel_counters_key_1
 GROUP BY `diesel_counters_number`;

@@ -15,9 +15,9 @@ WHERE (`crate_id`, `number`) IN ((?, ?), (?, ?)) AND `day` = ? AND `slot` = ?;
 -- [1, "1.0", 2, "1.0", 1970-01-01, 0]
 
 SELECT `diesel_counters_number`, COALESCE(SUM(`downloads`), 0) DIV 1
-FROM (SELECT `crate_id` AS diesel_counters_key, `number` AS diesel_counters_key_1, `day` AS diesel_counters_key_2, 0 AS diesel_counters_number
+FROM ((SELECT `crate_id` AS diesel_counters_key, `number` AS diesel_counters_key_1, `day` AS diesel_counters_key_2, 0 AS diesel_counters_number
 FROM `version_counters`
-WHERE 1 = 0 UNION ALL
+LIMIT 0) UNION ALL
 SELECT ?, ?, ?, 1 UNION ALL
 SELECT ?, ?, ?, 2) AS diesel_counters_wanted
 STRAIGHT_JOIN `version_counters` FORCE INDEX (PRIMARY) ON `crate_id` = diesel_counters_key AND `number` = diesel_counters_key_1 AND `day` = diesel_counters_key_2

@@ -11,8 +11,8 @@ SELECT "day", "slot"
 FROM "site_counters"
 WHERE "day" >= $1 AND "day" < $2 AND ("slot" <> 0)
 ORDER BY "day", "slot"
-LIMIT $3;
--- [1000-01-01, 2026-04-01, 100]
+LIMIT 100;
+-- [1000-01-01, 2026-04-01]
 
 BEGIN;
 
@@ -49,8 +49,8 @@ SELECT "day", "slot"
 FROM "site_counters"
 WHERE "day" >= $1 AND "day" < $2 AND ("slot" <> 0) AND "day" >= $3 AND ("day" > $4 OR "slot" > $5)
 ORDER BY "day", "slot"
-LIMIT $6;
--- [1000-01-01, 2026-04-01, 2026-03-02, 2026-03-02, 5, 100]
+LIMIT 100;
+-- [1000-01-01, 2026-04-01, 2026-03-02, 2026-03-02, 5]
 
 SELECT COUNT(*)
 FROM "site_counters"

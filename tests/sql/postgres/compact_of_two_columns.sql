@@ -11,8 +11,8 @@ SELECT "article_id", "emoji", "day", "slot"
 FROM "reaction_counters"
 WHERE "day" >= $1 AND "day" < $2 AND ("slot" <> 0)
 ORDER BY "article_id", "emoji", "day", "slot"
-LIMIT $3;
--- [1000-01-01, 2026-04-01, 100]
+LIMIT 100;
+-- [1000-01-01, 2026-04-01]
 
 BEGIN;
 
@@ -49,8 +49,8 @@ SELECT "article_id", "emoji", "day", "slot"
 FROM "reaction_counters"
 WHERE "day" >= $1 AND "day" < $2 AND ("slot" <> 0) AND ("article_id", "emoji", "day", "slot") > ($3, $4, $5, $6)
 ORDER BY "article_id", "emoji", "day", "slot"
-LIMIT $7;
--- [1000-01-01, 2026-04-01, 1, "👍", 2026-03-02, 5, 100]
+LIMIT 100;
+-- [1000-01-01, 2026-04-01, 1, "👍", 2026-03-02, 5]
 
 SELECT COUNT(*)
 FROM "reaction_counters"

@@ -11,8 +11,8 @@ SELECT "article_id", "day", "slot"
 FROM "article_counters"
 WHERE "day" >= $1 AND "day" < $2 AND ("slot" <> 0 OR "day" <> CAST(date_trunc('week', CAST("day" AS TIMESTAMP)) AS DATE))
 ORDER BY "article_id", "day", "slot"
-LIMIT $3;
--- [1970-01-05, 2026-03-30, 100]
+LIMIT 100;
+-- [1970-01-05, 2026-03-30]
 
 BEGIN;
 
@@ -49,8 +49,8 @@ SELECT "article_id", "day", "slot"
 FROM "article_counters"
 WHERE "day" >= $1 AND "day" < $2 AND ("slot" <> 0 OR "day" <> CAST(date_trunc('week', CAST("day" AS TIMESTAMP)) AS DATE)) AND "article_id" >= $3 AND ("article_id" > $4 OR "day" >= $5 AND ("day" > $6 OR "slot" > $7))
 ORDER BY "article_id", "day", "slot"
-LIMIT $8;
--- [1970-01-05, 2026-03-30, 2, 2, 2026-03-08, 2026-03-08, 0, 100]
+LIMIT 100;
+-- [1970-01-05, 2026-03-30, 2, 2, 2026-03-08, 2026-03-08, 0]
 
 SELECT COUNT(*)
 FROM "article_counters"

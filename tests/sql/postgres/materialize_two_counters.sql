@@ -3,8 +3,7 @@
 SELECT "id"
 FROM "articles"
 ORDER BY "id"
-LIMIT 1 OFFSET $1;
--- [49999]
+LIMIT 1 OFFSET 49999;
 
 BEGIN;
 

@@ -11,8 +11,8 @@ SELECT `day`, `slot`
 FROM `site_counters`
 WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0) AND `day` IS date(`day`)
 ORDER BY `day`, `slot`
-LIMIT ?;
--- [1000-01-01, 2026-04-01, 100]
+LIMIT 100;
+-- [1000-01-01, 2026-04-01]
 
 BEGIN;
 
@@ -47,8 +47,8 @@ SELECT `day`, `slot`
 FROM `site_counters`
 WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0) AND `day` IS date(`day`) AND `day` >= ? AND (`day` > ? OR `slot` > ?)
 ORDER BY `day`, `slot`
-LIMIT ?;
--- [1000-01-01, 2026-04-01, 2026-03-02, 2026-03-02, 5, 100]
+LIMIT 100;
+-- [1000-01-01, 2026-04-01, 2026-03-02, 2026-03-02, 5]
 
 SELECT COUNT(*)
 FROM `site_counters`

@@ -11,8 +11,8 @@ SELECT `article_id`, `emoji`, `day`, `slot`
 FROM `reaction_counters`
 WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0) AND `day` IS date(`day`)
 ORDER BY `article_id`, `emoji`, `day`, `slot`
-LIMIT ?;
--- [1000-01-01, 2026-04-01, 100]
+LIMIT 100;
+-- [1000-01-01, 2026-04-01]
 
 BEGIN;
 
@@ -47,8 +47,8 @@ SELECT `article_id`, `emoji`, `day`, `slot`
 FROM `reaction_counters`
 WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0) AND `day` IS date(`day`) AND (`article_id`, `emoji`, `day`, `slot`) > (?, ?, ?, ?)
 ORDER BY `article_id`, `emoji`, `day`, `slot`
-LIMIT ?;
--- [1000-01-01, 2026-04-01, 1, "👍", 2026-03-02, 5, 100]
+LIMIT 100;
+-- [1000-01-01, 2026-04-01, 1, "👍", 2026-03-02, 5]
 
 SELECT COUNT(*)
 FROM `reaction_counters`

@@ -11,8 +11,8 @@ SELECT `article_id`, `day`, `slot`
 FROM `article_counters`
 WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0 OR `day` <> '1970-01-01') AND `day` IS date(`day`)
 ORDER BY `article_id`, `day`, `slot`
-LIMIT ?;
--- [1970-01-02, 2026-04-01, 100]
+LIMIT 100;
+-- [1970-01-02, 2026-04-01]
 
 BEGIN;
 
@@ -47,8 +47,8 @@ SELECT `article_id`, `day`, `slot`
 FROM `article_counters`
 WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0 OR `day` <> '1970-01-01') AND `day` IS date(`day`) AND `article_id` >= ? AND (`article_id` > ? OR `day` >= ? AND (`day` > ? OR `slot` > ?))
 ORDER BY `article_id`, `day`, `slot`
-LIMIT ?;
--- [1970-01-02, 2026-04-01, 3, 3, 2026-01-01, 2026-01-01, 0, 100]
+LIMIT 100;
+-- [1970-01-02, 2026-04-01, 3, 3, 2026-01-01, 2026-01-01, 0]
 
 SELECT COUNT(*)
 FROM `article_counters`

@@ -11,8 +11,8 @@ SELECT `article_id`, `day`, `slot`
 FROM `article_counters`
 WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0 OR `day` <> date(`day`, 'weekday 0', '-6 days')) AND `day` IS date(`day`)
 ORDER BY `article_id`, `day`, `slot`
-LIMIT ?;
--- [1970-01-05, 2026-03-30, 100]
+LIMIT 100;
+-- [1970-01-05, 2026-03-30]
 
 BEGIN;
 
@@ -47,8 +47,8 @@ SELECT `article_id`, `day`, `slot`
 FROM `article_counters`
 WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0 OR `day` <> date(`day`, 'weekday 0', '-6 days')) AND `day` IS date(`day`) AND `article_id` >= ? AND (`article_id` > ? OR `day` >= ? AND (`day` > ? OR `slot` > ?))
 ORDER BY `article_id`, `day`, `slot`
-LIMIT ?;
--- [1970-01-05, 2026-03-30, 2, 2, 2026-03-08, 2026-03-08, 0, 100]
+LIMIT 100;
+-- [1970-01-05, 2026-03-30, 2, 2, 2026-03-08, 2026-03-08, 0]
 
 SELECT COUNT(*)
 FROM `article_counters`

@@ -3,8 +3,7 @@
 SELECT `id`
 FROM `articles`
 ORDER BY `id`
-LIMIT 1 OFFSET ?;
--- [49999]
+LIMIT 1 OFFSET 49999;
 
 SELECT diesel_counters_key, diesel_counters_held, diesel_counters_held_1, diesel_counters_total, diesel_counters_total_1
 FROM (SELECT `id` AS diesel_counters_key, `total_views` AS diesel_counters_held, `total_likes` AS diesel_counters_held_1, COALESCE(diesel_counters_totals.diesel_counters_total, 0) AS diesel_counters_total, COALESCE(diesel_counters_totals.diesel_counters_total_1, 0) AS diesel_counters_total_1
