@@ -88,6 +88,7 @@ fn measure<C: Ways>(engine: Engine, url: &str, args: &Count) -> Result<()> {
                 workload,
                 way,
                 partitions: false,
+                claims: true,
                 session: &args.session,
                 reads: args.read,
                 seconds,
@@ -130,6 +131,8 @@ pub struct Run<'a> {
     pub way: Way,
     /// Whether each node has its own share of the slots.
     pub partitions: bool,
+    /// Whether each connection claims the least free number.
+    pub claims: bool,
     pub session: &'a str,
     pub reads: bool,
     pub seconds: f64,
@@ -188,6 +191,7 @@ impl Run<'_> {
         let connections = self.workload.connections;
         let sessions = Sessions {
             url: url.to_owned(),
+            claims: self.claims,
             session: self.session.to_owned(),
             slots: self.slots(node),
             next: (node as i16 * connections as i16 + 1).into(),
@@ -261,6 +265,7 @@ type Connections<C> = Pool<Sessions<C>>;
 /// Opens a pool's connections.
 struct Sessions<C> {
     url: String,
+    claims: bool,
     session: String,
     slots: Slot,
     next: AtomicI16,
@@ -280,7 +285,9 @@ impl<C: Ways> ManageConnection for Sessions<C> {
 
     fn connect(&self) -> Result<Session<C>, Self::Error> {
         let mut conn = C::connect(&self.url)?;
-        conn.claim()?;
+        if self.claims {
+            conn.claim()?;
+        }
         if !self.session.is_empty() {
             conn.batch_execute(&self.session)?;
         }

@@ -5,7 +5,6 @@ mod compare;
 mod count;
 mod database;
 mod forum;
-mod indexes;
 mod merge;
 #[cfg(feature = "mysql")]
 mod nodes;
@@ -14,7 +13,6 @@ mod registry;
 mod schema;
 mod server;
 mod table;
-mod tagging;
 mod tally;
 mod way;
 mod workload;
@@ -43,8 +41,6 @@ enum Command {
         #[arg(long, value_name = "N", default_value_t = 100)]
         batch: usize,
     },
-    /// An image board that counts with triggers: each transaction tags a post.
-    Tagging(Plan),
     /// A forum that counts with triggers: votes, comments and posts.
     Forum(Plan),
     /// Counting in memory, beside a map of atomic counters that all threads share.
@@ -56,12 +52,16 @@ enum Command {
         #[arg(required = true)]
         urls: Vec<String>,
     },
+    /// Count in keyspaces of Vitess, in turns.
+    #[cfg(feature = "mysql")]
+    Vitess {
+        /// The keyspaces, as mysql://…. Ratios are to one row in the first one.
+        #[arg(required = true)]
+        urls: Vec<String>,
+    },
     /// The pages of a registry with a year of daily downloads, beside a table of daily rows that is
     /// written by hand, and a plain column.
     Registry(registry::Size),
-    /// What the optional indexes cost those who count: the increments a second with an index, as a
-    /// multiple of those without it, and the least and the greatest of the rounds.
-    Indexes(Plan),
 }
 
 #[derive(clap::Args)]
@@ -91,12 +91,12 @@ fn main() -> Result<()> {
         Command::Count(count) => count::run(&count),
         Command::Read(plan) => read::run(&plan),
         Command::Merge { databases, batch } => merge::run(&databases, batch),
-        Command::Tagging(plan) => tagging::run(&plan),
         Command::Forum(plan) => forum::run(&plan),
         Command::Buffer(plan) => buffer::run(&plan.databases, plan.rounds(5), plan.seconds(2.0)),
         #[cfg(feature = "mysql")]
         Command::Nodes { urls } => nodes::run(&urls),
+        #[cfg(feature = "mysql")]
+        Command::Vitess { urls } => nodes::vitess(&urls),
         Command::Registry(size) => registry::run(size),
-        Command::Indexes(plan) => indexes::run(&plan),
     }
 }

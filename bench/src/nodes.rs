@@ -3,11 +3,12 @@
 
 use anyhow::Result;
 use diesel::MysqlConnection;
+use diesel::connection::SimpleConnection;
 
 use crate::compare::compare;
 use crate::count::Run;
 use crate::database::Database;
-use crate::schema::{create_tables, drop_tables};
+use crate::schema::{create_tables, create_without_triggers, drop_tables};
 use crate::way::Way;
 use crate::workload::{Entities, each_with_a_thread};
 
@@ -37,6 +38,7 @@ pub fn run(urls: &[String]) -> Result<()> {
                 workload,
                 way,
                 partitions,
+                claims: true,
                 session: "",
                 reads: false,
                 seconds: 3.0,
@@ -46,4 +48,44 @@ pub fn run(urls: &[String]) -> Result<()> {
         println!("{table}");
     }
     Ok(drop_tables(conn)?)
+}
+
+/// Counts in keyspaces of Vitess, where no connection can claim a number.
+pub fn vitess(urls: &[String]) -> Result<()> {
+    let ways = [Way::OneRow, Way::ThisCrate, Way::NoCounter];
+    let cells = urls.iter().flat_map(|url| ways.map(|way| (url, way)));
+    let cells = Vec::from_iter(cells);
+    let names = cells.iter().map(|(url, way)| {
+        let keyspace = url.rsplit('/').next().unwrap_or_default();
+        format!("{keyspace}: {}", way.name())
+    });
+    let names = Vec::from_iter(names);
+    let names = Vec::from_iter(names.iter().map(String::as_str));
+    let hits = (6..=1_000).map(|id| format!("({id}, 0)"));
+    let hits = Vec::from_iter(hits).join(", ");
+    for entities in [Entities::One, Entities::OneOfAThousand] {
+        for hold in [0, 2_000] {
+            let workload = each_with_a_thread(entities, 16, hold);
+            let table = compare(&workload.name(), &names, &[(names[0], 0)], 3, |i| {
+                let (url, way) = cells[i];
+                let conn = &mut MysqlConnection::connect(url)?;
+                create_without_triggers(conn)?;
+                let insert = "INSERT INTO bench_hits (article_id, views) VALUES ";
+                conn.batch_execute(&format!("{insert}{hits}"))?;
+                let run = Run {
+                    urls: std::slice::from_ref(url),
+                    workload,
+                    way,
+                    partitions: false,
+                    claims: false,
+                    session: "",
+                    reads: false,
+                    seconds: 2.0,
+                };
+                run.cell::<MysqlConnection>()
+            })?;
+            println!("{table}");
+        }
+    }
+    Ok(())
 }

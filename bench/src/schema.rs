@@ -89,7 +89,7 @@ const CREATE: &str = "CREATE TABLE bench_articles (
      );
      INSERT INTO bench_hot_articles (id) VALUES (1), (2), (3), (4), (5);
      CREATE TABLE bench_hits (article_id BIGINT NOT NULL PRIMARY KEY, views BIGINT NOT NULL);
-     INSERT INTO bench_hits VALUES (1, 0), (2, 0), (3, 0), (4, 0), (5, 0);
+     INSERT INTO bench_hits (article_id, views) VALUES (1, 0), (2, 0), (3, 0), (4, 0), (5, 0);
      CREATE TABLE bench_slotted_counters (
          id AUTO_ID, record_id BIGINT NOT NULL, slot INTEGER NOT NULL, count BIGINT NOT NULL,
          UNIQUE (record_id, slot)
@@ -98,10 +98,15 @@ const CREATE: &str = "CREATE TABLE bench_articles (
 /// Drops the tables and creates them again.
 pub fn create_tables<C: Database>(conn: &mut C) -> QueryResult<()> {
     drop_tables(conn)?;
-    let create = CREATE.replace("AUTO_ID", C::AUTO_ID);
-    conn.batch_execute(&create.replace("TABLE_OPTIONS", C::TABLE_OPTIONS))?;
+    create_without_triggers(conn)?;
     conn.batch_execute(&of_comments(C::TRIGGERS[0]))?;
     conn.batch_execute(C::COLUMN_TRIGGERS[0])
+}
+
+pub fn create_without_triggers<C: Database>(conn: &mut C) -> QueryResult<()> {
+    conn.batch_execute(DROP)?;
+    let create = CREATE.replace("AUTO_ID", C::AUTO_ID);
+    conn.batch_execute(&create.replace("TABLE_OPTIONS", C::TABLE_OPTIONS))
 }
 
 pub fn drop_tables<C: Database>(conn: &mut C) -> QueryResult<()> {

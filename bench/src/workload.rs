@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use rand::Rng;
 use rand::seq::SliceRandom;
+use rand::{Rng, RngExt};
 
 use crate::database::Engine;
 use crate::way::{LAST_UNITS, Way};
@@ -16,13 +16,15 @@ pub enum Entities {
     LastUnits,
     /// Three of five, in random order.
     ThreeOfFive,
+    /// One of a thousand.
+    OneOfAThousand,
 }
 
 impl Entities {
     /// How many a transaction counts.
     pub fn number(self) -> u64 {
         match self {
-            Entities::One | Entities::LastUnits => 1,
+            Entities::One | Entities::LastUnits | Entities::OneOfAThousand => 1,
             Entities::ThreeOfFive => 3,
         }
     }
@@ -31,6 +33,7 @@ impl Entities {
     pub fn choose(self, way: Way, writer: i16, rng: &mut impl Rng) -> Vec<i64> {
         let mut ids = match self {
             Entities::One | Entities::LastUnits => vec![1],
+            Entities::OneOfAThousand => vec![rng.random_range(1..=1_000)],
             Entities::ThreeOfFive => {
                 let mut ids = vec![1, 2, 3, 4, 5];
                 ids.shuffle(rng);
@@ -117,6 +120,7 @@ impl Workload {
         let mut name = match self.entities {
             Entities::One => "One entity,".to_owned(),
             Entities::LastUnits => format!("The last {LAST_UNITS} units of a stock,"),
+            Entities::OneOfAThousand => "One of a thousand entities,".to_owned(),
             Entities::ThreeOfFive => "Three of five entities in random order,".to_owned(),
         };
         if self.threads != self.connections {

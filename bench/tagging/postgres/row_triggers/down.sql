@@ -1,3 +1,0 @@
-DROP FUNCTION IF EXISTS bench_count_post() CASCADE;
-DROP FUNCTION IF EXISTS bench_count_tag() CASCADE;
-DROP FUNCTION IF EXISTS bench_uncount_tag() CASCADE;
