@@ -22,6 +22,8 @@ mod postgres;
 mod regions;
 #[cfg(feature = "sqlite")]
 mod sqlite;
+#[cfg(feature = "mysql")]
+mod vitess;
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -50,6 +52,8 @@ enum Command {
     Buffered(Buffered),
     #[cfg(feature = "postgres")]
     Regions(regions::Regions),
+    #[cfg(feature = "mysql")]
+    Vitess(vitess::Vitess),
     #[command(hide = true)]
     BufferedClient(Client),
 }
@@ -66,7 +70,9 @@ fn main() -> ExitCode {
         Some(Command::Buffered(args)) => buffered(&args),
         Some(Command::BufferedClient(args)) => buffered_client(&args),
         #[cfg(feature = "postgres")]
-        Some(Command::Regions(args)) => on_two_nodes(&args),
+        Some(Command::Regions(args)) => said("regions", || regions::run(&args)),
+        #[cfg(feature = "mysql")]
+        Some(Command::Vitess(args)) => said("vitess", || vitess::run(&args)),
         None => check(args.settings),
     };
     let code = code.unwrap_or_else(|error| {
@@ -117,17 +123,17 @@ fn buffered(args: &Buffered) -> Result<u8> {
     Ok(WRONG)
 }
 
-/// Writes to two nodes. Returns the exit code.
-#[cfg(feature = "postgres")]
-fn on_two_nodes(args: &regions::Regions) -> Result<u8> {
+/// Runs a check of a cluster, and prints what it did and what is wrong. Returns the exit code.
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+fn said(name: &str, run: impl FnOnce() -> Result<(String, Option<String>)>) -> Result<u8> {
     let began = Instant::now();
-    let (done, wrong) = regions::run(args)?;
+    let (done, wrong) = run()?;
     let seconds = began.elapsed().as_secs();
     let Some(wrong) = wrong else {
-        println!("regions: {seconds} s, {done}: 0 wrong");
+        println!("{name}: {seconds} s, {done}: 0 wrong");
         return Ok(RIGHT);
     };
-    println!("regions: {seconds} s, {done}: WRONG: {wrong}");
+    println!("{name}: {seconds} s, {done}: WRONG: {wrong}");
     Ok(WRONG)
 }
 
