@@ -44,6 +44,9 @@ pub struct Vitess {
     /// A command that splits the shards, which is run after a third of the time
     #[arg(long)]
     reshard: Option<String>,
+    /// Counts outside of the transaction, to see that it is found
+    #[arg(long)]
+    planted: bool,
 }
 
 const TABLES: &str = "
@@ -60,6 +63,7 @@ const TABLES: &str = "
 
 #[derive(Default)]
 struct Checker {
+    is_planted: bool,
     is_over: AtomicBool,
     next_id: AtomicI64,
     transactions: AtomicU64,
@@ -75,7 +79,11 @@ struct Checker {
 pub fn run(args: &Vitess) -> Result<(String, Option<String>)> {
     let conn = &mut connect(&args.url)?;
     conn.batch_execute(TABLES)?;
-    let (checker, began) = (&Checker::default(), Instant::now());
+    let checker = &Checker {
+        is_planted: args.planted,
+        ..Checker::default()
+    };
+    let began = Instant::now();
     let time = Duration::from_secs(args.seconds);
     let is_resharded = thread::scope(|scope| {
         for _ in 0..args.threads {
@@ -122,6 +130,8 @@ pub fn run(args: &Vitess) -> Result<(String, Option<String>)> {
     if let Some(wrong) = checker.wrong() {
         return Ok((done, Some(wrong)));
     }
+    let has_merged = args.shard.is_empty() || checker.merged.load(Relaxed) > 0;
+    ensure!(has_merged && checker.reads.load(Relaxed) > 0, "{done}");
     let conn = &mut connect(&args.url)?;
     for article in 1..=ARTICLES {
         // The last tablet that was killed may still be starting.
@@ -214,12 +224,17 @@ fn transaction(checker: &Checker, conn: &mut MysqlConnection) -> QueryResult<()>
             .execute(conn)
     };
     let count = increment(views).on(day(number));
+    let is_planted = checker.is_planted && of_one && kind > 0;
+    if is_planted {
+        count.clone().of(first).by(amount).execute(conn)?;
+    }
     conn.transaction(|conn| {
         match kind {
             0 if of_one => {
                 let before = set_counter(views).of(first).to(amount).execute(conn)?;
                 row(first, amount - before, conn)?;
             }
+            _ if is_planted => drop(row(first, amount, conn)?),
             _ if of_one => {
                 row(first, amount, conn)?;
                 count.of(first).by(amount).execute(conn)?;
