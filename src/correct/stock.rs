@@ -224,8 +224,10 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
             let own = db.slot(&self.increment.slots);
             // In a query of its own, so that PostgreSQL evaluates it once.
             let free = sql!("{*left} >= {&units} AND {slot} {is_from} (SELECT {own})");
+            // The condition again: PostgreSQL takes from the latest version of the row.
+            let enough = sql!("{*left} >= {&units}");
             let (rows, free, lock) = (
-                self.rows(db, None),
+                self.rows(db, Some(enough)),
                 self.rows(db, Some(free)),
                 db.lock_free_rows(),
             );

@@ -8,6 +8,6 @@ ORDER BY `slot`
 LIMIT 1 FOR UPDATE SKIP LOCKED) AS diesel_counters_free
 STRAIGHT_JOIN `tickets` ON `slot` = diesel_counters_slot
 SET `remaining` = `remaining` - ?
-WHERE `event_id` = ? AND `day` = ?;
--- [1, 1970-01-01, 1, 1, 32, 1, 1, 1, 1970-01-01]
+WHERE `event_id` = ? AND `day` = ? AND `remaining` >= ?;
+-- [1, 1970-01-01, 1, 1, 32, 1, 1, 1, 1970-01-01, 1]
 

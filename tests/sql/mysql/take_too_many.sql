@@ -8,8 +8,8 @@ ORDER BY `slot`
 LIMIT 1 FOR UPDATE SKIP LOCKED) AS diesel_counters_free
 STRAIGHT_JOIN `tickets` ON `slot` = diesel_counters_slot
 SET `remaining` = `remaining` - ?
-WHERE `event_id` = ? AND `day` = ?;
--- [1, 1970-01-01, 1, 1, 32, 1, 1, 1, 1970-01-01]
+WHERE `event_id` = ? AND `day` = ? AND `remaining` >= ?;
+-- [1, 1970-01-01, 1, 1, 32, 1, 1, 1, 1970-01-01, 1]
 
 /*M!
 SET STATEMENT sql_safe_updates = 0 FOR */ UPDATE /*+ SET_VAR(sql_safe_updates = 0) */ (SELECT `slot` AS diesel_counters_slot
@@ -19,8 +19,8 @@ ORDER BY `slot`
 LIMIT 1 FOR UPDATE SKIP LOCKED) AS diesel_counters_free
 STRAIGHT_JOIN `tickets` ON `slot` = diesel_counters_slot
 SET `remaining` = `remaining` - ?
-WHERE `event_id` = ? AND `day` = ?;
--- [1, 1970-01-01, 1, 1, 32, 1, 1, 1, 1970-01-01]
+WHERE `event_id` = ? AND `day` = ? AND `remaining` >= ?;
+-- [1, 1970-01-01, 1, 1, 32, 1, 1, 1, 1970-01-01, 1]
 
 SELECT COALESCE(SUM(`remaining`), 0) DIV 1
 FROM `tickets`

@@ -2,10 +2,10 @@
 
 UPDATE `tickets`
 SET `remaining` = `remaining` - ?
-WHERE `event_id` = ? AND `day` = ? AND `slot` = (SELECT `slot`
+WHERE `event_id` = ? AND `day` = ? AND `remaining` >= ? AND `slot` = (SELECT `slot`
 FROM `tickets`
 WHERE `event_id` = ? AND `day` = ? AND `remaining` >= ? AND `slot` >= (SELECT 0)
 ORDER BY `slot`
 LIMIT 1);
--- [2, 1, 1970-01-01, 1, 1970-01-01, 2]
+-- [2, 1, 1970-01-01, 2, 1, 1970-01-01, 2]
 
