@@ -224,7 +224,8 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
             let own = db.slot(&self.increment.slots);
             // In a query of its own, so that PostgreSQL evaluates it once.
             let free = sql!("{*left} >= {&units} AND {slot} {is_from} (SELECT {own})");
-            // The condition again: PostgreSQL takes from the latest version of the row.
+            // Again: above READ COMMITTED, PostgreSQL can show a row that a merge has deleted, and another
+            // one of this transaction in its slot.
             let enough = sql!("{*left} >= {&units}");
             let (rows, free, lock) = (
                 self.rows(db, Some(enough)),
