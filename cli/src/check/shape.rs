@@ -36,7 +36,7 @@ fn instead(conn: &AnyConnection, change: impl Into<String>) -> String {
     }
 }
 
-/// A statement that changes the table, but on SQLite.
+/// A statement that changes the table. On SQLite, there is none.
 fn alter(shape: &CounterTable, conn: &AnyConnection, change: String) -> Option<String> {
     let (table, database) = (&shape.table, conn.database());
     let alter = || format!("ALTER TABLE {} {change};", database.table_name(table));
