@@ -211,6 +211,10 @@ fn operation(
         }
         Operation::Take => returned(take(remaining).of(1_i64).by(2).execute(conn)),
         Operation::PutBack => nothing(put_back(remaining).of(1_i64).execute(conn)),
+        Operation::Exchange => {
+            put_back(remaining).of(1_i64).by(2).execute(conn)?;
+            returned(take(remaining).of(1_i64).by(2).execute(conn))
+        }
         Operation::SetStock => returned(set_counter(remaining).of(1_i64).to(5).execute(conn)),
         Operation::DeleteStock => returned(delete_counters(tickets).of(1_i64).execute(conn)),
         Operation::CompactStock => returned(compact(tickets).execute(conn)),

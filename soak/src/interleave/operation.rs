@@ -89,6 +89,8 @@ pub enum Operation {
     Take,
     /// Puts a ticket of article 1 back
     PutBack,
+    /// Puts two tickets of article 1 back and takes two, in one transaction
+    Exchange,
     /// Sets the number of tickets of article 1
     SetStock,
     /// Deletes the tickets of article 1
@@ -165,7 +167,7 @@ impl Operation {
             Buffer | Compact | Fold | FoldMonths | RecountTriggers | RecountColumn
             | CountThenSet | CompactLabels | CompactStock => &[Context::Own],
             // They are the caller's transactions.
-            Comment | Uncomment | ReplaceArticle => &[Context::Caller, Context::Read],
+            Comment | Uncomment | ReplaceArticle | Exchange => &[Context::Caller, Context::Read],
             planted if planted >= PlantedCommandRecount => &[Context::Own],
             _ => &[Context::Own, Context::Caller, Context::Read],
         }
