@@ -68,7 +68,8 @@ use crate::typed::table::CounterTable;
 ///   while the statement ran.
 /// - On MySQL and MariaDB, take in transactions at READ COMMITTED. At REPEATABLE READ, a take also locks the
 ///   rows that it passes, until its transaction ends, and others wait for them or deadlock.
-/// - Above READ COMMITTED on PostgreSQL, a take is refused by what was left when the transaction began.
+/// - Above READ COMMITTED on PostgreSQL, a take is refused by what was left when the transaction began. So it
+///   is on MySQL and MariaDB if `SET TRANSACTION` raised the level of one transaction.
 pub fn take<C: Counters<Value = i64>>(_stock: C) -> Take<C> {
     const { assert_is_stock::<C>() }
     Take(Increment::new())
