@@ -36,6 +36,10 @@ use crate::sql::transaction::is_in_a_transaction;
 /// happen once for each attempt: do not send an email in it. In a transaction that is open already, such
 /// as Diesel's test transaction, it runs the closure once, because only the code that began it can run
 /// all of it again.
+///
+/// MariaDB's client library waits forever if a cached query that locks rows, such as one with
+/// `for_update`, has failed and is run again. Turn the cache off on such connections, with
+/// [`set_prepared_statement_cache_size`](Connection::set_prepared_statement_cache_size).
 pub fn retry() -> Retry<'static, Error> {
     retry_if(is_retryable)
 }
@@ -77,8 +81,7 @@ impl<E> Retry<'_, E> {
     ) -> Result<T, E> {
         for failed in 0..ATTEMPTS - 1 {
             match work(conn) {
-                // A transaction that is still open is not this attempt's own. On a broken
-                // connection, this returns an error.
+                // An open transaction is not this attempt's own. On a broken connection, this is an error.
                 Err(error) if is_in_a_transaction(conn) == Ok(false) && (self.0)(&error) => {}
                 result => return result,
             }
