@@ -247,11 +247,22 @@ impl Browser {
         self.client.issue_cmd(command).await.unwrap();
     }
 
-    /// Does to the page what another tab does that is shown in its place.
+    /// Tells the page whether it is hidden, and counts how often it asks.
     pub async fn hide(&self, hidden: bool) {
-        let script = "Object.defineProperty(document, 'hidden', { value: arguments[0], configurable: true });
+        let script = "const hidden = arguments[0];
+            const get = () => { window.asked++; return hidden };
+            Object.defineProperty(document, 'hidden', { get, configurable: true });
             document.dispatchEvent(new Event('visibilitychange'))";
         self.run(script, vec![json!(hidden)]).await;
+    }
+
+    /// Waits until the page, which was told whether it is hidden, has asked for it and done what follows.
+    pub async fn asks_whether_it_is_hidden(&self) {
+        self.run("window.asked = 0", vec![]).await;
+        self.sees("the page ask whether it is hidden", async |page| {
+            page.run("return window.asked", vec![]).await.as_i64() > Some(1)
+        })
+        .await;
     }
 
     /// Checks the page with axe-core.
