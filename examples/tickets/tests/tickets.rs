@@ -4,7 +4,7 @@
 #[allow(dead_code)] // `main`
 mod app;
 #[path = "../../blog/tests/blog/browser.rs"]
-#[allow(dead_code)]
+#[allow(dead_code)] // The sale needs a part of it.
 mod browser;
 
 // What the blog's browser takes from the blog.
