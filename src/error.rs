@@ -68,6 +68,16 @@ pub(crate) fn refuse<T>(message: impl Into<Box<dyn StdError + Send + Sync>>) -> 
     Err(Error::QueryBuilderError(message.into()))
 }
 
+/// The error of a statement that the database has answered as done, and has not done: a trigger, a rule
+/// or a proxy can skip its rows, or write something else.
+pub(crate) fn not_written<T>(table: &str) -> QueryResult<T> {
+    refuse(format!(
+        "the database did not write to `{table}` what a statement wrote, so this has failed and must be rolled \
+         back: a trigger or a rule of the table may skip or change its rows. `diesel-counters check {table}` \
+         lists them"
+    ))
+}
+
 /// The error of a sum that the library adds up, not the database.
 pub(crate) fn overflow() -> Error {
     Error::DatabaseError(Unknown, Box::new(OVERFLOW.to_owned()))

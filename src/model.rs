@@ -10,6 +10,7 @@ use diesel::{Expression, QueryResult, RunQueryDsl};
 
 use crate::add::increment::Increment;
 use crate::day::{DayRange, Period};
+use crate::error::not_written;
 use crate::merge::materialize::{self, MaterializeOf};
 use crate::read::series::{Counts, counter_series};
 use crate::read::value::{CounterValue, counter_value};
@@ -114,8 +115,7 @@ pub trait HasCounters: Sized {
         Conn: Connection<Backend: CounterBackend>,
     {
         const { assert_program_counts::<C>() }
-        let increment = Increment::<C>::new().of_id(self.counter_key());
-        ExecuteDsl::execute(increment, conn).map(drop)
+        count_once(Increment::<C>::new().of_id(self.counter_key()), conn)
     }
 
     /// Adds an amount, which may be negative, to a counter, or to each of a tuple of counters:
@@ -137,7 +137,7 @@ pub trait HasCounters: Sized {
         let increment = Increment::<C>::new().of_id(self.counter_key()).by(amount);
         match is_zero(&increment.amounts) {
             true => Ok(()),
-            false => ExecuteDsl::execute(increment, conn).map(drop),
+            false => count_once(increment, conn),
         }
     }
 
@@ -229,6 +229,20 @@ pub trait HasCounters: Sized {
         TableOf<Into>: HasTable<Table = TableOf<Into>> + RenderName,
     {
         materialize::of_columns::<C, Into, Self::Key>()
+    }
+}
+
+/// Executes an increment that is not 0. It is an error if the database did not write the row: a trigger of
+/// PostgreSQL or SQLite can skip it.
+fn count_once<C, K, Conn>(increment: Increment<C, K>, conn: &mut Conn) -> QueryResult<()>
+where
+    C: Counters,
+    K: BindKey<KeyType<C>, Conn::Backend>,
+    Conn: Connection<Backend: CounterBackend>,
+{
+    match ExecuteDsl::execute(increment, conn)? {
+        0 => not_written(C::Table::shape().label),
+        _ => Ok(()),
     }
 }
 

@@ -451,3 +451,41 @@ fn a_serializable_correction_conflicts_with_a_deletion_at_any_level() {
     assert!(set.as_ref().is_err_and(is_retryable), "{set:?}");
     assert_eq!(article.counter_value(views, conn), Ok(0));
 }
+
+/// The deletion waits for a correction of the first label, and another one gets its first count meanwhile.
+#[test]
+fn a_deletion_by_a_prefix_removes_an_entity_that_was_counted_while_it_waited() {
+    use behaviour::key_columns::{reaction_counters, with_tables};
+    use diesel_counters::dsl::{delete_counters, set_counter};
+    use diesel_counters::prelude::*;
+    use reaction_counters::given;
+
+    let (conn, database) = &mut with_tables();
+    increment(given).of((1_i64, "a")).execute(conn).unwrap();
+    conn.transaction(|conn| {
+        set_counter(given).of((1_i64, "a")).to(5).execute(conn)?;
+        let mut deleting = database.connect();
+        let deletion = std::thread::spawn(move || {
+            let delete = delete_counters(reaction_counters::table).of(1_i64);
+            delete.execute(&mut deleting)
+        });
+        let mut others = database.connect();
+        let is_waiting = || {
+            let waiting = "EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() \
+                           AND wait_event_type = 'Lock')";
+            let waiting = diesel::dsl::sql::<diesel::sql_types::Bool>(waiting);
+            diesel::select(waiting).get_result(&mut others).unwrap()
+        };
+        assert!(behaviour::wait_until(is_waiting));
+        increment(given)
+            .of((1_i64, "b"))
+            .execute(&mut database.connect())?;
+        QueryResult::Ok(deletion)
+    })
+    .unwrap()
+    .join()
+    .unwrap()
+    .unwrap();
+    let left: i64 = counter_value(given).of(1_i64).get_result(conn).unwrap();
+    assert_eq!(left, 0);
+}

@@ -8,7 +8,7 @@ use crate::add::increment::Increment;
 use crate::day::Day;
 use crate::shape::{Name, Shape};
 use crate::slot::SlotRange;
-use crate::sql::{Bind, CounterBackend, Dialect, arrays, execute, row, rows, sql};
+use crate::sql::{Bind, CounterBackend, Dialect, arrays, row, rows, sql, write};
 use crate::typed::counters::{Counters, KeyType, add, is_zero};
 use crate::typed::key::{BindKey, columns_of};
 use crate::typed::table::CounterTable;
@@ -121,7 +121,7 @@ where
     let mut first = 0;
     while first < number {
         let end = first + rows::in_one_insert::<Conn::Backend>(number - first);
-        execute(conn, |db| {
+        write(conn, shape.label, end - first, |db| {
             let added = db.on_conflict_add(&shape.key, counters);
             let is_one = slots.count == 1 && db != Dialect::Sqlite;
             let slot = |is_first| match (is_one, is_first) {

@@ -1,16 +1,20 @@
 //! Removing counters.
 
+use std::collections::BTreeSet;
 use std::marker::PhantomData;
 use std::slice;
 
 use diesel::QueryResult;
 use diesel::connection::LoadConnection;
 
-use crate::correct::{listed, lock_entities};
+use crate::correct::{listed, lock_entities, refuse_hidden_rows};
 use crate::day::UNDATED;
+use crate::error::not_written;
 use crate::slot::Partition;
-use crate::sql::transaction::{is_in_a_lasting_transaction, transaction};
-use crate::sql::{CounterBackend, Dialect, One, execute, list, load, rows, sql, where_all};
+use crate::sql::transaction::{execute_on, is_in_a_lasting_transaction, transaction};
+use crate::sql::{
+    CounterBackend, Dialect, One, execute, list, load, load_number, rows, sql, where_all,
+};
 use crate::typed::entities::Entities;
 use crate::typed::key::{BindKey, HasColumns, KeyOf, KeyTypes, OwnedKey, WholeKey};
 use crate::typed::stored_key::StoredKey;
@@ -43,7 +47,9 @@ use crate::typed::table::CounterTable;
 ///
 /// It runs several statements in a transaction, or in a savepoint if a transaction is open.
 ///
-/// - An entity that has no rows is left as it is: an increment that commits meanwhile stays.
+/// - An entity that has no rows is left as it is: an increment that commits meanwhile stays. With a prefix of
+///   a key, it looks again until it finds no entity, so one whose first count commits while the removal waits
+///   for the others is removed too.
 /// - An increment that waits for the removal continues from 0 if the table has no foreign key. If
 ///   it has one and the entity is deleted too, the increment fails.
 /// - Other corrections of the same entities wait for it, as for [`set_counter`](crate::dsl::set_counter()).
@@ -100,7 +106,8 @@ where
         Stored<T>: OwnedKey<T::KeyType, Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
-        delete::<T, _, _>(slice::from_ref(&self.0), conn)
+        let is_prefix = Types::COLUMNS < T::KeyType::COLUMNS;
+        delete::<T, _, _>(slice::from_ref(&self.0), is_prefix, conn)
     }
 }
 
@@ -114,15 +121,16 @@ impl<T: CounterTable<KeyType: StoredKey>, K: Clone> DeleteCounters<T, Vec<K>> {
     {
         let lists = self.0.chunks(rows::most_numbered::<Conn::Backend>());
         let lists = Vec::from_iter(lists.map(listed::<T::KeyType, K, Conn::Backend>));
-        delete::<T, _, _>(&lists, conn)
+        delete::<T, _, _>(&lists, false, conn)
     }
 }
 
 /// The Rust type of the keys of a table.
 type Stored<T> = <<T as CounterTable>::KeyType as StoredKey>::Key;
 
-/// Removes the counters of each of these entities. Returns the number of those that had counts.
-fn delete<T, E, Conn>(each: &[E], conn: &mut Conn) -> QueryResult<usize>
+/// Removes the counters of each of these entities, or of all whose keys begin with them if `are_prefixes`.
+/// Returns the number of those that had counts.
+fn delete<T, E, Conn>(each: &[E], are_prefixes: bool, conn: &mut Conn) -> QueryResult<usize>
 where
     T: CounterTable<KeyType: StoredKey>,
     E: Entities<Conn::Backend>,
@@ -130,9 +138,9 @@ where
     Conn: LoadConnection<Backend: CounterBackend>,
 {
     let latest = is_in_a_lasting_transaction(conn)?;
-    let shape = T::shape();
+    let (shape, partition) = (T::shape(), Partition::chosen());
     let (table, key, day, slot) = (shape.table, shape.entity(), shape.day(), shape.slot());
-    // The keys of the entities that have rows, or rows that are not the zeros that are locked.
+    // The keys of the entities that have rows of this node, or rows that are not the zeros that are locked.
     let find = |entities: &dyn Entities<Conn::Backend>, counts_only: bool, conn: &mut Conn| {
         let find = |db: Dialect| {
             let counted = counts_only.then(|| {
@@ -140,7 +148,8 @@ where
                 let counted = list("", counters.map(|name| sql!(" OR {*name} <> 0")));
                 sql!("({day} <> {&UNDATED} OR {slot} > 0{counted})")
             });
-            let rows = where_all([entities.condition(db, key), counted]);
+            let is_own = db.is_own(&partition, slot);
+            let rows = where_all([entities.condition(db, key), is_own, counted]);
             // Without an entity, it is a number.
             let key = match key {
                 [] => sql!("1"),
@@ -155,38 +164,89 @@ where
         QueryResult::Ok(keys)
     };
     transaction(conn, |conn| {
-        // On SQLite it takes the write lock, before anything is read.
-        execute(conn, |db| {
-            let delete = db.verb("DELETE");
-            sql!("{delete} FROM {table} WHERE 1 = 0")
-        })?;
-        let mut removed = 0;
+        // It takes the write lock before anything is read, and deletes nothing.
+        execute_on(
+            Dialect::Sqlite,
+            sql!("DELETE FROM {table} WHERE 1 = 0"),
+            conn,
+        )?;
+        refuse_hidden_rows(shape, conn)?;
+        let mut removed = BTreeSet::new();
         for entities in each {
-            // Nothing is locked yet, so nothing is deleted where no row was found: another correction
-            // can have read a count that commits now.
-            for keys in find(entities, false, conn)?.chunks(rows::most_numbered::<Conn::Backend>())
-            {
-                lock_entities::<T::KeyType, _, _>(shape, &[], keys, conn)?;
-                // Another deletion can have removed them while this one waited.
-                let counted = find(&listed::<T::KeyType, _, _>(keys), true, conn)?;
-                removed += counted.len();
-                // On PostgreSQL, and on the other databases at READ COMMITTED, a `DELETE` that waits
-                // for a merge does not see the row of slot 0 that the merge inserts, and on MySQL and
-                // MariaDB it can see one of two rows that another transaction commits. The next
-                // `DELETE` sees them. This ends, because the rows that are deleted stay locked.
-                while !counted.is_empty() && delete_rows::<T, _>(&counted, false, conn)? > 0 {}
-                let others = keys
-                    .iter()
-                    .filter(|key| counted.binary_search(key).is_err());
-                let others = Vec::from_iter(others.cloned());
-                if !others.is_empty() {
-                    // An increment that commits now stays.
-                    delete_rows::<T, _>(&others, true, conn)?;
+            loop {
+                // Nothing is locked yet, so nothing is deleted where no row was found: another correction
+                // can have read a count that commits now.
+                let found = find(entities, false, conn)?;
+                for keys in found.chunks(rows::most_numbered::<Conn::Backend>()) {
+                    lock_entities::<T::KeyType, _, _>(shape, &[], keys, conn)?;
+                    // Another deletion can have removed them while this one waited.
+                    let counted = find(&listed::<T::KeyType, _, _>(keys), true, conn)?;
+                    delete_locked::<T, _>(keys, &counted, conn)?;
+                    removed.extend(counted);
+                }
+                // An entity can have got its first count while this waited for the locks of others.
+                if found.is_empty() || !are_prefixes {
+                    break;
                 }
             }
         }
-        Ok(removed)
+        Ok(removed.len())
     })
+}
+
+/// Deletes the rows of entities, which have been locked: all of those that are `counted`, and of the others
+/// the row that is the lock.
+fn delete_locked<T, Conn>(
+    keys: &[Stored<T>],
+    counted: &[Stored<T>],
+    conn: &mut Conn,
+) -> QueryResult<()>
+where
+    T: CounterTable<KeyType: StoredKey>,
+    Stored<T>: OwnedKey<T::KeyType, Conn::Backend>,
+    Conn: LoadConnection<Backend: CounterBackend>,
+{
+    // On PostgreSQL, and on the other databases at READ COMMITTED, a statement that waits for a merge does
+    // not see the row of slot 0 that the merge inserts, and on MySQL and MariaDB it can see one of two rows
+    // that another transaction commits. The next one sees them. This ends, because the rows that are deleted
+    // stay locked.
+    while !counted.is_empty() {
+        let locked = lock_rows::<T, _>(counted, conn)?;
+        if locked == 0 {
+            break;
+        }
+        // Nobody else can have deleted a row that is locked.
+        if delete_rows::<T, _>(counted, false, conn)? < locked {
+            return not_written(T::shape().label);
+        }
+    }
+    let is_other = |key: &&Stored<T>| counted.binary_search(key).is_err();
+    let others = Vec::from_iter(keys.iter().filter(is_other).cloned());
+    // An increment of these that commits now stays.
+    if !others.is_empty() && delete_rows::<T, _>(&others, true, conn)? < others.len() {
+        return not_written(T::shape().label);
+    }
+    Ok(())
+}
+
+/// Locks the rows of entities that this node writes. Returns their number.
+fn lock_rows<T, Conn>(keys: &[Stored<T>], conn: &mut Conn) -> QueryResult<usize>
+where
+    T: CounterTable<KeyType: StoredKey>,
+    Stored<T>: BindKey<T::KeyType, Conn::Backend>,
+    Conn: LoadConnection<Backend: CounterBackend>,
+{
+    let (shape, partition) = (T::shape(), Partition::chosen());
+    let entities = listed::<T::KeyType, _, Conn::Backend>(keys);
+    let rows = load_number(conn, |db| {
+        let is_own = db.is_own(&partition, shape.slot());
+        let rows = where_all([entities.condition(db, shape.entity()), is_own]);
+        let (select, by_key, lock) = (db.select(), db.by_key(), db.lock_rows());
+        sql!(
+            "{select}COUNT(*) FROM (SELECT 1 FROM {shape.table}{by_key}{rows}{lock}) AS diesel_counters_locked"
+        )
+    })?;
+    Ok(rows as usize)
 }
 
 /// Deletes rows of entities: all, or those that corrections lock.
@@ -202,7 +262,13 @@ where
     execute(conn, |db| {
         let rows = match locks_only {
             false => db.is_own(&partition, slot),
-            true => Some(sql!("{day} = {&UNDATED} AND {slot} = {&partition.merged}")),
+            true => {
+                let merged = match db {
+                    Dialect::Sqlite => &0,
+                    _ => &partition.merged,
+                };
+                Some(sql!("{day} = {&UNDATED} AND {slot} = {merged}"))
+            }
         };
         let rows = where_all([entities.condition(db, shape.entity()), rows]);
         let delete = db.verb("DELETE");

@@ -9,13 +9,17 @@ pub(crate) mod source;
 pub(crate) mod stock;
 
 use diesel::QueryResult;
-use diesel::connection::Connection;
+use diesel::connection::{Connection, LoadConnection};
 
 use crate::add::many::add_rows;
 use crate::day::{Day, DayRange, UNDATED};
+use crate::error::{not_written, refuse};
 use crate::shape::{Name, Shape};
 use crate::slot::SlotRange;
-use crate::sql::{CounterBackend, Dialect, Keys, Sql, rows, sql, where_all};
+use crate::sql::{
+    Binds as _, CounterBackend, Dialect, Keys, NUMBER, Sql, Uncached, load, load_number, row, rows,
+    sql, where_all,
+};
 use crate::typed::entities::Entities;
 use crate::typed::key::{BindKey, columns_of, padded};
 
@@ -37,6 +41,110 @@ where
     let zeros = vec![0; counters.len()];
     let rows = keys.iter().map(|key| (key.clone(), Day(UNDATED), &zeros));
     add_rows::<Types, K, _, _>(shape, counters, &SlotRange::merged(), rows, conn)
+}
+
+/// Fails if a policy of PostgreSQL's row level security can show the caller some rows of an entity and hide
+/// others. A policy that depends on nothing but the entity's key shows all of them or none.
+fn refuse_hidden_rows<Conn>(shape: &Shape<'_>, conn: &mut Conn) -> QueryResult<()>
+where
+    Conn: LoadConnection<Backend: CounterBackend>,
+{
+    if !Dialect::PostgreSql.may_be_of::<Conn::Backend>() {
+        return Ok(());
+    }
+    let policies = load_number(conn, |db| db.policies_of_rows(shape.table, shape.entity()))?;
+    if policies == 0 {
+        return Ok(());
+    }
+    let table = shape.label;
+    refuse(format!(
+        "a policy of `{table}` can hide some of an entity's rows from this role, so its counts cannot be \
+         corrected: do it as a role with BYPASSRLS, or let the policy depend on the entity only"
+    ))
+}
+
+/// The number of rows that are compared at once. The query of their values has a text for each number.
+const COMPARED: usize = 500;
+
+/// Adds to rows, as [`add_rows`], and fails unless their counts have then changed by these amounts: a
+/// trigger can skip a row, or write something else than the statement. The rows are in order.
+///
+/// It adds 0 first. This locks the rows, so that nobody else changes them in between.
+fn add_compared<Types, K, A, Conn>(
+    shape: &Shape<'_>,
+    counters: &[Name<'_>],
+    slots: &SlotRange,
+    rows: &[(K, Day, A)],
+    conn: &mut Conn,
+) -> QueryResult<()>
+where
+    K: BindKey<Types, Conn::Backend> + Clone,
+    A: AsRef<[i64]> + Copy,
+    Conn: LoadConnection<Backend: CounterBackend>,
+{
+    let zeros = vec![0; counters.len()];
+    for rows in rows.chunks(COMPARED) {
+        let locked = rows.iter().map(|(key, day, _)| (key.clone(), *day, &zeros));
+        add_rows::<Types, K, _, _>(shape, counters, slots, locked, conn)?;
+        let before = stored::<Types, K, A, _>(shape, counters, slots, rows, conn)?;
+        let added = rows.iter().cloned();
+        add_rows::<Types, K, _, _>(shape, counters, slots, added, conn)?;
+        let after = stored::<Types, K, A, _>(shape, counters, slots, rows, conn)?;
+        for (i, (_, _, amounts)) in rows.iter().enumerate() {
+            let added = before[i].iter().zip(amounts.as_ref());
+            // The database has added them without an overflow.
+            let expected = added.map(|(before, amount)| before.wrapping_add(*amount));
+            if !after[i].iter().copied().eq(expected) {
+                return not_written(shape.label);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The counts of rows, which are in the slot of this connection. They are 0 if there is no row.
+fn stored<Types, K, A, Conn>(
+    shape: &Shape<'_>,
+    counters: &[Name<'_>],
+    slots: &SlotRange,
+    rows: &[(K, Day, A)],
+    conn: &mut Conn,
+) -> QueryResult<Vec<Vec<i64>>>
+where
+    K: BindKey<Types, Conn::Backend> + Clone,
+    Conn: LoadConnection<Backend: CounterBackend>,
+{
+    let keys = rows.iter().map(|(key, _, _)| key.clone());
+    let keys = columns_of::<Types, K, Conn::Backend>(keys);
+    let mut stored = vec![vec![0; counters.len()]; rows.len()];
+    load(
+        conn,
+        |db| {
+            let listed = rows.iter().enumerate().map(|(i, (_, day, _))| {
+                let mut values = row(&keys, i);
+                values.push(sql!("{day}"));
+                values
+            });
+            let key = shape.entity_and_day();
+            let listed = db.numbered_rows(shape.table, key, listed);
+            let join = db.join_days(shape.table, key, false);
+            let slot = match slots.count {
+                1 if db != Dialect::Sqlite => sql!("{&slots.first}"),
+                // In a query of its own, so that PostgreSQL evaluates it once.
+                _ => sql!("(SELECT {db.slot(slots)})"),
+            };
+            let select = db.select();
+            sql!("{Uncached}{select}{NUMBER}, {counters}{listed}{join} AND {shape.slot()} = {slot}")
+        },
+        |row| {
+            let number = Conn::Backend::amount(row, 0)? as usize;
+            for (i, count) in (1..).zip(&mut stored[number - 1]) {
+                *count = Conn::Backend::amount(row, i)?;
+            }
+            Ok(())
+        },
+    )?;
+    Ok(stored)
 }
 
 /// ` WHERE` of a query of rows of entities, on these days. The query fails if the entities have been

@@ -9,9 +9,8 @@ use diesel::QueryResult;
 use diesel::connection::LoadConnection;
 use diesel::query_builder::{AsQuery, QueryFragment};
 
-use crate::add::many::add_rows;
 use crate::correct::source::SourceRow;
-use crate::correct::{listed, lock_entities};
+use crate::correct::{add_compared, listed, lock_entities};
 use crate::day::{Day, DayRange, UNDATED};
 use crate::error::refuse;
 use crate::slot::Slot;
@@ -248,7 +247,7 @@ impl<C: Counters, Source, Types: KeyTypes, K> Recount<C, Source, One<Types, K>> 
                 let difference = difference(actual, &C::amounts(row.stored))?;
                 rows.push((row.entity.clone(), Day(day), difference));
             }
-            add_rows::<KeyType<C>, E, _, _>(shape, C::NAMES, &slots, rows.into_iter(), conn)?;
+            add_compared::<KeyType<C>, E, _, _>(shape, C::NAMES, &slots, &rows, conn)?;
             Ok(found)
         })
     }

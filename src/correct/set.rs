@@ -5,11 +5,10 @@ use std::slice;
 use chrono::NaiveDate;
 use diesel::QueryResult;
 use diesel::connection::LoadConnection;
-use diesel::query_dsl::methods::ExecuteDsl;
 
 use crate::add::increment::Increment;
 use crate::correct::stock::set_stock;
-use crate::correct::{lock_entities, where_rows};
+use crate::correct::{add_compared, lock_entities, refuse_hidden_rows, where_rows};
 use crate::day::DayRange;
 use crate::sql::transaction::{is_in_a_lasting_transaction, transaction};
 use crate::sql::{CounterBackend, load, sql};
@@ -127,6 +126,7 @@ impl<C: Counters, Id> SetCounter<C, Id> {
         }
         let (shape, latest) = (C::Table::shape(), is_in_a_lasting_transaction(conn)?);
         transaction(conn, |conn| {
+            refuse_hidden_rows(shape, conn)?;
             let key = slice::from_ref(&self.increment.id.0);
             lock_entities::<KeyType<C>, Id, _>(shape, C::NAMES, key, conn)?;
             // On MySQL and MariaDB at READ COMMITTED, another transaction can commit two rows during a
@@ -156,7 +156,13 @@ impl<C: Counters, Id> SetCounter<C, Id> {
             }
             let difference = difference(self.value, &before)?;
             if !is_zero(&difference) {
-                ExecuteDsl::execute(self.increment.amounts(difference), conn)?;
+                let slots = &self.increment.slots;
+                let row = (
+                    self.increment.id.0.clone(),
+                    *self.increment.day(),
+                    difference,
+                );
+                add_compared::<KeyType<C>, Id, _, _>(shape, C::NAMES, slots, &[row], conn)?;
             }
             Ok(C::value(before))
         })

@@ -8,9 +8,9 @@ use diesel::QueryResult;
 use diesel::connection::LoadConnection;
 use diesel::row::Row;
 
-use crate::add::many::{add_rows, add_up};
-use crate::correct::lock_entities;
+use crate::add::many::add_up;
 use crate::correct::set::SetCounter;
+use crate::correct::{add_compared, lock_entities, refuse_hidden_rows};
 use crate::day::{Day, DayRange, Period, UNDATED};
 use crate::error::refuse;
 use crate::shape::{Name, Shape};
@@ -116,14 +116,14 @@ where
     let mut keys: Vec<K> = keys.collect();
     keys.dedup();
     transaction(conn, |conn| {
+        refuse_hidden_rows(shape, conn)?;
         lock_entities::<Types, K, _>(shape, counters, &keys, conn)?;
         if !Types::is_exact() {
             spell::<Types, K, _>(spellings, shape, keys, conn)?;
         }
         let rows = differences(shape, counters, counts, &entities, conn)?;
         let different = rows.len();
-        let (slots, rows) = (SlotRange::merged(), rows.into_iter());
-        add_rows::<Types, K, _, _>(shape, counters, &slots, rows, conn)?;
+        add_compared::<Types, K, _, _>(shape, counters, &SlotRange::merged(), &rows, conn)?;
         Ok(different)
     })
 }

@@ -1,6 +1,7 @@
 //! Stock: counters that never go below 0.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::slice;
 
 use diesel::QueryResult;
@@ -8,11 +9,12 @@ use diesel::connection::{Connection, LoadConnection};
 use diesel::result::Error;
 
 use crate::add::increment::Increment;
-use crate::correct::lock_entities;
-use crate::error::{overflow, refuse};
+use crate::correct::{lock_entities, refuse_hidden_rows};
+use crate::error::{not_written, overflow, refuse};
 use crate::sql::transaction::{is_in_a_lasting_transaction, transaction};
 use crate::sql::{
     Binds, CounterBackend, Dialect, Sql, execute, load, load_number, row, rows, sql, where_all,
+    write,
 };
 use crate::typed::counters::{Counters, KeyType, assert_is_stock};
 use crate::typed::entities::Entities;
@@ -225,27 +227,44 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
             let own = db.slot(&self.increment.slots);
             // In a query of its own, so that PostgreSQL evaluates it once.
             let free = sql!("{*left} >= {&units} AND {slot} {is_from} (SELECT {own})");
-            // Again: above READ COMMITTED, PostgreSQL can show a row that a merge has deleted, and another
-            // one of this transaction in its slot.
-            let enough = sql!("{*left} >= {&units}");
-            let (rows, free, lock) = (
-                self.rows(db, Some(enough)),
-                self.rows(db, Some(free)),
-                db.lock_free_rows(),
-            );
+            let free = self.rows(db, Some(free));
+            let lock = db.lock_free_rows();
             let free = sql!("FROM {table}{db.by_key()}{free} ORDER BY {slot} LIMIT 1{lock}");
+            let enough = sql!("{*left} >= {&units}");
             let update = db.verb("UPDATE");
             match db {
+                // Above READ COMMITTED, PostgreSQL can show a row that a merge has deleted, and another one
+                // of this transaction in its slot: so what is left in it is compared again. After the update,
+                // a trigger can have kept the units.
+                Dialect::PostgreSql => {
+                    let is_free =
+                        sql!("{slot} = diesel_counters_slot AND {*left} = diesel_counters_left");
+                    let rows = self.rows(db, Some(is_free));
+                    sql!(
+                        "WITH diesel_counters_free AS (\
+                         SELECT {slot} AS diesel_counters_slot, {*left} AS diesel_counters_left {free}) \
+                         {update} {table} SET {*left} = {*left} - {&units} \
+                         FROM diesel_counters_free{rows} \
+                         RETURNING CASE WHEN {*left} = diesel_counters_left - {&units} THEN 0 \
+                         ELSE CAST('a trigger of the table has kept the units that were taken, ' || {*left} AS INTEGER) END"
+                    )
+                }
                 // In the other order, MariaDB would read all rows of a small entity, and lock them.
-                Dialect::MySql => sql!(
-                    "{update} (SELECT {slot} AS diesel_counters_slot {free}) AS diesel_counters_free \
-                     STRAIGHT_JOIN {table} ON {slot} = diesel_counters_slot \
-                     SET {*left} = {*left} - {&units}{rows}"
-                ),
-                _ => sql!(
-                    "{update} {table} SET {*left} = {*left} - {&units}{rows} \
-                     AND {slot} = (SELECT {slot} {free})"
-                ),
+                Dialect::MySql => {
+                    let rows = self.rows(db, Some(enough));
+                    sql!(
+                        "{update} (SELECT {slot} AS diesel_counters_slot {free}) AS diesel_counters_free \
+                         STRAIGHT_JOIN {table} ON {slot} = diesel_counters_slot \
+                         SET {*left} = {*left} - {&units}{rows}"
+                    )
+                }
+                Dialect::Sqlite => {
+                    let rows = self.rows(db, Some(enough));
+                    sql!(
+                        "{update} {table} SET {*left} = {*left} - {&units}{rows} \
+                         AND {slot} = (SELECT {slot} {free})"
+                    )
+                }
             }
         })?;
         Ok(taken > 0)
@@ -273,24 +292,13 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
         Id: BindKey<KeyType<C>, Conn::Backend> + Clone,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
-        let shape = C::Table::shape();
-        let (table, slot, left) = (shape.table, shape.slot(), C::NAMES[0]);
+        refuse_hidden_rows(C::Table::shape(), conn)?;
         let key = slice::from_ref(&self.increment.id.0);
-        lock_entities::<KeyType<C>, Id, _>(shape, C::NAMES, key, conn)?;
+        lock_entities::<KeyType<C>, Id, _>(C::Table::shape(), C::NAMES, key, conn)?;
         let mut rows = Vec::new();
         // A query that waits for a lock does not see rows that were inserted meanwhile.
         loop {
-            let latest = load(
-                conn,
-                |db| {
-                    self.is_sqlite.set(db == Dialect::Sqlite);
-                    let (select, rows, lock) = (db.select(), self.rows(db, None), db.lock_rows());
-                    sql!(
-                        "{select}{slot}, {left} FROM {table}{db.by_key()}{rows} ORDER BY {slot}{lock}"
-                    )
-                },
-                |row| Ok((Conn::Backend::slot(row, 0)?, Conn::Backend::amount(row, 1)?)),
-            )?;
+            let latest = self.latest(conn)?;
             if latest.len() == rows.len() {
                 return Ok(latest);
             }
@@ -298,11 +306,31 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
         }
     }
 
-    /// Spreads `rest` over as many slots as get at least `least`. The entity's rows are locked.
+    /// Reads the entity's rows, and locks them.
+    fn latest<Conn>(&self, conn: &mut Conn) -> QueryResult<Vec<(i16, i64)>>
+    where
+        Id: BindKey<KeyType<C>, Conn::Backend>,
+        Conn: LoadConnection<Backend: CounterBackend>,
+    {
+        let shape = C::Table::shape();
+        let (table, slot, left) = (shape.table, shape.slot(), C::NAMES[0]);
+        load(
+            conn,
+            |db| {
+                self.is_sqlite.set(db == Dialect::Sqlite);
+                let (select, rows, lock) = (db.select(), self.rows(db, None), db.lock_rows());
+                sql!("{select}{slot}, {left} FROM {table}{db.by_key()}{rows} ORDER BY {slot}{lock}")
+            },
+            |row| Ok((Conn::Backend::slot(row, 0)?, Conn::Backend::amount(row, 1)?)),
+        )
+    }
+
+    /// Spreads `rest` over as many slots as get at least `least`. The entity's rows are locked. It is an
+    /// error if they then have something else: a trigger can skip a row, or change it.
     fn spread<Conn>(&self, rows: &Rows, rest: i64, least: i64, conn: &mut Conn) -> QueryResult<()>
     where
         Id: BindKey<KeyType<C>, Conn::Backend>,
-        Conn: Connection<Backend: CounterBackend>,
+        Conn: LoadConnection<Backend: CounterBackend>,
     {
         let (shape, increment) = (C::Table::shape(), self.increment);
         let (table, slot, left) = (shape.table, shape.slot(), C::NAMES[0]);
@@ -337,7 +365,7 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
         let missing = Vec::from_iter(missing.map(|slot| (slot, in_slot(slot))));
         // A statement has up to 65,535 bind values.
         for missing in missing.chunks(4_000) {
-            execute(conn, |db| {
+            write(conn, shape.label, missing.len(), |db| {
                 let insert = db.insert_into(table, &shape.key, C::NAMES);
                 let values = rows::tuples(missing.iter().map(|(slot, left)| {
                     let mut values = row(&increment.id, 0);
@@ -348,6 +376,15 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
                 sql!("{insert} VALUES {values}{add}")
             })?;
         }
-        Ok(())
+        let stored = BTreeMap::from_iter(self.latest(conn)?);
+        let is_stored = |slot: i16| stored.get(&slot) == Some(&in_slot(slot));
+        // Others can have put units into a slot that had no row.
+        let has_units = |(slot, left): &(i16, i64)| stored.get(slot).is_some_and(|now| now >= left);
+        let are_stored = rows.iter().all(|(slot, _)| is_stored(*slot));
+        if are_stored && missing.iter().all(has_units) {
+            Ok(())
+        } else {
+            not_written(shape.label)
+        }
     }
 }

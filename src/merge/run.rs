@@ -1,6 +1,6 @@
 //! The run of a merge: a transaction for each batch.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use diesel::result::Error;
 use diesel::row::{Field, Row};
 
 use crate::day::Period;
-use crate::error::refuse;
+use crate::error::{not_written, refuse};
 use crate::merge::compact::{Compact, Compacted};
 use crate::merge::range::RowKey;
 use crate::sql::transaction::{is_in_a_lasting_transaction, transaction_on_all_rows};
@@ -158,14 +158,29 @@ impl<Types, K> Compact<'_, Types, K> {
                 return Ok(so_far);
             }
         }
+        self.refuse_other_days(&so_far, conn)?;
+        Ok(so_far)
+    }
+
+    /// Fails if an SQLite table has rows whose day is not a day, which are not merged.
+    fn refuse_other_days<Conn>(&self, so_far: &Compacted, conn: &mut Conn) -> QueryResult<()>
+    where
+        Conn: LoadConnection<Backend: CounterBackend>,
+    {
+        if !Dialect::Sqlite.may_be_of::<Conn::Backend>() {
+            return Ok(());
+        }
+        let table = self.shape.table;
+        let day = self.shape.day();
         let rows = load_number(conn, |db| {
-            let is_day = and(db.is_day(shape.day()));
-            sql!("{db.select()}COUNT(*) FROM {table} WHERE NOT (1 = 1{is_day})")
+            // All days of other databases are days.
+            let is_day = db.is_day(day).unwrap_or_else(|| sql!("1 = 1"));
+            sql!("{db.select()}COUNT(*) FROM {table} WHERE NOT ({is_day})")
         })?;
         if rows == 0 {
-            return Ok(so_far);
+            return Ok(());
         }
-        let (table, day) = (shape.label, shape.day());
+        let table = self.shape.label;
         refuse(format!(
             "{rows} rows of `{table}` were skipped, because their day is not stored as YYYY-MM-DD: \
              find them with SELECT * FROM {table} WHERE {day} IS NOT date({day}); the other rows: \
@@ -218,15 +233,16 @@ impl<Types, K> Compact<'_, Types, K> {
                     Dialect::MySql => sql!("{table}.*"),
                     _ => sql!("*"),
                 };
-                sql!("{db.select()}{key}, {all} {rows}{db.lock_free_rows()}")
+                sql!("{db.select()}{key}, {counters}, {all} {rows}{db.lock_free_rows()}")
             },
             |row| {
                 if columns.is_empty() {
-                    let all = (key.len()..row.field_count()).filter_map(|i| row.get(i));
+                    let first = key.len() + counters.len();
+                    let all = (first..row.field_count()).filter_map(|i| row.get(i));
                     columns
                         .extend(all.map(|field| field.field_name().unwrap_or_default().to_owned()));
                 }
-                row_key::<Types, K, _>(row)
+                counted_row::<Types, K, _>(row, counters.len())
             },
         )?;
         if let Some(unknown) = columns.iter().find(|name| !shape.knows(name, &columns)) {
@@ -238,14 +254,24 @@ impl<Types, K> Compact<'_, Types, K> {
         }
 
         // A row can be merged if the row that it is added to is locked too.
-        let is_target = |row: &RowKey<K>| range.target_of(row) == *row;
-        let (targets, mut rows): (Vec<_>, Vec<_>) = locked.into_iter().partition(is_target);
-        let targets = BTreeSet::from_iter(targets);
-        rows.retain(|row| targets.contains(&range.target_of(row)));
-        if rows.is_empty() {
+        let is_target = |(row, _): &(RowKey<K>, Counts)| range.target_of(row) == *row;
+        let (targets, mut merged): (Vec<_>, Vec<_>) = locked.into_iter().partition(is_target);
+        let targets = BTreeMap::from_iter(targets);
+        merged.retain(|(row, _)| targets.contains_key(&range.target_of(row)));
+        if merged.is_empty() {
             return Ok(0);
         }
-        let rows = bound::<Types, K>(rows);
+        // What these rows should be after the merge: those that are added to, with the sums.
+        let mut expected: BTreeMap<RowKey<K>, Counts> = BTreeMap::new();
+        for (row, counts) in &merged {
+            let target = range.target_of(row);
+            let before = &targets[&target];
+            let sums = expected.entry(target).or_insert_with(|| before.clone());
+            for (sum, count) in sums.iter_mut().zip(counts) {
+                *sum += count;
+            }
+        }
+        let rows = bound::<Types, K>(merged.into_iter().map(|(row, _)| row));
         execute(conn, |db| {
             let insert = db.insert_into(table, key, counters);
             let mut to: Vec<Sql<'_, _>> =
@@ -267,8 +293,47 @@ impl<Types, K> Compact<'_, Types, K> {
             let delete = db.verb("DELETE");
             sql!("{delete}{of_table} {rows}")
         })?;
+
+        // A trigger can skip a row that is written or deleted, or write something else: a count would be
+        // lost, or stored twice.
+        let written = bound::<Types, K>(expected.keys().cloned());
+        let stored = load(
+            conn,
+            |db| {
+                let both = values(&written).into_iter().chain(values(&rows));
+                let rows = db.listed_rows(table, key, both.collect());
+                sql!("{db.select()}{key}, {counters} {rows}")
+            },
+            |row| counted_row::<Types, K, _>(row, counters.len()),
+        )?;
+        if BTreeMap::from_iter(stored) != expected {
+            return not_written(shape.label);
+        }
         Ok(deleted as u64)
     }
+}
+
+/// The counts of a row, or their sums over several rows, which can be out of the range of an `i64`.
+type Counts = Vec<i128>;
+
+/// Returns the key of a row, which begins with it, and its counts, of this number, which follow.
+fn counted_row<'a, Types, K, DB>(
+    row: &impl Row<'a, DB>,
+    counters: usize,
+) -> deserialize::Result<(RowKey<K>, Counts)>
+where
+    Types: KeyTypes,
+    K: OwnedKey<Types, DB>,
+    DB: CounterBackend,
+{
+    let first = Types::COLUMNS + 2;
+    let counts = (first..first + counters).map(|i| {
+        // A column that can be NULL is an error elsewhere, or counts as 0.
+        let count = DB::held(row, i)?;
+        Ok(count.unwrap_or(0).into())
+    });
+    let counts = counts.collect::<deserialize::Result<Counts>>()?;
+    Ok((row_key::<Types, K, DB>(row)?, counts))
 }
 
 /// Returns the key of a row, which begins with it.

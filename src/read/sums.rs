@@ -191,7 +191,7 @@ where
         let size = rows::most_numbered::<Conn::Backend>();
         for (chunk, keys) in self.entities.ids.chunks(size).enumerate() {
             let given = keys.len() as i64;
-            let len = rows::padded::<Conn::Backend>(keys.len());
+            let len = rows::padded_for_query::<Conn::Backend>(keys.len());
             let keys = columns_of(padded(keys, len));
             let found = load(
                 conn,

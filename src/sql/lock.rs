@@ -2,7 +2,7 @@
 
 use diesel::backend::Backend;
 
-use super::{Bind, Dialect, Sql, sql};
+use super::{Bind, Dialect, Sql, list, sql};
 use crate::shape::{Name, TableName};
 
 impl Dialect {
@@ -58,6 +58,31 @@ impl Dialect {
                  {rows} FOR KEY SHARE) AS diesel_counters_locked) > 0 ELSE TRUE END"
             )
         })
+    }
+
+    /// A query of the number of PostgreSQL's policies that apply to the caller, and depend on more than these
+    /// columns of the table.
+    pub(crate) fn policies_of_rows<'a, DB: Backend>(
+        self,
+        table: TableName<'a>,
+        columns: &[Name<'a>],
+    ) -> Sql<'a, DB> {
+        let select = self.select();
+        if self != Dialect::PostgreSql {
+            return sql!("{select}COUNT(*) FROM {table} WHERE 1 = 0");
+        }
+        let columns = columns.iter().map(|name| Bind::Text(name.0));
+        let columns = list(", ", columns.chain([Bind::Text("")]));
+        // What a policy reads of its table are dependencies: 0 is the row as a whole. A policy for INSERT
+        // hides no row.
+        sql!(
+            "{select}COUNT(*) FROM pg_policy \
+             WHERE polrelid = CAST($diesel_counters${table}$diesel_counters$ AS regclass) \
+             AND polcmd <> 'a' AND row_security_active(polrelid) AND EXISTS (\
+             SELECT 1 FROM pg_depend WHERE classid = CAST('pg_policy' AS regclass) \
+             AND objid = pg_policy.oid AND refobjid = polrelid AND deptype = 'n' AND refobjsubid NOT IN (\
+             SELECT attnum FROM pg_attribute WHERE attrelid = polrelid AND attname IN ({columns})))"
+        )
     }
 
     /// A statement that reads and changes nothing. Only a connection to any database runs it.

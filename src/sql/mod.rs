@@ -11,7 +11,7 @@ pub(crate) mod sum;
 pub(crate) mod transaction;
 mod upsert;
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::ops::Range;
 
 use chrono::NaiveDate;
@@ -25,6 +25,7 @@ use diesel::result::Error;
 use diesel::sql_types::Untyped;
 
 use crate::day::Day;
+use crate::error::not_written;
 use crate::shape::{Name, TableName};
 
 pub(crate) use backend::{Bind, Binds};
@@ -252,6 +253,26 @@ pub(crate) fn execute<'a, Conn: Connection<Backend: CounterBackend>>(
 ) -> QueryResult<usize> {
     let sql = OnceCell::new();
     ExecuteDsl::execute(Statement { make, sql }, conn)
+}
+
+/// Runs a statement that writes this number of rows of a table. It is an error if the database reports
+/// fewer: a trigger of PostgreSQL or SQLite can skip a row. MySQL and MariaDB have no such triggers, and
+/// report other numbers.
+pub(crate) fn write<'a, Conn: Connection<Backend: CounterBackend>>(
+    conn: &mut Conn,
+    table: &str,
+    rows: usize,
+    make: impl Fn(Dialect) -> Sql<'a, Conn::Backend>,
+) -> QueryResult<()> {
+    let reports_rows = Cell::new(false);
+    let written = execute(conn, |db| {
+        reports_rows.set(db != Dialect::MySql);
+        make(db)
+    })?;
+    if reports_rows.get() && written < rows {
+        return not_written(table);
+    }
+    Ok(())
 }
 
 /// Runs a query, which `make` makes for the database. Returns what `read` reads of each row.

@@ -41,6 +41,14 @@ pub(crate) fn padded<DB: CounterBackend>(keys: usize) -> usize {
     }
 }
 
+/// As [`padded`], for a query: MySQL and MariaDB prepare each anew.
+pub(crate) fn padded_for_query<DB: CounterBackend>(keys: usize) -> usize {
+    match DB::DIALECT {
+        Some(Dialect::MySql) => keys,
+        _ => padded::<DB>(keys),
+    }
+}
+
 /// The number of rows in the next statement, of `rows` that are left: the greatest power of two that is
 /// at most `rows` and 256. That makes nine texts, far from any database's limit of bind values.
 pub(crate) fn in_one_insert<DB: CounterBackend>(rows: usize) -> usize {

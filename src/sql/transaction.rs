@@ -6,7 +6,7 @@ use diesel::QueryResult;
 use diesel::connection::{Connection, TransactionManager};
 use diesel::result::Error;
 
-use super::{CounterBackend, Dialect, execute, sql};
+use super::{CounterBackend, Dialect, Part, execute, sql};
 use crate::error::{is_retryable, refuse};
 
 pub(crate) fn is_in_a_transaction<Conn: Connection>(conn: &mut Conn) -> QueryResult<bool> {
@@ -78,9 +78,9 @@ pub(crate) fn transaction_on_all_rows<T, Conn: Connection<Backend: CounterBacken
 }
 
 /// Runs a statement, on this database only. Returns the number of rows that it changed.
-pub(crate) fn execute_on<Conn: Connection<Backend: CounterBackend>>(
+pub(crate) fn execute_on<'a, Conn: Connection<Backend: CounterBackend>>(
     database: Dialect,
-    statement: &'static str,
+    statement: impl Part<'a, Conn::Backend>,
     conn: &mut Conn,
 ) -> QueryResult<usize> {
     if !database.may_be_of::<Conn::Backend>() {

@@ -11,7 +11,7 @@ mod counting_transaction;
 mod deleting;
 mod derive;
 mod folding;
-mod key_columns;
+pub mod key_columns;
 pub mod keys;
 mod limits;
 mod materializing;
@@ -31,6 +31,7 @@ mod sql;
 pub mod stock;
 mod totals;
 mod transactions;
+mod vetoes;
 
 use std::thread;
 use std::time::{Duration, Instant};

@@ -24,7 +24,7 @@ VALUES (?, ?, 0, 0)
 ON DUPLICATE KEY UPDATE `hits` = `hits` + VALUES(`hits`), `errors` = `errors` + VALUES(`errors`);
 -- [2026-03-02, 0]
 
-SELECT `day`, `slot`, `site_counters`.*
+SELECT `day`, `slot`, `hits`, `errors`, `site_counters`.*
 FROM ((SELECT `day` AS diesel_counters_wanted_0, `slot` AS diesel_counters_wanted_1
 FROM `site_counters`
 LIMIT 0) UNION ALL
@@ -60,6 +60,17 @@ SELECT ?, ?) AS diesel_counters_wanted
 STRAIGHT_JOIN `site_counters` FORCE INDEX (PRIMARY) ON `day` = diesel_counters_wanted_0 AND `slot` = diesel_counters_wanted_1;
 -- [2026-03-02, 1, 2026-03-02, 3, 2026-03-02, 5]
 
+SELECT `day`, `slot`, `hits`, `errors`
+FROM ((SELECT `day` AS diesel_counters_wanted_0, `slot` AS diesel_counters_wanted_1
+FROM `site_counters`
+LIMIT 0) UNION ALL
+SELECT ?, ? UNION ALL
+SELECT ?, ? UNION ALL
+SELECT ?, ? UNION ALL
+SELECT ?, ?) AS diesel_counters_wanted
+STRAIGHT_JOIN `site_counters` FORCE INDEX (PRIMARY) ON `day` = diesel_counters_wanted_0 AND `slot` = diesel_counters_wanted_1;
+-- [2026-03-02, 0, 2026-03-02, 1, 2026-03-02, 3, 2026-03-02, 5]
+
 COMMIT;
 
 SELECT `day`, `slot`
@@ -73,10 +84,6 @@ SELECT COUNT(*)
 FROM `site_counters`
 WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0);
 -- [1000-01-01, 2026-04-01]
-
-SELECT COUNT(*)
-FROM `site_counters`
-WHERE NOT (1 = 1);
 
 SELECT RELEASE_LOCK(CONVERT(SHA2(LOWER(CONVERT(CONCAT('diesel_counters/', CONCAT_WS('.', REPLACE(DATABASE(), '`', ''), ?)) USING utf8mb4)), 224) USING utf8mb4));
 -- ["site_counters"]

@@ -24,7 +24,7 @@ VALUES (?, ?, ?, ?, 0), (?, ?, ?, ?, 0)
 ON DUPLICATE KEY UPDATE `given` = `given` + VALUES(`given`);
 -- [1, "🎉", 2026-03-02, 0, 1, "👍", 2026-03-02, 0]
 
-SELECT `article_id`, `emoji`, `day`, `slot`, `reaction_counters`.*
+SELECT `article_id`, `emoji`, `day`, `slot`, `given`, `reaction_counters`.*
 FROM ((SELECT `article_id` AS diesel_counters_wanted_0, `emoji` AS diesel_counters_wanted_1, `day` AS diesel_counters_wanted_2, `slot` AS diesel_counters_wanted_3
 FROM `reaction_counters`
 LIMIT 0) UNION ALL
@@ -64,6 +64,19 @@ SELECT ?, ?, ?, ?) AS diesel_counters_wanted
 STRAIGHT_JOIN `reaction_counters` FORCE INDEX (PRIMARY) ON `article_id` = diesel_counters_wanted_0 AND `emoji` = diesel_counters_wanted_1 AND `day` = diesel_counters_wanted_2 AND `slot` = diesel_counters_wanted_3;
 -- [1, "🎉", 2026-03-02, 1, 1, "👍", 2026-03-02, 1, 1, "👍", 2026-03-02, 3, 1, "👍", 2026-03-02, 5]
 
+SELECT `article_id`, `emoji`, `day`, `slot`, `given`
+FROM ((SELECT `article_id` AS diesel_counters_wanted_0, `emoji` AS diesel_counters_wanted_1, `day` AS diesel_counters_wanted_2, `slot` AS diesel_counters_wanted_3
+FROM `reaction_counters`
+LIMIT 0) UNION ALL
+SELECT ?, ?, ?, ? UNION ALL
+SELECT ?, ?, ?, ? UNION ALL
+SELECT ?, ?, ?, ? UNION ALL
+SELECT ?, ?, ?, ? UNION ALL
+SELECT ?, ?, ?, ? UNION ALL
+SELECT ?, ?, ?, ?) AS diesel_counters_wanted
+STRAIGHT_JOIN `reaction_counters` FORCE INDEX (PRIMARY) ON `article_id` = diesel_counters_wanted_0 AND `emoji` = diesel_counters_wanted_1 AND `day` = diesel_counters_wanted_2 AND `slot` = diesel_counters_wanted_3;
+-- [1, "🎉", 2026-03-02, 0, 1, "👍", 2026-03-02, 0, 1, "🎉", 2026-03-02, 1, 1, "👍", 2026-03-02, 1, 1, "👍", 2026-03-02, 3, 1, "👍", 2026-03-02, 5]
+
 COMMIT;
 
 SELECT `article_id`, `emoji`, `day`, `slot`
@@ -77,10 +90,6 @@ SELECT COUNT(*)
 FROM `reaction_counters`
 WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0);
 -- [1000-01-01, 2026-04-01]
-
-SELECT COUNT(*)
-FROM `reaction_counters`
-WHERE NOT (1 = 1);
 
 SELECT RELEASE_LOCK(CONVERT(SHA2(LOWER(CONVERT(CONCAT('diesel_counters/', CONCAT_WS('.', REPLACE(DATABASE(), '`', ''), ?)) USING utf8mb4)), 224) USING utf8mb4));
 -- ["reaction_counters"]

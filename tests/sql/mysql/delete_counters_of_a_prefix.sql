@@ -4,11 +4,6 @@ SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
 BEGIN;
 
-/*M!
-SET STATEMENT sql_safe_updates = 0 FOR */ DELETE /*+ SET_VAR(sql_safe_updates = 0) */
-FROM `version_counters`
-WHERE 1 = 0;
-
 SELECT DISTINCT `crate_id`, `number`
 FROM `version_counters` FORCE INDEX (PRIMARY)
 WHERE `crate_id` = ?
@@ -26,16 +21,22 @@ WHERE (`crate_id`, `number`) IN ((?, ?), (?, ?)) AND (`day` <> ? OR `slot` > 0 O
 ORDER BY `crate_id`, `number`;
 -- [1, "1.0", 1, "1.0", 1970-01-01]
 
-/*M!
-SET STATEMENT sql_safe_updates = 0 FOR */ DELETE /*+ SET_VAR(sql_safe_updates = 0) */
-FROM `version_counters`
-WHERE (`crate_id`, `number`) IN ((?, ?), (?, ?));
+SELECT COUNT(*)
+FROM (SELECT 1
+FROM `version_counters` FORCE INDEX (PRIMARY)
+WHERE (`crate_id`, `number`) IN ((?, ?), (?, ?)) FOR UPDATE) AS diesel_counters_locked;
 -- [1, "1.0", 1, "1.0"]
 
 /*M!
 SET STATEMENT sql_safe_updates = 0 FOR */ DELETE /*+ SET_VAR(sql_safe_updates = 0) */
 FROM `version_counters`
 WHERE (`crate_id`, `number`) IN ((?, ?), (?, ?));
+-- [1, "1.0", 1, "1.0"]
+
+SELECT COUNT(*)
+FROM (SELECT 1
+FROM `version_counters` FORCE INDEX (PRIMARY)
+WHERE (`crate_id`, `number`) IN ((?, ?), (?, ?)) FOR UPDATE) AS diesel_counters_locked;
 -- [1, "1.0", 1, "1.0"]
 
 COMMIT;

@@ -4,11 +4,6 @@ SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
 BEGIN;
 
-/*M!
-SET STATEMENT sql_safe_updates = 0 FOR */ DELETE /*+ SET_VAR(sql_safe_updates = 0) */
-FROM `site_counters`
-WHERE 1 = 0;
-
 SELECT DISTINCT 1
 FROM `site_counters` FORCE INDEX (PRIMARY)
 ORDER BY 1;
@@ -24,13 +19,17 @@ WHERE (`day` <> ? OR `slot` > 0 OR `hits` <> 0 OR `errors` <> 0)
 ORDER BY 1;
 -- [1970-01-01]
 
-/*M!
-SET STATEMENT sql_safe_updates = 0 FOR */ DELETE /*+ SET_VAR(sql_safe_updates = 0) */
-FROM `site_counters`;
+SELECT COUNT(*)
+FROM (SELECT 1
+FROM `site_counters` FORCE INDEX (PRIMARY) FOR UPDATE) AS diesel_counters_locked;
 
 /*M!
 SET STATEMENT sql_safe_updates = 0 FOR */ DELETE /*+ SET_VAR(sql_safe_updates = 0) */
 FROM `site_counters`;
+
+SELECT COUNT(*)
+FROM (SELECT 1
+FROM `site_counters` FORCE INDEX (PRIMARY) FOR UPDATE) AS diesel_counters_locked;
 
 COMMIT;
 

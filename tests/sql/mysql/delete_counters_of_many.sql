@@ -4,11 +4,6 @@ SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
 BEGIN;
 
-/*M!
-SET STATEMENT sql_safe_updates = 0 FOR */ DELETE /*+ SET_VAR(sql_safe_updates = 0) */
-FROM `article_counters`
-WHERE 1 = 0;
-
 SELECT DISTINCT `article_id`
 FROM `article_counters` FORCE INDEX (PRIMARY)
 WHERE `article_id` IN (?, ?, ?, ?)
@@ -26,16 +21,22 @@ WHERE `article_id` IN (?, ?) AND (`day` <> ? OR `slot` > 0 OR `views` <> 0 OR `l
 ORDER BY `article_id`;
 -- [2, 3, 1970-01-01]
 
-/*M!
-SET STATEMENT sql_safe_updates = 0 FOR */ DELETE /*+ SET_VAR(sql_safe_updates = 0) */
-FROM `article_counters`
-WHERE `article_id` IN (?, ?);
+SELECT COUNT(*)
+FROM (SELECT 1
+FROM `article_counters` FORCE INDEX (PRIMARY)
+WHERE `article_id` IN (?, ?) FOR UPDATE) AS diesel_counters_locked;
 -- [2, 3]
 
 /*M!
 SET STATEMENT sql_safe_updates = 0 FOR */ DELETE /*+ SET_VAR(sql_safe_updates = 0) */
 FROM `article_counters`
 WHERE `article_id` IN (?, ?);
+-- [2, 3]
+
+SELECT COUNT(*)
+FROM (SELECT 1
+FROM `article_counters` FORCE INDEX (PRIMARY)
+WHERE `article_id` IN (?, ?) FOR UPDATE) AS diesel_counters_locked;
 -- [2, 3]
 
 COMMIT;

@@ -4,11 +4,6 @@ SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
 BEGIN;
 
-/*M!
-SET STATEMENT sql_safe_updates = 0 FOR */ DELETE /*+ SET_VAR(sql_safe_updates = 0) */
-FROM `reaction_counters`
-WHERE 1 = 0;
-
 SELECT DISTINCT `article_id`, `emoji`
 FROM `reaction_counters` FORCE INDEX (PRIMARY)
 WHERE `article_id` = ? AND `emoji` = ?
@@ -26,16 +21,22 @@ WHERE (`article_id`, `emoji`) IN ((?, ?), (?, ?)) AND (`day` <> ? OR `slot` > 0 
 ORDER BY `article_id`, `emoji`;
 -- [1, "👍", 1, "👍", 1970-01-01]
 
-/*M!
-SET STATEMENT sql_safe_updates = 0 FOR */ DELETE /*+ SET_VAR(sql_safe_updates = 0) */
-FROM `reaction_counters`
-WHERE (`article_id`, `emoji`) IN ((?, ?), (?, ?));
+SELECT COUNT(*)
+FROM (SELECT 1
+FROM `reaction_counters` FORCE INDEX (PRIMARY)
+WHERE (`article_id`, `emoji`) IN ((?, ?), (?, ?)) FOR UPDATE) AS diesel_counters_locked;
 -- [1, "👍", 1, "👍"]
 
 /*M!
 SET STATEMENT sql_safe_updates = 0 FOR */ DELETE /*+ SET_VAR(sql_safe_updates = 0) */
 FROM `reaction_counters`
 WHERE (`article_id`, `emoji`) IN ((?, ?), (?, ?));
+-- [1, "👍", 1, "👍"]
+
+SELECT COUNT(*)
+FROM (SELECT 1
+FROM `reaction_counters` FORCE INDEX (PRIMARY)
+WHERE (`article_id`, `emoji`) IN ((?, ?), (?, ?)) FOR UPDATE) AS diesel_counters_locked;
 -- [1, "👍", 1, "👍"]
 
 COMMIT;

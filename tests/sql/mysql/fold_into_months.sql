@@ -24,7 +24,7 @@ VALUES (?, ?, ?, 0, 0, 0), (?, ?, ?, 0, 0, 0), (?, ?, ?, 0, 0, 0)
 ON DUPLICATE KEY UPDATE `views` = `views` + VALUES(`views`), `likes` = `likes` + VALUES(`likes`), `comments` = `comments` + VALUES(`comments`);
 -- [1, 2026-03-01, 0, 2, 2026-03-01, 0, 3, 2026-03-01, 0]
 
-SELECT `article_id`, `day`, `slot`, `article_counters`.*
+SELECT `article_id`, `day`, `slot`, `views`, `likes`, `comments`, `article_counters`.*
 FROM ((SELECT `article_id` AS diesel_counters_wanted_0, `day` AS diesel_counters_wanted_1, `slot` AS diesel_counters_wanted_2
 FROM `article_counters`
 LIMIT 0) UNION ALL
@@ -62,6 +62,19 @@ SELECT ?, ?, ?) AS diesel_counters_wanted
 STRAIGHT_JOIN `article_counters` FORCE INDEX (PRIMARY) ON `article_id` = diesel_counters_wanted_0 AND `day` = diesel_counters_wanted_1 AND `slot` = diesel_counters_wanted_2;
 -- [1, 2026-03-02, 0, 2, 2026-03-02, 0, 3, 2026-03-02, 0]
 
+SELECT `article_id`, `day`, `slot`, `views`, `likes`, `comments`
+FROM ((SELECT `article_id` AS diesel_counters_wanted_0, `day` AS diesel_counters_wanted_1, `slot` AS diesel_counters_wanted_2
+FROM `article_counters`
+LIMIT 0) UNION ALL
+SELECT ?, ?, ? UNION ALL
+SELECT ?, ?, ? UNION ALL
+SELECT ?, ?, ? UNION ALL
+SELECT ?, ?, ? UNION ALL
+SELECT ?, ?, ? UNION ALL
+SELECT ?, ?, ?) AS diesel_counters_wanted
+STRAIGHT_JOIN `article_counters` FORCE INDEX (PRIMARY) ON `article_id` = diesel_counters_wanted_0 AND `day` = diesel_counters_wanted_1 AND `slot` = diesel_counters_wanted_2;
+-- [1, 2026-03-01, 0, 2, 2026-03-01, 0, 3, 2026-03-01, 0, 1, 2026-03-02, 0, 2, 2026-03-02, 0, 3, 2026-03-02, 0]
+
 COMMIT;
 
 SELECT `article_id`, `day`, `slot`
@@ -75,10 +88,6 @@ SELECT COUNT(*)
 FROM `article_counters`
 WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0 OR `day` <> (`day` - INTERVAL DAYOFMONTH(`day`) - 1 DAY));
 -- [1970-02-01, 2026-04-01]
-
-SELECT COUNT(*)
-FROM `article_counters`
-WHERE NOT (1 = 1);
 
 SELECT RELEASE_LOCK(CONVERT(SHA2(LOWER(CONVERT(CONCAT('diesel_counters/', CONCAT_WS('.', REPLACE(DATABASE(), '`', ''), ?)) USING utf8mb4)), 224) USING utf8mb4));
 -- ["article_counters"]

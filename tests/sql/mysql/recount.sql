@@ -29,7 +29,28 @@ ORDER BY `diesel_counters_entity`;
 INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `comments`)
 VALUES (?, ?, ? + CAST(COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % ? AS SIGNED) * ?, ?)
 ON DUPLICATE KEY UPDATE `comments` = `comments` + VALUES(`comments`);
+-- [1, 2026-12-28, 1, 32, 1, 0]
+
+SELECT `diesel_counters_number`, `comments`
+FROM ((SELECT `article_id` AS diesel_counters_key, `day` AS diesel_counters_key_1, 0 AS diesel_counters_number
+FROM `article_counters`
+LIMIT 0) UNION ALL
+SELECT ?, ?, 1) AS diesel_counters_wanted
+STRAIGHT_JOIN `article_counters` FORCE INDEX (PRIMARY) ON `article_id` = diesel_counters_key AND `day` = diesel_counters_key_1 AND `slot` = (SELECT ? + CAST(COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % ? AS SIGNED) * ?);
+-- [1, 2026-12-28, 1, 32, 1]
+
+INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `comments`)
+VALUES (?, ?, ? + CAST(COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % ? AS SIGNED) * ?, ?)
+ON DUPLICATE KEY UPDATE `comments` = `comments` + VALUES(`comments`);
 -- [1, 2026-12-28, 1, 32, 1, 2]
+
+SELECT `diesel_counters_number`, `comments`
+FROM ((SELECT `article_id` AS diesel_counters_key, `day` AS diesel_counters_key_1, 0 AS diesel_counters_number
+FROM `article_counters`
+LIMIT 0) UNION ALL
+SELECT ?, ?, 1) AS diesel_counters_wanted
+STRAIGHT_JOIN `article_counters` FORCE INDEX (PRIMARY) ON `article_id` = diesel_counters_key AND `day` = diesel_counters_key_1 AND `slot` = (SELECT ? + CAST(COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % ? AS SIGNED) * ?);
+-- [1, 2026-12-28, 1, 32, 1]
 
 COMMIT;
 

@@ -22,7 +22,30 @@ GROUP BY `diesel_counters_number`;
 INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `views`)
 VALUES (?, ?, ?, ?), (?, ?, ?, ?)
 ON DUPLICATE KEY UPDATE `views` = `views` + VALUES(`views`);
+-- [1, 2026-03-02, 0, 0, 2, 2026-03-08, 0, 0]
+
+SELECT `diesel_counters_number`, `views`
+FROM ((SELECT `article_id` AS diesel_counters_key, `day` AS diesel_counters_key_1, 0 AS diesel_counters_number
+FROM `article_counters`
+LIMIT 0) UNION ALL
+SELECT ?, ?, 1 UNION ALL
+SELECT ?, ?, 2) AS diesel_counters_wanted
+STRAIGHT_JOIN `article_counters` FORCE INDEX (PRIMARY) ON `article_id` = diesel_counters_key AND `day` = diesel_counters_key_1 AND `slot` = ?;
+-- [1, 2026-03-02, 2, 2026-03-08, 0]
+
+INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `views`)
+VALUES (?, ?, ?, ?), (?, ?, ?, ?)
+ON DUPLICATE KEY UPDATE `views` = `views` + VALUES(`views`);
 -- [1, 2026-03-02, 0, -4, 2, 2026-03-08, 0, 4]
+
+SELECT `diesel_counters_number`, `views`
+FROM ((SELECT `article_id` AS diesel_counters_key, `day` AS diesel_counters_key_1, 0 AS diesel_counters_number
+FROM `article_counters`
+LIMIT 0) UNION ALL
+SELECT ?, ?, 1 UNION ALL
+SELECT ?, ?, 2) AS diesel_counters_wanted
+STRAIGHT_JOIN `article_counters` FORCE INDEX (PRIMARY) ON `article_id` = diesel_counters_key AND `day` = diesel_counters_key_1 AND `slot` = ?;
+-- [1, 2026-03-02, 2, 2026-03-08, 0]
 
 COMMIT;
 

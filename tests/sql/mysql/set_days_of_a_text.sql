@@ -26,7 +26,28 @@ GROUP BY `diesel_counters_number`;
 INSERT INTO `page_counters` (`path`, `day`, `slot`, `hits`)
 VALUES (?, ?, ?, ?)
 ON DUPLICATE KEY UPDATE `hits` = `hits` + VALUES(`hits`);
+-- ["/", 2026-03-02, 0, 0]
+
+SELECT `diesel_counters_number`, `hits`
+FROM ((SELECT `path` AS diesel_counters_key, `day` AS diesel_counters_key_1, 0 AS diesel_counters_number
+FROM `page_counters`
+LIMIT 0) UNION ALL
+SELECT ?, ?, 1) AS diesel_counters_wanted
+STRAIGHT_JOIN `page_counters` FORCE INDEX (PRIMARY) ON `path` = diesel_counters_key AND `day` = diesel_counters_key_1 AND `slot` = ?;
+-- ["/", 2026-03-02, 0]
+
+INSERT INTO `page_counters` (`path`, `day`, `slot`, `hits`)
+VALUES (?, ?, ?, ?)
+ON DUPLICATE KEY UPDATE `hits` = `hits` + VALUES(`hits`);
 -- ["/", 2026-03-02, 0, 2]
+
+SELECT `diesel_counters_number`, `hits`
+FROM ((SELECT `path` AS diesel_counters_key, `day` AS diesel_counters_key_1, 0 AS diesel_counters_number
+FROM `page_counters`
+LIMIT 0) UNION ALL
+SELECT ?, ?, 1) AS diesel_counters_wanted
+STRAIGHT_JOIN `page_counters` FORCE INDEX (PRIMARY) ON `path` = diesel_counters_key AND `day` = diesel_counters_key_1 AND `slot` = ?;
+-- ["/", 2026-03-02, 0]
 
 COMMIT;
 

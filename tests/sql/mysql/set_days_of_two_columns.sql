@@ -27,7 +27,30 @@ GROUP BY `diesel_counters_number`;
 INSERT INTO `version_counters` (`crate_id`, `number`, `day`, `slot`, `downloads`)
 VALUES (?, ?, ?, ?, ?), (?, ?, ?, ?, ?)
 ON DUPLICATE KEY UPDATE `downloads` = `downloads` + VALUES(`downloads`);
+-- [1, "1.0", 2026-03-02, 0, 0, 2, "1.0", 2026-03-02, 0, 0]
+
+SELECT `diesel_counters_number`, `downloads`
+FROM ((SELECT `crate_id` AS diesel_counters_key, `number` AS diesel_counters_key_1, `day` AS diesel_counters_key_2, 0 AS diesel_counters_number
+FROM `version_counters`
+LIMIT 0) UNION ALL
+SELECT ?, ?, ?, 1 UNION ALL
+SELECT ?, ?, ?, 2) AS diesel_counters_wanted
+STRAIGHT_JOIN `version_counters` FORCE INDEX (PRIMARY) ON `crate_id` = diesel_counters_key AND `number` = diesel_counters_key_1 AND `day` = diesel_counters_key_2 AND `slot` = ?;
+-- [1, "1.0", 2026-03-02, 2, "1.0", 2026-03-02, 0]
+
+INSERT INTO `version_counters` (`crate_id`, `number`, `day`, `slot`, `downloads`)
+VALUES (?, ?, ?, ?, ?), (?, ?, ?, ?, ?)
+ON DUPLICATE KEY UPDATE `downloads` = `downloads` + VALUES(`downloads`);
 -- [1, "1.0", 2026-03-02, 0, 3, 2, "1.0", 2026-03-02, 0, 3]
+
+SELECT `diesel_counters_number`, `downloads`
+FROM ((SELECT `crate_id` AS diesel_counters_key, `number` AS diesel_counters_key_1, `day` AS diesel_counters_key_2, 0 AS diesel_counters_number
+FROM `version_counters`
+LIMIT 0) UNION ALL
+SELECT ?, ?, ?, 1 UNION ALL
+SELECT ?, ?, ?, 2) AS diesel_counters_wanted
+STRAIGHT_JOIN `version_counters` FORCE INDEX (PRIMARY) ON `crate_id` = diesel_counters_key AND `number` = diesel_counters_key_1 AND `day` = diesel_counters_key_2 AND `slot` = ?;
+-- [1, "1.0", 2026-03-02, 2, "1.0", 2026-03-02, 0]
 
 COMMIT;
 

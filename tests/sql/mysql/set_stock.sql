@@ -26,5 +26,11 @@ VALUES (?, ?, ?, ?), (?, ?, ?, ?), (?, ?, ?, ?)
 ON DUPLICATE KEY UPDATE `remaining` = `remaining` + VALUES(`remaining`);
 -- [1, 1970-01-01, 1, 1, 1, 1970-01-01, 2, 1, 1, 1970-01-01, 3, 1]
 
+SELECT `slot`, `remaining`
+FROM `tickets` FORCE INDEX (PRIMARY)
+WHERE `event_id` = ? AND `day` = ?
+ORDER BY `slot` FOR UPDATE;
+-- [1, 1970-01-01]
+
 COMMIT;
 

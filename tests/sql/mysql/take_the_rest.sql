@@ -54,5 +54,11 @@ SET `remaining` = CASE WHEN `slot` < ? AND `slot` >= ? THEN ? + 1 WHEN `slot` < 
 WHERE `event_id` = ? AND `day` = ? AND `slot` IN (?, ?);
 -- [1, 1, 0, 2, 1, 0, 1, 1970-01-01, 2, 3]
 
+SELECT `slot`, `remaining`
+FROM `tickets` FORCE INDEX (PRIMARY)
+WHERE `event_id` = ? AND `day` = ?
+ORDER BY `slot` FOR UPDATE;
+-- [1, 1970-01-01]
+
 COMMIT;
 

@@ -23,7 +23,7 @@ VALUES ($1, CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.p
 ON CONFLICT ("day", "slot") DO NOTHING;
 -- [2026-03-02, 0, 1, 0]
 
-SELECT "day", "slot", *
+SELECT "day", "slot", "hits", "errors", *
 FROM "site_counters"
 WHERE ("day", "slot") IN (VALUES ($1, $2), ($3, $4), ($5, $6), ($7, $8)) FOR UPDATE SKIP LOCKED;
 -- [2026-03-02, 0, 2026-03-02, 1, 2026-03-02, 3, 2026-03-02, 5]
@@ -43,6 +43,11 @@ FROM "site_counters"
 WHERE ("day", "slot") IN (VALUES ($1, $2), ($3, $4), ($5, $6));
 -- [2026-03-02, 3, 2026-03-02, 5, 2026-03-02, 1]
 
+SELECT "day", "slot", "hits", "errors"
+FROM "site_counters"
+WHERE ("day", "slot") IN (VALUES ($1, $2), ($3, $4), ($5, $6), ($7, $8));
+-- [2026-03-02, 0, 2026-03-02, 3, 2026-03-02, 5, 2026-03-02, 1]
+
 COMMIT;
 
 SELECT "day", "slot"
@@ -56,10 +61,6 @@ SELECT COUNT(*)
 FROM "site_counters"
 WHERE "day" >= $1 AND "day" < $2 AND ("slot" <> 0);
 -- [1000-01-01, 2026-04-01]
-
-SELECT COUNT(*)
-FROM "site_counters"
-WHERE NOT (1 = 1);
 
 SELECT CASE WHEN pg_advisory_unlock(hashtext('diesel_counters/merge'), CAST(CAST($diesel_counters$"site_counters"$diesel_counters$ AS regclass) AS oid)::int4) THEN CAST(1 AS BIGINT) ELSE 0 END;
 

@@ -23,7 +23,7 @@ VALUES ($1, $2, $3, CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_co
 ON CONFLICT ("article_id", "emoji", "day", "slot") DO NOTHING;
 -- [1, "🎉", 2026-03-02, 0, 1, 0, 1, "👍", 2026-03-02, 0]
 
-SELECT "article_id", "emoji", "day", "slot", *
+SELECT "article_id", "emoji", "day", "slot", "given", *
 FROM "reaction_counters"
 WHERE ("article_id", "emoji", "day", "slot") IN (VALUES ($1, $2, $3, $4), ($5, $6, $7, $8), ($9, $10, $11, $12), ($13, $14, $15, $16), ($17, $18, $19, $20), ($21, $22, $23, $24)) FOR UPDATE SKIP LOCKED;
 -- [1, "🎉", 2026-03-02, 0, 1, "👍", 2026-03-02, 0, 1, "🎉", 2026-03-02, 1, 1, "👍", 2026-03-02, 1, 1, "👍", 2026-03-02, 3, 1, "👍", 2026-03-02, 5]
@@ -43,6 +43,11 @@ FROM "reaction_counters"
 WHERE ("article_id", "emoji", "day", "slot") IN (VALUES ($1, $2, $3, $4), ($5, $6, $7, $8), ($9, $10, $11, $12), ($13, $14, $15, $16));
 -- [1, "👍", 2026-03-02, 5, 1, "👍", 2026-03-02, 3, 1, "👍", 2026-03-02, 1, 1, "🎉", 2026-03-02, 1]
 
+SELECT "article_id", "emoji", "day", "slot", "given"
+FROM "reaction_counters"
+WHERE ("article_id", "emoji", "day", "slot") IN (VALUES ($1, $2, $3, $4), ($5, $6, $7, $8), ($9, $10, $11, $12), ($13, $14, $15, $16), ($17, $18, $19, $20), ($21, $22, $23, $24));
+-- [1, "🎉", 2026-03-02, 0, 1, "👍", 2026-03-02, 0, 1, "👍", 2026-03-02, 5, 1, "👍", 2026-03-02, 3, 1, "👍", 2026-03-02, 1, 1, "🎉", 2026-03-02, 1]
+
 COMMIT;
 
 SELECT "article_id", "emoji", "day", "slot"
@@ -56,10 +61,6 @@ SELECT COUNT(*)
 FROM "reaction_counters"
 WHERE "day" >= $1 AND "day" < $2 AND ("slot" <> 0);
 -- [1000-01-01, 2026-04-01]
-
-SELECT COUNT(*)
-FROM "reaction_counters"
-WHERE NOT (1 = 1);
 
 SELECT CASE WHEN pg_advisory_unlock(hashtext('diesel_counters/merge'), CAST(CAST($diesel_counters$"reaction_counters"$diesel_counters$ AS regclass) AS oid)::int4) THEN CAST(1 AS BIGINT) ELSE 0 END;
 

@@ -2,9 +2,14 @@
 
 BEGIN;
 
-DELETE
-FROM "version_counters"
-WHERE 1 = 0;
+SELECT COUNT(*)
+FROM pg_policy
+WHERE polrelid = CAST($diesel_counters$"version_counters"$diesel_counters$ AS regclass) AND polcmd <> 'a' AND row_security_active(polrelid) AND EXISTS (SELECT 1
+FROM pg_depend
+WHERE classid = CAST('pg_policy' AS regclass) AND objid = pg_policy.oid AND refobjid = polrelid AND deptype = 'n' AND refobjsubid NOT IN (SELECT attnum
+FROM pg_attribute
+WHERE attrelid = polrelid AND attname IN ($1, $2, $3)));
+-- ["crate_id", "number", ""]
 
 SELECT DISTINCT "crate_id", "number"
 FROM "version_counters"
@@ -26,10 +31,11 @@ FROM unnest($1, $2)) AND ("day" <> $3 OR "slot" > 0 OR "downloads" <> 0 OR "fail
 ORDER BY "crate_id", "number";
 -- [[1], ["1.0"], 1970-01-01]
 
-DELETE
+SELECT COUNT(*)
+FROM (SELECT 1
 FROM "version_counters"
 WHERE ("crate_id", "number") IN (SELECT *
-FROM unnest($1, $2));
+FROM unnest($1, $2)) FOR UPDATE) AS diesel_counters_locked;
 -- [[1], ["1.0"]]
 
 DELETE
@@ -37,6 +43,19 @@ FROM "version_counters"
 WHERE ("crate_id", "number") IN (SELECT *
 FROM unnest($1, $2));
 -- [[1], ["1.0"]]
+
+SELECT COUNT(*)
+FROM (SELECT 1
+FROM "version_counters"
+WHERE ("crate_id", "number") IN (SELECT *
+FROM unnest($1, $2)) FOR UPDATE) AS diesel_counters_locked;
+-- [[1], ["1.0"]]
+
+SELECT DISTINCT "crate_id", "number"
+FROM "version_counters"
+WHERE "crate_id" = $1
+ORDER BY "crate_id", "number";
+-- [1]
 
 COMMIT;
 

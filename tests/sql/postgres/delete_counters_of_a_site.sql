@@ -2,9 +2,14 @@
 
 BEGIN;
 
-DELETE
-FROM "site_counters"
-WHERE 1 = 0;
+SELECT COUNT(*)
+FROM pg_policy
+WHERE polrelid = CAST($diesel_counters$"site_counters"$diesel_counters$ AS regclass) AND polcmd <> 'a' AND row_security_active(polrelid) AND EXISTS (SELECT 1
+FROM pg_depend
+WHERE classid = CAST('pg_policy' AS regclass) AND objid = pg_policy.oid AND refobjid = polrelid AND deptype = 'n' AND refobjsubid NOT IN (SELECT attnum
+FROM pg_attribute
+WHERE attrelid = polrelid AND attname IN ($1)));
+-- [""]
 
 SELECT DISTINCT 1
 FROM "site_counters"
@@ -23,11 +28,16 @@ WHERE ("day" <> $1 OR "slot" > 0 OR "hits" <> 0 OR "errors" <> 0)
 ORDER BY 1;
 -- [1970-01-01]
 
-DELETE
-FROM "site_counters";
+SELECT COUNT(*)
+FROM (SELECT 1
+FROM "site_counters" FOR UPDATE) AS diesel_counters_locked;
 
 DELETE
 FROM "site_counters";
+
+SELECT COUNT(*)
+FROM (SELECT 1
+FROM "site_counters" FOR UPDATE) AS diesel_counters_locked;
 
 COMMIT;
 

@@ -2,9 +2,14 @@
 
 BEGIN;
 
-DELETE
-FROM "article_counters"
-WHERE 1 = 0;
+SELECT COUNT(*)
+FROM pg_policy
+WHERE polrelid = CAST($diesel_counters$"article_counters"$diesel_counters$ AS regclass) AND polcmd <> 'a' AND row_security_active(polrelid) AND EXISTS (SELECT 1
+FROM pg_depend
+WHERE classid = CAST('pg_policy' AS regclass) AND objid = pg_policy.oid AND refobjid = polrelid AND deptype = 'n' AND refobjsubid NOT IN (SELECT attnum
+FROM pg_attribute
+WHERE attrelid = polrelid AND attname IN ($1, $2)));
+-- ["article_id", ""]
 
 SELECT DISTINCT "article_id"
 FROM "article_counters"
@@ -25,14 +30,21 @@ WHERE "article_id" = ANY($1) AND ("day" <> $2 OR "slot" > 0 OR "views" <> 0 OR "
 ORDER BY "article_id";
 -- [[2, 3], 1970-01-01]
 
-DELETE
+SELECT COUNT(*)
+FROM (SELECT 1
 FROM "article_counters"
-WHERE "article_id" = ANY($1);
+WHERE "article_id" = ANY($1) FOR UPDATE) AS diesel_counters_locked;
 -- [[2, 3]]
 
 DELETE
 FROM "article_counters"
 WHERE "article_id" = ANY($1);
+-- [[2, 3]]
+
+SELECT COUNT(*)
+FROM (SELECT 1
+FROM "article_counters"
+WHERE "article_id" = ANY($1) FOR UPDATE) AS diesel_counters_locked;
 -- [[2, 3]]
 
 COMMIT;

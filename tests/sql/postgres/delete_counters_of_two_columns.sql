@@ -2,9 +2,14 @@
 
 BEGIN;
 
-DELETE
-FROM "reaction_counters"
-WHERE 1 = 0;
+SELECT COUNT(*)
+FROM pg_policy
+WHERE polrelid = CAST($diesel_counters$"reaction_counters"$diesel_counters$ AS regclass) AND polcmd <> 'a' AND row_security_active(polrelid) AND EXISTS (SELECT 1
+FROM pg_depend
+WHERE classid = CAST('pg_policy' AS regclass) AND objid = pg_policy.oid AND refobjid = polrelid AND deptype = 'n' AND refobjsubid NOT IN (SELECT attnum
+FROM pg_attribute
+WHERE attrelid = polrelid AND attname IN ($1, $2, $3)));
+-- ["article_id", "emoji", ""]
 
 SELECT DISTINCT "article_id", "emoji"
 FROM "reaction_counters"
@@ -26,16 +31,24 @@ FROM unnest($1, $2)) AND ("day" <> $3 OR "slot" > 0 OR "given" <> 0)
 ORDER BY "article_id", "emoji";
 -- [[1], ["👍"], 1970-01-01]
 
-DELETE
+SELECT COUNT(*)
+FROM (SELECT 1
 FROM "reaction_counters"
 WHERE ("article_id", "emoji") IN (SELECT *
-FROM unnest($1, $2));
+FROM unnest($1, $2)) FOR UPDATE) AS diesel_counters_locked;
 -- [[1], ["👍"]]
 
 DELETE
 FROM "reaction_counters"
 WHERE ("article_id", "emoji") IN (SELECT *
 FROM unnest($1, $2));
+-- [[1], ["👍"]]
+
+SELECT COUNT(*)
+FROM (SELECT 1
+FROM "reaction_counters"
+WHERE ("article_id", "emoji") IN (SELECT *
+FROM unnest($1, $2)) FOR UPDATE) AS diesel_counters_locked;
 -- [[1], ["👍"]]
 
 COMMIT;

@@ -23,7 +23,7 @@ VALUES ($1, $2, CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counte
 ON CONFLICT ("article_id", "day", "slot") DO NOTHING;
 -- [1, 1970-01-01, 0, 1, 0, 2, 1970-01-01, 0, 3, 1970-01-01, 0]
 
-SELECT "article_id", "day", "slot", *
+SELECT "article_id", "day", "slot", "views", "likes", "comments", *
 FROM "article_counters"
 WHERE ("article_id", "day", "slot") IN (VALUES ($1, $2, $3), ($4, $5, $6), ($7, $8, $9), ($10, $11, $12), ($13, $14, $15), ($16, $17, $18)) FOR UPDATE SKIP LOCKED;
 -- [1, 1970-01-01, 0, 2, 1970-01-01, 0, 3, 1970-01-01, 0, 1, 2026-01-01, 0, 2, 2026-01-01, 0, 3, 2026-01-01, 0]
@@ -43,6 +43,11 @@ FROM "article_counters"
 WHERE ("article_id", "day", "slot") IN (VALUES ($1, $2, $3), ($4, $5, $6), ($7, $8, $9));
 -- [2, 2026-01-01, 0, 3, 2026-01-01, 0, 1, 2026-01-01, 0]
 
+SELECT "article_id", "day", "slot", "views", "likes", "comments"
+FROM "article_counters"
+WHERE ("article_id", "day", "slot") IN (VALUES ($1, $2, $3), ($4, $5, $6), ($7, $8, $9), ($10, $11, $12), ($13, $14, $15), ($16, $17, $18));
+-- [1, 1970-01-01, 0, 2, 1970-01-01, 0, 3, 1970-01-01, 0, 2, 2026-01-01, 0, 3, 2026-01-01, 0, 1, 2026-01-01, 0]
+
 COMMIT;
 
 SELECT "article_id", "day", "slot"
@@ -56,10 +61,6 @@ SELECT COUNT(*)
 FROM "article_counters"
 WHERE "day" >= $1 AND "day" < $2 AND ("slot" <> 0 OR "day" <> DATE '1970-01-01');
 -- [1970-01-02, 2026-04-01]
-
-SELECT COUNT(*)
-FROM "article_counters"
-WHERE NOT (1 = 1);
 
 SELECT CASE WHEN pg_advisory_unlock(hashtext('diesel_counters/merge'), CAST(CAST($diesel_counters$"article_counters"$diesel_counters$ AS regclass) AS oid)::int4) THEN CAST(1 AS BIGINT) ELSE 0 END;
 

@@ -2,6 +2,15 @@
 
 BEGIN;
 
+SELECT COUNT(*)
+FROM pg_policy
+WHERE polrelid = CAST($diesel_counters$"reaction_counters"$diesel_counters$ AS regclass) AND polcmd <> 'a' AND row_security_active(polrelid) AND EXISTS (SELECT 1
+FROM pg_depend
+WHERE classid = CAST('pg_policy' AS regclass) AND objid = pg_policy.oid AND refobjid = polrelid AND deptype = 'n' AND refobjsubid NOT IN (SELECT attnum
+FROM pg_attribute
+WHERE attrelid = polrelid AND attname IN ($1, $2, $3)));
+-- ["article_id", "emoji", ""]
+
 INSERT INTO "reaction_counters" AS diesel_counters_stored ("slot", "article_id", "emoji", "day", "given")
 SELECT (SELECT CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($1, $2) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE $3 END), row.*
 FROM unnest($4, $5, $6, $7) AS row
@@ -17,16 +26,51 @@ FROM "reaction_counters"
 WHERE "article_id" = $5 AND "emoji" = $6 FOR KEY SHARE) AS diesel_counters_locked) > 0 ELSE TRUE END;
 -- [1, "👍", 2026-03-02, 2026-03-02, 1, "👍"]
 
-INSERT INTO "reaction_counters" AS diesel_counters_stored ("article_id", "emoji", "day", "slot", "given")
-VALUES ($1, $2, $3, $4 + LEAST(octet_length(COALESCE(NULLIF(current_setting($5, true), ''), CASE WHEN pg_catalog.ts_rewrite(CAST('a' AS pg_catalog.tsquery), replace($make$SELECT CAST(NULL AS pg_catalog.tsquery), CAST(NULL AS pg_catalog.tsquery)
+INSERT INTO "reaction_counters" AS diesel_counters_stored ("slot", "article_id", "emoji", "day", "given")
+SELECT (SELECT $1 + LEAST(octet_length(COALESCE(NULLIF(current_setting($2, true), ''), CASE WHEN pg_catalog.ts_rewrite(CAST('a' AS pg_catalog.tsquery), replace($make$SELECT CAST(NULL AS pg_catalog.tsquery), CAST(NULL AS pg_catalog.tsquery)
 FROM CAST(string_to_array(split_part('?', 'slot_', 2), '_') AS INTEGER[]) AS slot
 WHERE set_config('?', repeat('x', 1 + slot[3] * (CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> (slot[2], slot[3]) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) WHEN slot[1] > 1 THEN COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER)
 FROM (SELECT generate_series(0, 32766) AS number) AS numbers
 WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number)
-LIMIT 1)), pg_backend_pid()) ELSE 0 END % slot[1])), false) IS NULL$make$, '?', $6)) IS NOT NULL THEN current_setting($7) END)), $8), $9)
+LIMIT 1)), pg_backend_pid()) ELSE 0 END % slot[1])), false) IS NULL$make$, '?', $3)) IS NOT NULL THEN current_setting($4) END)), $5)), row.*
+FROM unnest($6, $7, $8, $9) AS row
 ON CONFLICT ("article_id", "emoji", "day", "slot") DO UPDATE
 SET "given" = diesel_counters_stored."given" + excluded."given";
--- [1, "👍", 2026-03-02, 0, "diesel_counters.slot_32_0_1", "diesel_counters.slot_32_0_1", "diesel_counters.slot_32_0_1", 32, -1]
+-- [0, "diesel_counters.slot_32_0_1", "diesel_counters.slot_32_0_1", "diesel_counters.slot_32_0_1", 32, [1], ["👍"], [2026-03-02], [0]]
+
+SELECT "diesel_counters_number", "given"
+FROM (SELECT column1 AS diesel_counters_key, column2 AS diesel_counters_key_1, column3 AS diesel_counters_key_2, CAST(column4 AS BIGINT) AS diesel_counters_number
+FROM (VALUES ($1, $2, $3, 1)) AS diesel_counters_listed) AS diesel_counters_wanted
+JOIN "reaction_counters" ON "article_id" = diesel_counters_key AND "emoji" = diesel_counters_key_1 AND "day" = diesel_counters_key_2 AND "slot" = (SELECT $4 + LEAST(octet_length(COALESCE(NULLIF(current_setting($5, true), ''), CASE WHEN pg_catalog.ts_rewrite(CAST('a' AS pg_catalog.tsquery), replace($make$SELECT CAST(NULL AS pg_catalog.tsquery), CAST(NULL AS pg_catalog.tsquery)
+FROM CAST(string_to_array(split_part('?', 'slot_', 2), '_') AS INTEGER[]) AS slot
+WHERE set_config('?', repeat('x', 1 + slot[3] * (CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> (slot[2], slot[3]) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) WHEN slot[1] > 1 THEN COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER)
+FROM (SELECT generate_series(0, 32766) AS number) AS numbers
+WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number)
+LIMIT 1)), pg_backend_pid()) ELSE 0 END % slot[1])), false) IS NULL$make$, '?', $6)) IS NOT NULL THEN current_setting($7) END)), $8));
+-- [1, "👍", 2026-03-02, 0, "diesel_counters.slot_32_0_1", "diesel_counters.slot_32_0_1", "diesel_counters.slot_32_0_1", 32]
+
+INSERT INTO "reaction_counters" AS diesel_counters_stored ("slot", "article_id", "emoji", "day", "given")
+SELECT (SELECT $1 + LEAST(octet_length(COALESCE(NULLIF(current_setting($2, true), ''), CASE WHEN pg_catalog.ts_rewrite(CAST('a' AS pg_catalog.tsquery), replace($make$SELECT CAST(NULL AS pg_catalog.tsquery), CAST(NULL AS pg_catalog.tsquery)
+FROM CAST(string_to_array(split_part('?', 'slot_', 2), '_') AS INTEGER[]) AS slot
+WHERE set_config('?', repeat('x', 1 + slot[3] * (CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> (slot[2], slot[3]) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) WHEN slot[1] > 1 THEN COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER)
+FROM (SELECT generate_series(0, 32766) AS number) AS numbers
+WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number)
+LIMIT 1)), pg_backend_pid()) ELSE 0 END % slot[1])), false) IS NULL$make$, '?', $3)) IS NOT NULL THEN current_setting($4) END)), $5)), row.*
+FROM unnest($6, $7, $8, $9) AS row
+ON CONFLICT ("article_id", "emoji", "day", "slot") DO UPDATE
+SET "given" = diesel_counters_stored."given" + excluded."given";
+-- [0, "diesel_counters.slot_32_0_1", "diesel_counters.slot_32_0_1", "diesel_counters.slot_32_0_1", 32, [1], ["👍"], [2026-03-02], [-1]]
+
+SELECT "diesel_counters_number", "given"
+FROM (SELECT column1 AS diesel_counters_key, column2 AS diesel_counters_key_1, column3 AS diesel_counters_key_2, CAST(column4 AS BIGINT) AS diesel_counters_number
+FROM (VALUES ($1, $2, $3, 1)) AS diesel_counters_listed) AS diesel_counters_wanted
+JOIN "reaction_counters" ON "article_id" = diesel_counters_key AND "emoji" = diesel_counters_key_1 AND "day" = diesel_counters_key_2 AND "slot" = (SELECT $4 + LEAST(octet_length(COALESCE(NULLIF(current_setting($5, true), ''), CASE WHEN pg_catalog.ts_rewrite(CAST('a' AS pg_catalog.tsquery), replace($make$SELECT CAST(NULL AS pg_catalog.tsquery), CAST(NULL AS pg_catalog.tsquery)
+FROM CAST(string_to_array(split_part('?', 'slot_', 2), '_') AS INTEGER[]) AS slot
+WHERE set_config('?', repeat('x', 1 + slot[3] * (CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> (slot[2], slot[3]) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) WHEN slot[1] > 1 THEN COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER)
+FROM (SELECT generate_series(0, 32766) AS number) AS numbers
+WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number)
+LIMIT 1)), pg_backend_pid()) ELSE 0 END % slot[1])), false) IS NULL$make$, '?', $6)) IS NOT NULL THEN current_setting($7) END)), $8));
+-- [1, "👍", 2026-03-02, 0, "diesel_counters.slot_32_0_1", "diesel_counters.slot_32_0_1", "diesel_counters.slot_32_0_1", 32]
 
 COMMIT;
 

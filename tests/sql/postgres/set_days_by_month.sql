@@ -2,6 +2,15 @@
 
 BEGIN;
 
+SELECT COUNT(*)
+FROM pg_policy
+WHERE polrelid = CAST($diesel_counters$"article_counters"$diesel_counters$ AS regclass) AND polcmd <> 'a' AND row_security_active(polrelid) AND EXISTS (SELECT 1
+FROM pg_depend
+WHERE classid = CAST('pg_policy' AS regclass) AND objid = pg_policy.oid AND refobjid = polrelid AND deptype = 'n' AND refobjsubid NOT IN (SELECT attnum
+FROM pg_attribute
+WHERE attrelid = polrelid AND attname IN ($1, $2)));
+-- ["article_id", ""]
+
 INSERT INTO "article_counters" AS diesel_counters_stored ("slot", "article_id", "day", "views")
 SELECT (SELECT CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($1, $2) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE $3 END), row.*
 FROM unnest($4, $5, $6) AS row

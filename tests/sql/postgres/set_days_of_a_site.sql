@@ -2,6 +2,15 @@
 
 BEGIN;
 
+SELECT COUNT(*)
+FROM pg_policy
+WHERE polrelid = CAST($diesel_counters$"site_counters"$diesel_counters$ AS regclass) AND polcmd <> 'a' AND row_security_active(polrelid) AND EXISTS (SELECT 1
+FROM pg_depend
+WHERE classid = CAST('pg_policy' AS regclass) AND objid = pg_policy.oid AND refobjid = polrelid AND deptype = 'n' AND refobjsubid NOT IN (SELECT attnum
+FROM pg_attribute
+WHERE attrelid = polrelid AND attname IN ($1)));
+-- [""]
+
 INSERT INTO "site_counters" AS diesel_counters_stored ("slot", "day", "hits")
 SELECT (SELECT CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($1, $2) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE $3 END), row.*
 FROM unnest($4, $5) AS row
@@ -24,7 +33,26 @@ SELECT (SELECT CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counter
 FROM unnest($4, $5) AS row
 ON CONFLICT ("day", "slot") DO UPDATE
 SET "hits" = diesel_counters_stored."hits" + excluded."hits";
+-- [0, 1, 0, [2026-03-02], [0]]
+
+SELECT "diesel_counters_number", "hits"
+FROM (SELECT column1 AS diesel_counters_key, CAST(column2 AS BIGINT) AS diesel_counters_number
+FROM (VALUES ($1, 1)) AS diesel_counters_listed) AS diesel_counters_wanted
+JOIN "site_counters" ON "day" = diesel_counters_key AND "slot" = $2;
+-- [2026-03-02, 0]
+
+INSERT INTO "site_counters" AS diesel_counters_stored ("slot", "day", "hits")
+SELECT (SELECT CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($1, $2) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE $3 END), row.*
+FROM unnest($4, $5) AS row
+ON CONFLICT ("day", "slot") DO UPDATE
+SET "hits" = diesel_counters_stored."hits" + excluded."hits";
 -- [0, 1, 0, [2026-03-02], [-4]]
+
+SELECT "diesel_counters_number", "hits"
+FROM (SELECT column1 AS diesel_counters_key, CAST(column2 AS BIGINT) AS diesel_counters_number
+FROM (VALUES ($1, 1)) AS diesel_counters_listed) AS diesel_counters_wanted
+JOIN "site_counters" ON "day" = diesel_counters_key AND "slot" = $2;
+-- [2026-03-02, 0]
 
 COMMIT;
 

@@ -2,6 +2,15 @@
 
 BEGIN;
 
+SELECT COUNT(*)
+FROM pg_policy
+WHERE polrelid = CAST($diesel_counters$"version_counters"$diesel_counters$ AS regclass) AND polcmd <> 'a' AND row_security_active(polrelid) AND EXISTS (SELECT 1
+FROM pg_depend
+WHERE classid = CAST('pg_policy' AS regclass) AND objid = pg_policy.oid AND refobjid = polrelid AND deptype = 'n' AND refobjsubid NOT IN (SELECT attnum
+FROM pg_attribute
+WHERE attrelid = polrelid AND attname IN ($1, $2, $3)));
+-- ["crate_id", "number", ""]
+
 INSERT INTO "version_counters" AS diesel_counters_stored ("slot", "crate_id", "number", "day", "downloads")
 SELECT (SELECT CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($1, $2) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE $3 END), row.*
 FROM unnest($4, $5, $6, $7) AS row
@@ -30,7 +39,26 @@ SELECT (SELECT CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counter
 FROM unnest($4, $5, $6, $7) AS row
 ON CONFLICT ("crate_id", "number", "day", "slot") DO UPDATE
 SET "downloads" = diesel_counters_stored."downloads" + excluded."downloads";
+-- [0, 1, 0, [1, 2], ["1.0", "1.0"], [2026-03-02, 2026-03-02], [0, 0]]
+
+SELECT "diesel_counters_number", "downloads"
+FROM (SELECT column1 AS diesel_counters_key, column2 AS diesel_counters_key_1, column3 AS diesel_counters_key_2, CAST(column4 AS BIGINT) AS diesel_counters_number
+FROM (VALUES ($1, $2, $3, 1), ($4, $5, $6, 2)) AS diesel_counters_listed) AS diesel_counters_wanted
+JOIN "version_counters" ON "crate_id" = diesel_counters_key AND "number" = diesel_counters_key_1 AND "day" = diesel_counters_key_2 AND "slot" = $7;
+-- [1, "1.0", 2026-03-02, 2, "1.0", 2026-03-02, 0]
+
+INSERT INTO "version_counters" AS diesel_counters_stored ("slot", "crate_id", "number", "day", "downloads")
+SELECT (SELECT CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($1, $2) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE $3 END), row.*
+FROM unnest($4, $5, $6, $7) AS row
+ON CONFLICT ("crate_id", "number", "day", "slot") DO UPDATE
+SET "downloads" = diesel_counters_stored."downloads" + excluded."downloads";
 -- [0, 1, 0, [1, 2], ["1.0", "1.0"], [2026-03-02, 2026-03-02], [3, 3]]
+
+SELECT "diesel_counters_number", "downloads"
+FROM (SELECT column1 AS diesel_counters_key, column2 AS diesel_counters_key_1, column3 AS diesel_counters_key_2, CAST(column4 AS BIGINT) AS diesel_counters_number
+FROM (VALUES ($1, $2, $3, 1), ($4, $5, $6, 2)) AS diesel_counters_listed) AS diesel_counters_wanted
+JOIN "version_counters" ON "crate_id" = diesel_counters_key AND "number" = diesel_counters_key_1 AND "day" = diesel_counters_key_2 AND "slot" = $7;
+-- [1, "1.0", 2026-03-02, 2, "1.0", 2026-03-02, 0]
 
 COMMIT;
 

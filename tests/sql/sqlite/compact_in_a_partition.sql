@@ -9,7 +9,7 @@ WHERE `day` >= ? AND `day` < ? AND (`slot` > 0) AND `day` IS date(`day`);
 
 SELECT COUNT(*)
 FROM `article_counters`
-WHERE NOT (1 = 1 AND `day` IS date(`day`));
+WHERE NOT (`day` IS date(`day`));
 
 SELECT 1;
 

@@ -21,7 +21,7 @@ VALUES (?, ?, 0, 0)
 ON CONFLICT (`day`, `slot`) DO NOTHING;
 -- [2026-03-02, 0]
 
-SELECT `day`, `slot`, *
+SELECT `day`, `slot`, `hits`, `errors`, *
 FROM `site_counters`
 WHERE (`day`, `slot`) IN (VALUES (?, ?), (?, ?), (?, ?));
 -- [2026-03-02, 0, 2026-03-02, 3, 2026-03-02, 5]
@@ -41,6 +41,11 @@ FROM `site_counters`
 WHERE (`day`, `slot`) IN (VALUES (?, ?), (?, ?));
 -- [2026-03-02, 3, 2026-03-02, 5]
 
+SELECT `day`, `slot`, `hits`, `errors`
+FROM `site_counters`
+WHERE (`day`, `slot`) IN (VALUES (?, ?), (?, ?), (?, ?));
+-- [2026-03-02, 0, 2026-03-02, 3, 2026-03-02, 5]
+
 COMMIT;
 
 SELECT `day`, `slot`
@@ -57,7 +62,7 @@ WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0) AND `day` IS date(`day`);
 
 SELECT COUNT(*)
 FROM `site_counters`
-WHERE NOT (1 = 1 AND `day` IS date(`day`));
+WHERE NOT (`day` IS date(`day`));
 
 SELECT 1;
 

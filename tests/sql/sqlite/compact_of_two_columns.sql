@@ -21,7 +21,7 @@ VALUES (?, ?, ?, ?, 0)
 ON CONFLICT (`article_id`, `emoji`, `day`, `slot`) DO NOTHING;
 -- [1, "👍", 2026-03-02, 0]
 
-SELECT `article_id`, `emoji`, `day`, `slot`, *
+SELECT `article_id`, `emoji`, `day`, `slot`, `given`, *
 FROM `reaction_counters`
 WHERE (`article_id`, `emoji`, `day`, `slot`) IN (VALUES (?, ?, ?, ?), (?, ?, ?, ?), (?, ?, ?, ?));
 -- [1, "👍", 2026-03-02, 0, 1, "👍", 2026-03-02, 3, 1, "👍", 2026-03-02, 5]
@@ -41,6 +41,11 @@ FROM `reaction_counters`
 WHERE (`article_id`, `emoji`, `day`, `slot`) IN (VALUES (?, ?, ?, ?), (?, ?, ?, ?));
 -- [1, "👍", 2026-03-02, 3, 1, "👍", 2026-03-02, 5]
 
+SELECT `article_id`, `emoji`, `day`, `slot`, `given`
+FROM `reaction_counters`
+WHERE (`article_id`, `emoji`, `day`, `slot`) IN (VALUES (?, ?, ?, ?), (?, ?, ?, ?), (?, ?, ?, ?));
+-- [1, "👍", 2026-03-02, 0, 1, "👍", 2026-03-02, 3, 1, "👍", 2026-03-02, 5]
+
 COMMIT;
 
 SELECT `article_id`, `emoji`, `day`, `slot`
@@ -57,7 +62,7 @@ WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0) AND `day` IS date(`day`);
 
 SELECT COUNT(*)
 FROM `reaction_counters`
-WHERE NOT (1 = 1 AND `day` IS date(`day`));
+WHERE NOT (`day` IS date(`day`));
 
 SELECT 1;
 

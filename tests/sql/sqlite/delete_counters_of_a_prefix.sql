@@ -24,14 +24,21 @@ WHERE (`crate_id`, `number`) IN (VALUES (?, ?)) AND (`day` <> ? OR `slot` > 0 OR
 ORDER BY `crate_id`, `number`;
 -- [1, "1.0", 1970-01-01]
 
-DELETE
+SELECT COUNT(*)
+FROM (SELECT 1
 FROM `version_counters`
-WHERE (`crate_id`, `number`) IN (VALUES (?, ?));
+WHERE (`crate_id`, `number`) IN (VALUES (?, ?))) AS diesel_counters_locked;
 -- [1, "1.0"]
 
 DELETE
 FROM `version_counters`
 WHERE (`crate_id`, `number`) IN (VALUES (?, ?));
+-- [1, "1.0"]
+
+SELECT COUNT(*)
+FROM (SELECT 1
+FROM `version_counters`
+WHERE (`crate_id`, `number`) IN (VALUES (?, ?))) AS diesel_counters_locked;
 -- [1, "1.0"]
 
 COMMIT;

@@ -22,11 +22,16 @@ WHERE (`day` <> ? OR `slot` > 0 OR `hits` <> 0 OR `errors` <> 0)
 ORDER BY 1;
 -- [1970-01-01]
 
-DELETE
-FROM `site_counters`;
+SELECT COUNT(*)
+FROM (SELECT 1
+FROM `site_counters`) AS diesel_counters_locked;
 
 DELETE
 FROM `site_counters`;
+
+SELECT COUNT(*)
+FROM (SELECT 1
+FROM `site_counters`) AS diesel_counters_locked;
 
 COMMIT;
 

@@ -24,14 +24,21 @@ WHERE `article_id` IN (?, ?) AND (`day` <> ? OR `slot` > 0 OR `views` <> 0 OR `l
 ORDER BY `article_id`;
 -- [2, 3, 1970-01-01]
 
-DELETE
+SELECT COUNT(*)
+FROM (SELECT 1
 FROM `article_counters`
-WHERE `article_id` IN (?, ?);
+WHERE `article_id` IN (?, ?)) AS diesel_counters_locked;
 -- [2, 3]
 
 DELETE
 FROM `article_counters`
 WHERE `article_id` IN (?, ?);
+-- [2, 3]
+
+SELECT COUNT(*)
+FROM (SELECT 1
+FROM `article_counters`
+WHERE `article_id` IN (?, ?)) AS diesel_counters_locked;
 -- [2, 3]
 
 COMMIT;

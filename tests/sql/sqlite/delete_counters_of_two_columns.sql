@@ -24,14 +24,21 @@ WHERE (`article_id`, `emoji`) IN (VALUES (?, ?)) AND (`day` <> ? OR `slot` > 0 O
 ORDER BY `article_id`, `emoji`;
 -- [1, "👍", 1970-01-01]
 
-DELETE
+SELECT COUNT(*)
+FROM (SELECT 1
 FROM `reaction_counters`
-WHERE (`article_id`, `emoji`) IN (VALUES (?, ?));
+WHERE (`article_id`, `emoji`) IN (VALUES (?, ?))) AS diesel_counters_locked;
 -- [1, "👍"]
 
 DELETE
 FROM `reaction_counters`
 WHERE (`article_id`, `emoji`) IN (VALUES (?, ?));
+-- [1, "👍"]
+
+SELECT COUNT(*)
+FROM (SELECT 1
+FROM `reaction_counters`
+WHERE (`article_id`, `emoji`) IN (VALUES (?, ?))) AS diesel_counters_locked;
 -- [1, "👍"]
 
 COMMIT;

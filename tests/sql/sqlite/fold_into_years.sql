@@ -21,7 +21,7 @@ VALUES (?, ?, ?, 0, 0, 0), (?, ?, ?, 0, 0, 0), (?, ?, ?, 0, 0, 0)
 ON CONFLICT (`article_id`, `day`, `slot`) DO NOTHING;
 -- [1, 2026-01-01, 0, 2, 2026-01-01, 0, 3, 2026-01-01, 0]
 
-SELECT `article_id`, `day`, `slot`, *
+SELECT `article_id`, `day`, `slot`, `views`, `likes`, `comments`, *
 FROM `article_counters`
 WHERE (`article_id`, `day`, `slot`) IN (VALUES (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?));
 -- [1, 2026-01-01, 0, 2, 2026-01-01, 0, 3, 2026-01-01, 0, 1, 2026-03-01, 0, 1, 2026-12-28, 0, 2, 2026-03-01, 0, 3, 2026-03-01, 0]
@@ -41,6 +41,11 @@ FROM `article_counters`
 WHERE (`article_id`, `day`, `slot`) IN (VALUES (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?));
 -- [1, 2026-03-01, 0, 1, 2026-12-28, 0, 2, 2026-03-01, 0, 3, 2026-03-01, 0]
 
+SELECT `article_id`, `day`, `slot`, `views`, `likes`, `comments`
+FROM `article_counters`
+WHERE (`article_id`, `day`, `slot`) IN (VALUES (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?));
+-- [1, 2026-01-01, 0, 2, 2026-01-01, 0, 3, 2026-01-01, 0, 1, 2026-03-01, 0, 1, 2026-12-28, 0, 2, 2026-03-01, 0, 3, 2026-03-01, 0]
+
 COMMIT;
 
 SELECT `article_id`, `day`, `slot`
@@ -57,7 +62,7 @@ WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0 OR `day` <> date(`day`, 'start o
 
 SELECT COUNT(*)
 FROM `article_counters`
-WHERE NOT (1 = 1 AND `day` IS date(`day`));
+WHERE NOT (`day` IS date(`day`));
 
 SELECT 1;
 

@@ -27,7 +27,25 @@ INSERT INTO `article_counters` AS diesel_counters_stored (`article_id`, `day`, `
 VALUES (?, ?, 0, ?)
 ON CONFLICT (`article_id`, `day`, `slot`) DO UPDATE
 SET `comments` = CASE typeof(diesel_counters_stored.`comments` + excluded.`comments`) WHEN 'integer' THEN diesel_counters_stored.`comments` + excluded.`comments` ELSE abs(-9223372036854775807 - 1) END;
+-- [2, 2026-03-02, 0]
+
+SELECT `diesel_counters_number`, `comments`
+FROM (SELECT column1 AS diesel_counters_key, column2 AS diesel_counters_key_1, CAST(column3 AS BIGINT) AS diesel_counters_number
+FROM (VALUES (?, ?, 1)) AS diesel_counters_listed) AS diesel_counters_wanted
+JOIN `article_counters` ON `article_id` = diesel_counters_key AND `day` = diesel_counters_key_1 AND `slot` = (SELECT 0);
+-- [2, 2026-03-02]
+
+INSERT INTO `article_counters` AS diesel_counters_stored (`article_id`, `day`, `slot`, `comments`)
+VALUES (?, ?, 0, ?)
+ON CONFLICT (`article_id`, `day`, `slot`) DO UPDATE
+SET `comments` = CASE typeof(diesel_counters_stored.`comments` + excluded.`comments`) WHEN 'integer' THEN diesel_counters_stored.`comments` + excluded.`comments` ELSE abs(-9223372036854775807 - 1) END;
 -- [2, 2026-03-02, 1]
+
+SELECT `diesel_counters_number`, `comments`
+FROM (SELECT column1 AS diesel_counters_key, column2 AS diesel_counters_key_1, CAST(column3 AS BIGINT) AS diesel_counters_number
+FROM (VALUES (?, ?, 1)) AS diesel_counters_listed) AS diesel_counters_wanted
+JOIN `article_counters` ON `article_id` = diesel_counters_key AND `day` = diesel_counters_key_1 AND `slot` = (SELECT 0);
+-- [2, 2026-03-02]
 
 COMMIT;
 

@@ -24,7 +24,25 @@ INSERT INTO `page_counters` AS diesel_counters_stored (`path`, `day`, `slot`, `h
 VALUES (?, ?, 0, ?)
 ON CONFLICT (`path`, `day`, `slot`) DO UPDATE
 SET `hits` = CASE typeof(diesel_counters_stored.`hits` + excluded.`hits`) WHEN 'integer' THEN diesel_counters_stored.`hits` + excluded.`hits` ELSE abs(-9223372036854775807 - 1) END;
+-- ["/", 2026-03-02, 0]
+
+SELECT `diesel_counters_number`, `hits`
+FROM (SELECT column1 AS diesel_counters_key, column2 AS diesel_counters_key_1, CAST(column3 AS BIGINT) AS diesel_counters_number
+FROM (VALUES (?, ?, 1)) AS diesel_counters_listed) AS diesel_counters_wanted
+JOIN `page_counters` ON `path` = diesel_counters_key AND `day` = diesel_counters_key_1 AND `slot` = (SELECT 0);
+-- ["/", 2026-03-02]
+
+INSERT INTO `page_counters` AS diesel_counters_stored (`path`, `day`, `slot`, `hits`)
+VALUES (?, ?, 0, ?)
+ON CONFLICT (`path`, `day`, `slot`) DO UPDATE
+SET `hits` = CASE typeof(diesel_counters_stored.`hits` + excluded.`hits`) WHEN 'integer' THEN diesel_counters_stored.`hits` + excluded.`hits` ELSE abs(-9223372036854775807 - 1) END;
 -- ["/", 2026-03-02, 2]
+
+SELECT `diesel_counters_number`, `hits`
+FROM (SELECT column1 AS diesel_counters_key, column2 AS diesel_counters_key_1, CAST(column3 AS BIGINT) AS diesel_counters_number
+FROM (VALUES (?, ?, 1)) AS diesel_counters_listed) AS diesel_counters_wanted
+JOIN `page_counters` ON `path` = diesel_counters_key AND `day` = diesel_counters_key_1 AND `slot` = (SELECT 0);
+-- ["/", 2026-03-02]
 
 COMMIT;
 

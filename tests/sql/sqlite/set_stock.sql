@@ -25,5 +25,11 @@ SET `remaining` = CASE WHEN `slot` < ? AND `slot` >= ? THEN ? + 1 WHEN `slot` < 
 WHERE `event_id` = ? AND `day` = ? AND `slot` IN (?);
 -- [0, 0, 3, 1, 0, 3, 1, 1970-01-01, 0]
 
+SELECT `slot`, `remaining`
+FROM `tickets`
+WHERE `event_id` = ? AND `day` = ?
+ORDER BY `slot`;
+-- [1, 1970-01-01]
+
 COMMIT;
 
