@@ -19,7 +19,8 @@ use crate::typed::table::CounterTable;
 /// executed. The entity is given with [`of`](Increment::of), and several entities with
 /// [`of_many`](Increment::of_many). It is a Diesel statement: run it with
 /// [`execute`](RunQueryDsl::execute), in the current transaction. `execute` returns what the database
-/// reports: 1, or 2 on MySQL and MariaDB if the row existed.
+/// reports: 1, or 2 on MySQL and MariaDB if the row existed. It returns 0 if [a trigger of your
+/// own](crate::CounterTable#triggers-rules-and-policies-of-your-own) has skipped the row.
 ///
 /// ```
 /// # include!("../../docs/doctest_setup.rs");

@@ -102,6 +102,24 @@ pub use diesel_counters_derive::counter_table;
 /// CREATE TABLE article_counters_no_day PARTITION OF article_counters
 ///     FOR VALUES FROM ('1970-01-01') TO ('1970-01-02');
 /// ```
+///
+/// # Triggers, rules and policies of your own
+///
+/// A trigger or a rule of the application on a counter table can skip a row that is written, or write
+/// something else.
+///
+/// - Merges, corrections and deletions compare what is stored with what they wrote. If it differs, they fail.
+///   [`materialize`](crate::HasCounters::materialize) returns the number of rows that were written.
+/// - An increment fails if its row was skipped, except for one that the program executes itself, as with
+///   [`execute`](diesel::RunQueryDsl::execute) or [`counting`](crate::dsl::CountingDsl::counting): it then
+///   returns 0. It cannot see that a trigger has changed the row.
+/// - A [`take`](crate::dsl::take()) fails on PostgreSQL if a trigger has kept the units. On the other
+///   databases, it cannot see that a trigger has put them back into the row.
+/// - On PostgreSQL, corrections and deletions fail if a policy of row level security can hide some rows of an
+///   entity from the caller and show others. Under a policy that depends on the key of the entity only, they
+///   work. Merges fail under any policy.
+///
+/// `diesel-counters check` lists such triggers.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not declared as a counter table",
     label = "this requires a counter table",
