@@ -5,9 +5,9 @@ use std::fmt;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread::{self, JoinHandle, ThreadId};
 use std::time::Duration;
 
 use diesel::result::Error;
@@ -86,70 +86,116 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A thread that works again and again, until it is told to stop.
+/// A thread that works again and again, until it is told to stop. Each time, it returns an `Answer`.
 #[derive(Debug)]
-pub(crate) struct Background {
-    thread: Mutex<Option<(Sender<()>, JoinHandle<()>)>>,
+pub(crate) struct Background<Answer = ()> {
+    running: Mutex<Option<Running<Answer>>>,
+    thread: ThreadId,
     process: u32,
 }
 
-impl Background {
-    /// Starts a thread, which has the default slot of this one. After `wait`, it calls `work`, which
-    /// returns the time to wait before the next call.
+#[derive(Debug)]
+struct Running<Answer> {
+    /// Has the thread work at once, and send the answer there.
+    requests: Sender<Sender<Answer>>,
+    /// When it is dropped, [`Stop`] tells the work to end.
+    wanted: Arc<()>,
+    handle: JoinHandle<()>,
+}
+
+impl<Answer: Send + 'static> Background<Answer> {
+    /// Starts a thread, which has the default slot of this one. After `wait`, or when it is asked, it
+    /// calls `work`, which returns the answer, and the time to wait before the next call.
     pub(crate) fn start(
         name: &str,
         mut wait: Duration,
-        mut work: impl FnMut(&Stop) -> Duration + Send + 'static,
+        mut work: impl FnMut(&Stop) -> (Answer, Duration) + Send + 'static,
     ) -> std::io::Result<Self> {
-        let (sender, receiver) = mpsc::channel();
-        let stop = Stop(Mutex::new(receiver));
+        let (requests, receiver) = mpsc::channel::<Sender<Answer>>();
+        let wanted = Arc::new(());
+        let stop = Stop(Arc::downgrade(&wanted));
         let slot = OfThread::now();
-        let thread = thread::Builder::new().name(name.into()).spawn(move || {
-            slot.within(|| {
-                while !stop.within(wait) {
-                    wait = work(&stop);
+        let body = move || {
+            loop {
+                let asker = match receiver.recv_timeout(wait) {
+                    Ok(asker) => Some(asker),
+                    Err(RecvTimeoutError::Timeout) => None,
+                    Err(RecvTimeoutError::Disconnected) => break,
+                };
+                let (answer, next) = work(&stop);
+                wait = next;
+                if let Some(asker) = asker {
+                    // It fails if the asking thread is gone.
+                    let _ = asker.send(answer);
                 }
-            });
-        })?;
+            }
+        };
+        let thread = thread::Builder::new().name(name.into());
+        let handle = thread.spawn(move || slot.within(body))?;
+        let thread = handle.thread().id();
+        let running = Running {
+            requests,
+            wanted,
+            handle,
+        };
         Ok(Background {
-            thread: Mutex::new(Some((sender, thread))),
+            running: Mutex::new(Some(running)),
+            thread,
             process: process::id(),
         })
     }
 
+    /// Has the thread work after what it does now, and waits for the answer. Returns `None` if the thread
+    /// has ended. It must not be called on the thread itself, nor in a fork.
+    pub(crate) fn ask(&self) -> Option<Answer> {
+        let (asker, answer) = mpsc::channel();
+        let requests = lock(&self.running).as_ref()?.requests.clone();
+        requests.send(asker).ok()?;
+        // A thread that ends drops the other end of the channel.
+        answer.recv().ok()
+    }
+}
+
+impl<Answer> Background<Answer> {
     /// Whether this process is a fork of the one that has the thread. It asks the operating system.
     pub(crate) fn is_forked(&self) -> bool {
         process::id() != self.process
     }
 
+    /// Whether this is the thread itself.
+    pub(crate) fn is_current(&self) -> bool {
+        thread::current().id() == self.thread
+    }
+
     /// Tells the thread to end, and waits until it has ended, unless this is the thread itself, or a
     /// fork, which does not have the thread.
     pub(crate) fn stop(&self) {
-        let Some((sender, thread)) = lock(&self.thread).take() else {
+        let Some(running) = lock(&self.running).take() else {
             return;
         };
         if self.is_forked() {
-            return mem::forget((sender, thread));
+            return mem::forget(running);
         }
-        drop(sender);
-        if thread.thread().id() != thread::current().id() {
+        let Running {
+            requests,
+            wanted,
+            handle,
+        } = running;
+        drop(wanted);
+        drop(requests);
+        if !self.is_current() {
             // It returns an error if the thread has panicked.
-            let _ = thread.join();
+            let _ = handle.join();
         }
     }
 }
 
-/// Whether the thread has to stop: when the sender is dropped.
+/// Tells work whether the thread has to stop.
 #[derive(Debug)]
-pub(crate) struct Stop(Mutex<Receiver<()>>);
+pub(crate) struct Stop(Weak<()>);
 
 impl Stop {
     pub(crate) fn is_now(&self) -> bool {
-        self.within(Duration::ZERO)
-    }
-
-    /// Waits for this time, or until the thread has to stop.
-    fn within(&self, time: Duration) -> bool {
-        lock(&self.0).recv_timeout(time) == Err(RecvTimeoutError::Disconnected)
+        self.0.strong_count() == 0
     }
 }

@@ -53,7 +53,8 @@ use crate::typed::table::CounterTable;
 /// # Stopping
 ///
 /// After [`stop`](Compactor::stop) or the drop, the thread begins no further transaction. `stop` waits
-/// until the thread has ended. The drop does not wait, nor does `stop` in `on_run`.
+/// until the thread has ended. The drop does not wait, nor does `stop` in `on_run`. In an asynchronous
+/// program, call `stop` in `spawn_blocking`, because the thread may need the runtime to end its work.
 ///
 /// [`every`]: CompactorBuilder::every
 /// [`on_run`]: CompactorBuilder::on_run
@@ -238,7 +239,7 @@ impl<Conn: LoadConnection<Backend: CounterBackend> + 'static> CompactorBuilder<C
                 let _ = caught(|| (self.on_run)(&run));
             }
             let most = if failed { RETRY } else { Duration::MAX };
-            self.every.min(most)
+            ((), self.every.min(most))
         };
         Background::start("compactor", Duration::ZERO, work).map(Compactor)
     }

@@ -3,7 +3,7 @@
 use std::error::Error as StdError;
 use std::fmt;
 use std::mem;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -53,9 +53,9 @@ use crate::typed::counters::Counters;
 ///
 /// # What can be lost
 ///
-/// - A process that is killed loses what it has counted since its last write. Dropping the buffer, or
-///   [`stop`], writes what is pending. A buffer in a `static` is never dropped: call [`flush`] at the
-///   end of `main`.
+/// - A process that is killed loses what it has counted since its last write. [`stop`] writes what is
+///   pending, and so does dropping a buffer that was not stopped. A buffer in a `static` is never dropped:
+///   call [`stop`] at the end of `main`.
 /// - If the connection breaks during a COMMIT, nobody knows whether the batch of up to 2,500 rows was
 ///   written. It is not written again, so that nothing is counted twice: it is
 ///   [unknown](Write::unknown).
@@ -74,17 +74,21 @@ use crate::typed::counters::Counters;
 /// Start the buffer after a `fork`. In a child of the process that started it, it writes nothing, and
 /// [`count`](CounterBuffer::count) fails, for a key that was pending at the fork within 64 calls.
 ///
-/// [`flush`], [`stop`] and the drop wait for the database: in an asynchronous program, call `stop` in
-/// `spawn_blocking` before the runtime ends. [`pending_of`](CounterBuffer::pending_of) waits while a
+/// Whatever is written, is written on the buffer's own thread, which also calls `connect` and
+/// [`on_write`]. [`flush`], [`stop`] and the drop of a buffer that was not stopped wait for it. So in an
+/// asynchronous program, call `flush` and `stop` in `spawn_blocking`, and `stop` before the runtime ends:
+/// if connections need the runtime, a task that waits for the thread on the only thread of the runtime
+/// waits forever. [`pending_of`](CounterBuffer::pending_of) waits while a
 /// write sorts what was counted, which can take seconds for a million texts. Other methods do not block.
 ///
 /// [`max_keys`]: CounterBufferBuilder::max_keys
+/// [`on_write`]: CounterBufferBuilder::on_write
 /// [`flush`]: CounterBuffer::flush
 /// [`stop`]: CounterBuffer::stop
 #[must_use = "a buffer stops when it is dropped"]
 pub struct CounterBuffer<Conn: Connection<Backend: CounterBackend> + 'static> {
     shared: Arc<Shared<Conn>>,
-    thread: Background,
+    thread: Background<Write>,
     clock: Background,
 }
 
@@ -105,8 +109,10 @@ struct Shared<Conn> {
     shards: Box<[Shard<Conn>]>,
     /// What is to be written. A row stays here until it is written.
     backlog: Mutex<Gathered<Conn>>,
-    /// Held during a write. Lock it first.
+    /// Held during a write, in which code of the application could flush again.
     turn: Mutex<()>,
+    /// Whether counts are refused.
+    is_stopped: AtomicBool,
     /// Is increased every second, so that a thread that counts reads no clock.
     second: AtomicUsize,
     /// The room of all pending keys.
@@ -161,6 +167,10 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBuffer<Conn> {
         let room = max_keys.saturating_sub(self.pending());
         let second = Some(shared.second.load(Ordering::Relaxed));
         let (calls, counted) = &mut *lock(shared.shard());
+        // In the lock, so that the last write, which locks it later, has all counts.
+        if shared.is_stopped.load(Ordering::Relaxed) {
+            return Err(BufferError::Stopped);
+        }
         let taken = counted.count(increment, second, room);
         let taken = taken.ok_or(BufferError::Full { max_keys })?;
         *calls = calls.wrapping_add(1);
@@ -214,32 +224,41 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBuffer<Conn> {
         self.shared.keys.load(Ordering::Relaxed)
     }
 
-    /// Writes all that was counted before the call, on this thread. Returns the result, which
-    /// [`on_write`](CounterBufferBuilder::on_write) gets too.
+    /// Has the thread write all that was counted before the call, and waits for it. Returns the result,
+    /// which [`on_write`](CounterBufferBuilder::on_write) gets too.
     pub fn flush(&self) -> Write {
         if self.thread.is_forked() {
-            return Write {
-                error: Some(BackgroundError::Forked),
-                pending: self.pending(),
-                ..Write::default()
-            };
+            return self.shared.unwritten(Some(BackgroundError::Forked));
         }
-        self.shared.write()
+        if self.thread.is_current() {
+            // In `on_write`, which cannot wait for its own thread.
+            return self.shared.write();
+        }
+        self.thread.ask().unwrap_or_else(|| {
+            let message = "the thread of the buffer has ended".to_owned();
+            self.shared
+                .unwritten(Some(BackgroundError::Panicked(message)))
+        })
     }
 
-    /// Stops the thread, and writes what is pending. Returns the last write: its
-    /// [`pending`](Write::pending) is what is lost. Dropping the buffer does the same.
+    /// Refuses further counts, and has the thread write what is pending, as [`flush`](CounterBuffer::flush)
+    /// does. Returns the last write: its [`pending`](Write::pending) is what is lost, unless another `stop`
+    /// or `flush` writes it.
     ///
-    /// What is counted after it is pending until the next [`flush`](CounterBuffer::flush), or the drop.
+    /// After it, [`count`](CounterBuffer::count) fails with [`BufferError::Stopped`], and the drop writes
+    /// nothing. Dropping a buffer that was not stopped stops it.
     pub fn stop(&self) -> Write {
-        self.thread.stop();
+        self.shared.is_stopped.store(true, Ordering::Relaxed);
         self.flush()
     }
 }
 
 impl<Conn: Connection<Backend: CounterBackend> + 'static> Drop for CounterBuffer<Conn> {
     fn drop(&mut self) {
-        self.stop();
+        if !self.shared.is_stopped.load(Ordering::Relaxed) {
+            self.stop();
+        }
+        self.thread.stop();
         self.clock.stop();
     }
 }
@@ -287,6 +306,7 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBufferBuilder<C
             shards: shards.collect(),
             backlog: Mutex::default(),
             turn: Mutex::default(),
+            is_stopped: AtomicBool::new(false),
             second: AtomicUsize::new(0),
             keys: AtomicUsize::new(0),
             max_keys: self.max_keys,
@@ -294,19 +314,25 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBufferBuilder<C
             on_write: self.on_write,
             slot: OfThread::now(),
         });
-        let (writes, every) = (Arc::clone(&shared), self.every);
+        let writes = Arc::clone(&shared);
+        let every = self.every;
         let thread = Background::start("counter-buffer", every, move |_| {
-            match writes.write().error {
-                Some(_) => every.max(A_SECOND),
-                None => every,
-            }
+            let write = writes.write();
+            let wait = if writes.is_stopped.load(Ordering::Relaxed) {
+                Duration::MAX // until it is asked, or ended
+            } else if write.error.is_some() {
+                every.max(A_SECOND)
+            } else {
+                every
+            };
+            (write, wait)
         })?;
         let ticks = Arc::clone(&shared);
         let clock = Background::start("counter-clock", Duration::ZERO, move |_| {
             ticks.second.fetch_add(1, Ordering::Relaxed);
             // Until the next whole second, because a day begins with one.
             let passed = Duration::from_nanos(Utc::now().timestamp_subsec_nanos().into());
-            A_SECOND.saturating_sub(passed)
+            ((), A_SECOND.saturating_sub(passed))
         })?;
         Ok(CounterBuffer {
             shared,
@@ -327,12 +353,34 @@ impl<Conn: Connection<Backend: CounterBackend>> Shared<Conn> {
         &self.shards[SHARD.with(|shard| *shard)].0
     }
 
-    /// Writes what was counted, and calls `on_write`. Does nothing if nothing is pending.
+    /// Writes what was counted, and calls `on_write`. Does nothing if nothing is pending. Runs on the
+    /// buffer's thread.
     fn write(&self) -> Write {
-        let turn = lock(&self.turn);
-        if self.keys.load(Ordering::Relaxed) == 0 {
-            return Write::default();
-        }
+        let Ok(turn) = self.turn.try_lock() else {
+            // This flush is in a write, for example in Diesel's instrumentation.
+            return self.unwritten(None);
+        };
+        let written = caught(|| {
+            self.gather();
+            (self.keys.load(Ordering::Relaxed) > 0).then(|| {
+                let connect = || (self.source)().map_err(BackgroundError::Connection);
+                let writer = Writer::new(&self.backlog, &self.keys);
+                self.slot.within(|| writer.write(connect))
+            })
+        });
+        let write = match written {
+            Ok(Some(write)) => write,
+            Ok(None) => return Write::default(),
+            // The code of a key has panicked.
+            Err(error) => self.unwritten(Some(error)),
+        };
+        drop(turn);
+        let _ = caught(|| (self.on_write)(&write));
+        write
+    }
+
+    /// Moves what was counted to the backlog.
+    fn gather(&self) {
         let mut backlog = lock(&self.backlog);
         for shard in &self.shards {
             let counted = mem::take(&mut lock(&shard.0).1);
@@ -340,12 +388,14 @@ impl<Conn: Connection<Backend: CounterBackend>> Shared<Conn> {
             self.keys.fetch_sub(known, Ordering::Relaxed);
         }
         backlog.sort();
-        drop(backlog);
-        let connect = || (self.source)().map_err(BackgroundError::Connection);
-        let writer = Writer::new(&self.backlog, &self.keys);
-        let write = self.slot.within(|| writer.write(connect));
-        drop(turn);
-        let _ = caught(|| (self.on_write)(&write));
-        write
+    }
+
+    /// A write that has written nothing.
+    fn unwritten(&self, error: Option<BackgroundError>) -> Write {
+        Write {
+            error,
+            pending: self.keys.load(Ordering::Relaxed),
+            ..Write::default()
+        }
     }
 }

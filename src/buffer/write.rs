@@ -56,6 +56,8 @@ pub enum BufferError {
     Full { max_keys: usize },
     /// This process is a fork of the one that started the buffer.
     Forked,
+    /// The buffer was [stopped](crate::CounterBuffer::stop).
+    Stopped,
 }
 
 impl fmt::Display for Write {
@@ -101,6 +103,9 @@ impl fmt::Display for BufferError {
                  database does not take them"
             ),
             BufferError::Forked => f.write_str(FORKED),
+            BufferError::Stopped => f.write_str(
+                "the buffer was stopped, and counts nothing more; stop it when nothing counts any longer",
+            ),
         }
     }
 }

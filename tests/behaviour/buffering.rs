@@ -89,7 +89,7 @@ impl Test {
     }
 
     /// Whose pool waits for this time for a connection.
-    fn with_timeout(time: Duration) -> Self {
+    pub fn with_timeout(time: Duration) -> Self {
         let connections = Arc::new(Connections {
             database: TestDatabase::with_tables(),
             is_away: false.into(),
@@ -109,7 +109,7 @@ impl Test {
         }
     }
 
-    fn set_away(&self, is_away: bool) {
+    pub fn set_away(&self, is_away: bool) {
         self.connections.is_away.store(is_away, SeqCst);
     }
 
@@ -245,10 +245,11 @@ fn the_end_writes() {
     let is_of_one_row = shown.starts_with("1 row written in") && shown.ends_with(" s");
     assert!(is_of_one_row, "{shown}");
     assert_eq!(test.views(1), 2);
-    // What comes later is written by the drop.
-    buffer.count(increment(views).of(1_i64)).unwrap();
+    // What comes later is refused.
+    let later = buffer.count(increment(views).of(1_i64));
+    assert_eq!(later, Err(BufferError::Stopped));
     drop(buffer);
-    assert_eq!(test.views(1), 3);
+    assert_eq!(test.views(1), 2);
 }
 
 /// Whoever counts, and whoever flushes.

@@ -5,19 +5,23 @@ mod behaviour;
 #[path = "../../pools/tests/clients/mod.rs"]
 mod clients;
 
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+
 use diesel::prelude::*;
 use diesel_async::async_connection_wrapper::AsyncConnectionWrapper;
 use diesel_async::{AsyncConnection, AsyncPgConnection as Conn, SimpleAsyncConnection};
 use diesel_counters::is_retryable;
 
-/// Temporary ones, which go when the connection is closed.
 const CREATE_TABLES: &str = concat!(
-    "SET search_path = pg_temp;",
     "CREATE TABLE articles (id BIGINT PRIMARY KEY, title TEXT NOT NULL, total_views BIGINT NOT NULL DEFAULT 0);",
     "CREATE TABLE comments (id BIGSERIAL PRIMARY KEY, article_id BIGINT NOT NULL, body TEXT NOT NULL);",
     "INSERT INTO articles (id, title) VALUES (1, 'One'), (2, 'Two');",
     include_str!("../../../migrations/postgres/00000000000001_create_article_counters/up.sql"),
 );
+
+/// The tables that are created after it go when the connection is closed.
+const TEMPORARY: &str = "SET search_path = pg_temp";
 
 fn server() -> String {
     std::env::var("POSTGRES_URL").expect("set POSTGRES_URL, or run scripts/test, which does")
@@ -25,8 +29,52 @@ fn server() -> String {
 
 async fn connect() -> Conn {
     let mut conn = Conn::establish(&server()).await.unwrap();
+    conn.batch_execute(TEMPORARY).await.unwrap();
     conn.batch_execute(CREATE_TABLES).await.unwrap();
     conn
+}
+
+/// A database that several connections share.
+struct Database(String);
+
+impl Database {
+    async fn create() -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let database = Database(format!("async_test_{}_{number}", std::process::id()));
+        let create = format!("CREATE DATABASE {}", database.0);
+        let mut server = Conn::establish(&server()).await.unwrap();
+        server.batch_execute(&create).await.unwrap();
+        let created = database.connect().await.batch_execute(CREATE_TABLES).await;
+        created.unwrap();
+        database
+    }
+
+    fn url(&self) -> String {
+        let server = server();
+        let (address, _) = server.rsplit_once('/').unwrap();
+        format!("{address}/{}", self.0)
+    }
+
+    async fn connect(&self) -> Conn {
+        Conn::establish(&self.url()).await.unwrap()
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        let drop = format!("DROP DATABASE {} WITH (FORCE)", self.0);
+        // A drop cannot wait in the runtime of the test.
+        let dropped = thread::spawn(move || {
+            let mut server = wrapped(&server());
+            diesel::connection::SimpleConnection::batch_execute(&mut server, &drop)
+        });
+        assert_eq!(dropped.join().unwrap(), Ok(()));
+    }
+}
+
+fn wrapped(url: &str) -> AsyncConnectionWrapper<Conn> {
+    diesel::Connection::establish(url).unwrap()
 }
 
 /// Runs `work` on the connection, wrapped for Diesel.
@@ -75,7 +123,7 @@ mod compactor {
     use diesel::r2d2::{ConnectionManager, Pool};
     use diesel_counters::Compactor;
 
-    use super::{AsyncConnectionWrapper, CREATE_TABLES, Conn, server};
+    use super::{AsyncConnectionWrapper, CREATE_TABLES, Conn, TEMPORARY, server};
 
     /// With no client library of PostgreSQL.
     #[test]
@@ -83,6 +131,7 @@ mod compactor {
         let manager = ConnectionManager::<AsyncConnectionWrapper<Conn>>::new(server());
         let pool = Pool::builder().max_size(1).build(manager).unwrap();
         let create_tables = |conn: &mut AsyncConnectionWrapper<Conn>| {
+            conn.batch_execute(TEMPORARY)?;
             conn.batch_execute(CREATE_TABLES)?;
             conn.batch_execute(
                 "INSERT INTO article_counters (article_id, day, slot, views)
@@ -117,14 +166,16 @@ mod buffer {
     use diesel_counters::prelude::*;
     use tokio::runtime::Handle;
 
-    use super::{AsyncConnectionWrapper, CREATE_TABLES, Conn, server};
+    use super::{AsyncConnectionWrapper, CREATE_TABLES, Conn, TEMPORARY, server};
 
     #[tokio::test]
     async fn it_has_a_connection_of_a_bb8_pool() {
         let manager = AsyncDieselConnectionManager::<Conn>::new(server());
         let pool = Pool::builder().max_size(1).build(manager).await.unwrap();
-        let create_tables = pool.get().await.unwrap().batch_execute(CREATE_TABLES).await;
-        assert_eq!(create_tables, Ok(()));
+        for sql in [TEMPORARY, CREATE_TABLES] {
+            let created = pool.get().await.unwrap().batch_execute(sql).await;
+            assert_eq!(created, Ok(()));
+        }
 
         let connect = {
             let (pool, runtime) = (pool.clone(), Handle::current());
@@ -177,7 +228,7 @@ mod program {
     #[test]
     fn it_counts_what_it_has_acknowledged() {
         let connect = |url: &str| AsyncConnectionWrapper::<Conn>::establish(url).unwrap();
-        let (server, name) = (server(), format!("async_test_{}", std::process::id()));
+        let (server, name) = (server(), format!("async_program_{}", std::process::id()));
         let create = format!("CREATE DATABASE {name}");
         connect(&server).batch_execute(&create).unwrap();
         let (address, _) = server.rsplit_once('/').unwrap();

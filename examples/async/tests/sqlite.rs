@@ -2,6 +2,9 @@
 
 mod behaviour;
 
+use std::fs;
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use app::schema::article_counters::views;
 use diesel::prelude::*;
 use diesel_async::sync_connection_wrapper::SyncConnectionWrapper;
@@ -10,18 +13,47 @@ use diesel_counters::prelude::*;
 
 type Conn = SyncConnectionWrapper<SqliteConnection>;
 
+const CREATE_TABLES: &str = concat!(
+    "CREATE TABLE articles (id INTEGER PRIMARY KEY, title TEXT NOT NULL, total_views BIGINT NOT NULL DEFAULT 0);",
+    "CREATE TABLE comments (id INTEGER PRIMARY KEY, article_id BIGINT NOT NULL, body TEXT NOT NULL);",
+    "INSERT INTO articles (id, title) VALUES (1, 'One'), (2, 'Two');",
+    include_str!("../../../migrations/sqlite/00000000000001_create_article_counters/up.sql"),
+);
+
 /// To a database of its own.
 async fn connect() -> Conn {
     let mut conn = Conn::establish(":memory:").await.unwrap();
-    conn.batch_execute(concat!(
-        "CREATE TABLE articles (id INTEGER PRIMARY KEY, title TEXT NOT NULL, total_views BIGINT NOT NULL DEFAULT 0);",
-        "CREATE TABLE comments (id INTEGER PRIMARY KEY, article_id BIGINT NOT NULL, body TEXT NOT NULL);",
-        "INSERT INTO articles (id, title) VALUES (1, 'One'), (2, 'Two');",
-        include_str!("../../../migrations/sqlite/00000000000001_create_article_counters/up.sql"),
-    ))
-    .await
-    .unwrap();
+    conn.batch_execute(CREATE_TABLES).await.unwrap();
     conn
+}
+
+/// A file that several connections share.
+struct Database(String);
+
+impl Database {
+    async fn create() -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let folder = env!("CARGO_TARGET_TMPDIR");
+        let database = Database(format!("{folder}/async_{}_{number}", std::process::id()));
+        let created = database.connect().await.batch_execute(CREATE_TABLES).await;
+        created.unwrap();
+        database
+    }
+
+    fn url(&self) -> String {
+        self.0.clone()
+    }
+
+    async fn connect(&self) -> Conn {
+        Conn::establish(&self.0).await.unwrap()
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
 }
 
 /// Runs `work` on the connection that is wrapped.

@@ -1,5 +1,7 @@
 //! What docs/pools.md says.
 
+mod buffering;
+
 use app::Article;
 use app::schema::article_counters::{likes, slot, views};
 use app::schema::{article_counters, articles, comments};
