@@ -7,7 +7,9 @@
 //!
 //! - Of an access log, a CSV of `time,method,path,status`, each line is counted once, also if the
 //!   import is killed, or if the log has grown and is imported again. A last line without a newline may
-//!   be half written, and is left for the next import.
+//!   be half written, and is left for the next import. A log is known by its lines and not by its name, so
+//!   it can be rotated: a file that begins with all counted lines of a log is this log. A shorter file
+//!   could be an older copy of a log or another log, and is refused.
 //! - Of a CSV of `path,day,count`, each count is set, so that the same file twice changes nothing.
 //!
 //! A line that cannot be read, such as one that is not UTF-8, ends the import with an error that names
@@ -18,11 +20,11 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
-use std::iter;
+use std::io::{self, Read, Seek, SeekFrom, Take};
 
 use anyhow::{Context, Result, bail, ensure};
 use chrono::NaiveDate;
+use csv::{StringRecord, StringRecordsIntoIter};
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel_counters::dsl::set_counter;
@@ -40,10 +42,11 @@ diesel::table! {
 }
 
 diesel::table! {
-    /// The number of lines that are counted of each log, which its first line identifies.
-    imports (log) {
-        log -> Text,
+    /// The logs of which lines are counted: the first line, the number of these lines, and their digest.
+    imports (first_line, lines, digest) {
+        first_line -> Text,
         lines -> BigInt,
+        digest -> BigInt,
     }
 }
 
@@ -56,7 +59,10 @@ const TABLES: &str = "
         views BIGINT NOT NULL DEFAULT 0 CHECK (typeof(views) = 'integer'),
         PRIMARY KEY (path, day, slot)
     ) WITHOUT ROWID;
-    CREATE TABLE IF NOT EXISTS imports (log TEXT NOT NULL PRIMARY KEY, lines BIGINT NOT NULL)";
+    CREATE TABLE IF NOT EXISTS imports (
+        first_line TEXT NOT NULL, lines BIGINT NOT NULL, digest BIGINT NOT NULL,
+        PRIMARY KEY (first_line, lines, digest)
+    ) WITHOUT ROWID";
 
 /// The number of lines that one transaction counts.
 const BATCH: usize = 1_000;
@@ -85,38 +91,28 @@ fn main() -> Result<()> {
 
 /// Counts the lines of a log that were not counted before.
 fn import_log(mut file: File, conn: &mut SqliteConnection) -> Result<()> {
-    let complete = end_of_last_line(&mut file)?;
-    let mut csv = csv::Reader::from_reader(file.take(complete));
-    // Otherwise, an error in the first record would name line 1.
-    csv.headers()?;
-    let mut lines = csv.into_records();
-    let Some(first) = lines.next().transpose()? else {
+    let end = end_of_last_line(&mut file)?;
+    let Some(first) = records(&file, end)?.next().transpose()? else {
         return Ok(());
     };
-    let log = first.iter().collect::<Vec<_>>().join(",");
-    diesel::insert_into(imports::table)
-        .values((imports::log.eq(&log), imports::lines.eq(0)))
-        .on_conflict_do_nothing()
-        .execute(conn)?;
-    let before: i64 = imports::table
-        .find(&log)
-        .select(imports::lines)
-        .first(conn)?;
-    let lines = iter::once(Ok(first)).chain(lines);
-    let mut lines = lines.skip(usize::try_from(before)?).peekable();
+    let first = first.iter().collect::<Vec<_>>().join(",");
+    let mut known = known_logs(&first, conn)?;
+    let before = counted_part(&known, records(&file, end)?)?;
+    let unread = usize::try_from(before.lines)?;
+    let mut lines = records(&file, end)?.skip(unread).peekable();
 
     let mut counted = before;
     while lines.peek().is_some() {
         let mut days: BTreeMap<NaiveDate, BTreeMap<String, i64>> = BTreeMap::new();
-        let mut position = counted;
+        let mut now = counted;
         for line in lines.by_ref().take(BATCH) {
             let line = line?;
-            position += 1;
+            now.add(&line);
             if (&line[1], &line[3]) == ("GET", "200") {
                 let day = line[0].get(..10).unwrap_or_default();
-                let day = day
-                    .parse()
-                    .with_context(|| format!("line {}: {:?} is no time", position + 1, &line[0]))?;
+                let day = day.parse().with_context(|| {
+                    format!("line {}: {:?} is no time", now.lines + 1, &line[0])
+                })?;
                 *days
                     .entry(day)
                     .or_default()
@@ -126,23 +122,99 @@ fn import_log(mut file: File, conn: &mut SqliteConnection) -> Result<()> {
         }
         // The position commits together with the counts, or neither does.
         let moved = conn.immediate_transaction(|conn| {
-            let was_here = imports::table.find(&log).filter(imports::lines.eq(counted));
-            let moved = diesel::update(was_here)
-                .set(imports::lines.eq(position))
-                .execute(conn)?;
-            for (day, counts) in days.into_iter().filter(|_| moved == 1) {
+            if known_logs(&first, conn)? != known {
+                return QueryResult::Ok(None);
+            }
+            let was_here = (&first, counted.lines, counted.digest);
+            diesel::delete(imports::table.find(was_here)).execute(conn)?;
+            let is_here = (
+                imports::first_line.eq(&first),
+                imports::lines.eq(now.lines),
+                imports::digest.eq(now.digest),
+            );
+            is_here.insert_into(imports::table).execute(conn)?;
+            for (day, counts) in days {
                 increment(views).on(day).of_many(counts).execute(conn)?;
             }
-            QueryResult::Ok(moved)
+            known_logs(&first, conn).map(Some)
         })?;
-        ensure!(moved == 1, "another import of this log is running");
-        counted = position;
+        known = moved.context("another import of this log is running")?;
+        counted = now;
     }
     println!(
-        "{} lines counted, {before} were counted before.",
-        counted - before
+        "{} lines counted, {} were counted before.",
+        counted.lines - before.lines,
+        before.lines
     );
     Ok(())
+}
+
+/// The first lines of a log: their number, and a digest of them.
+#[derive(Clone, Copy, PartialEq, Queryable)]
+struct Part {
+    lines: i64,
+    digest: i64,
+}
+
+impl Part {
+    const EMPTY: Part = Part {
+        lines: 0,
+        // FNV-1a, which is the same in each version of the program.
+        digest: 0xcbf29ce484222325_u64 as i64,
+    };
+
+    fn add(&mut self, line: &StringRecord) {
+        for field in line {
+            // No text has the byte 255, which ends each field.
+            for byte in field.bytes().chain([255]) {
+                let next = (self.digest as u64 ^ u64::from(byte)).wrapping_mul(0x100000001b3);
+                self.digest = next as i64;
+            }
+        }
+        self.lines += 1;
+    }
+}
+
+/// The counted parts of the logs that begin with this line.
+fn known_logs(first: &str, conn: &mut SqliteConnection) -> QueryResult<Vec<Part>> {
+    imports::table
+        .filter(imports::first_line.eq(first))
+        .select((imports::lines, imports::digest))
+        .order((imports::lines, imports::digest))
+        .load(conn)
+}
+
+/// Returns the part of the log that is counted.
+fn counted_part(
+    known: &[Part],
+    log: impl Iterator<Item = csv::Result<StringRecord>>,
+) -> Result<Part> {
+    let longest = known.last().map_or(0, |longest| longest.lines);
+    let mut counted = Part::EMPTY;
+    let mut part = Part::EMPTY;
+    for line in log.take(usize::try_from(longest)?) {
+        part.add(&line?);
+        if known.contains(&part) {
+            counted = part;
+        }
+    }
+    ensure!(
+        counted.lines > 0 || part.lines == longest,
+        "{longest} lines are counted of a log that begins with the same line, and this file has {}: it \
+         could be an older copy of the log, and is not imported. If it is another log, import it when \
+         it has more lines",
+        part.lines
+    );
+    Ok(counted)
+}
+
+/// Reads the lines of a log up to a position, without the header.
+fn records(mut file: &File, end: u64) -> Result<StringRecordsIntoIter<Take<&File>>> {
+    file.rewind()?;
+    let mut csv = csv::Reader::from_reader(file.take(end));
+    // Otherwise, an error in the first record would name line 1.
+    csv.headers()?;
+    Ok(csv.into_records())
 }
 
 /// Returns the position after the last newline, and rewinds the file.

@@ -99,3 +99,58 @@ fn a_line_that_cannot_be_read_is_an_error_that_names_it() {
         assert!(error.contains(named), "{named}: {error}");
     }
 }
+
+const HEADER: &str = "time,method,path,status\n";
+const FIRST: &str = "2026-11-01T10:00:00Z,GET,/a,200\n";
+const SECOND: &str = "2026-11-01T10:00:01Z,GET,/b,200\n";
+const THIRD: &str = "2026-11-01T10:00:01Z,GET,/c,200\n";
+
+/// A log with these lines.
+fn log(name: &str, lines: &[&str]) -> PathBuf {
+    let log = new_file(name);
+    fs::write(&log, [HEADER, &lines.concat()].concat()).unwrap();
+    log
+}
+
+#[test]
+fn two_logs_with_the_same_first_line_are_both_counted() {
+    let database = new_file("two.sqlite");
+    let one = log("one.csv", &[FIRST, SECOND]);
+    let other = log("other.csv", &[FIRST, THIRD]);
+    import(&database, &one);
+    let printed = import(&database, &other);
+    assert!(printed.starts_with("2 lines counted, 0 were"), "{printed}");
+    // Both grow.
+    log("one.csv", &[FIRST, SECOND, THIRD]);
+    log("other.csv", &[FIRST, THIRD, SECOND, SECOND]);
+    for (log, counted) in [(&one, 1), (&other, 2)] {
+        let printed = import(&database, log);
+        let expected = format!("{counted} lines counted, 2 were");
+        assert!(printed.starts_with(&expected), "{printed}");
+    }
+    let printed = import(&database, &one);
+    assert!(
+        printed.ends_with("      3 /b\n      2 /a\n      2 /c\n"),
+        "{printed}"
+    );
+}
+
+#[test]
+fn a_log_that_was_rotated_is_the_same_log() {
+    let database = new_file("rotated.sqlite");
+    import(&database, &log("access.csv", &[FIRST, SECOND]));
+    let rotated = log("access.1.csv", &[FIRST, SECOND, THIRD]);
+    let printed = import(&database, &rotated);
+    assert!(printed.starts_with("1 lines counted, 2 were"), "{printed}");
+    // The next log is in a file of the same name.
+    let printed = import(&database, &log("access.csv", &[SECOND]));
+    assert!(printed.starts_with("1 lines counted, 0 were"), "{printed}");
+}
+
+#[test]
+fn a_file_that_could_be_an_older_copy_is_refused() {
+    let database = new_file("older.sqlite");
+    import(&database, &log("whole.csv", &[FIRST, SECOND, THIRD]));
+    let error = try_import(&database, &log("older.csv", &[FIRST, SECOND])).unwrap_err();
+    assert!(error.contains("could be an older copy"), "{error}");
+}
