@@ -76,11 +76,15 @@ fn file(content_type: &'static str, text: &'static str) -> MethodRouter {
     get(([content_type, ("cache-control", "max-age=3600")], text))
 }
 
-/// Serves the blog until Ctrl-C or SIGTERM, after which open requests have 5 seconds.
+/// Serves the blog until Ctrl-C or SIGTERM, after which open requests have 5 seconds. A connection on
+/// which no request arrives for 10 seconds is closed, so that half-sent requests do not pile up.
 pub async fn serve(listener: TcpListener, app: App) -> anyhow::Result<()> {
     let (views, _compactor) = (app.views.clone(), app.keep_small()?);
     let handle = Handle::new();
     let server = axum_server::from_tcp(listener)?.handle(handle.clone());
+    let limit = Duration::from_secs(10);
+    let mut server = server.first_request_timeout(limit);
+    server.http_builder().http1().header_read_timeout(limit);
     ctrlc::set_handler(move || handle.graceful_shutdown(Some(Duration::from_secs(5))))?;
     let router = router(app).into_make_service_with_connect_info::<SocketAddr>();
     server.serve(router).await?;

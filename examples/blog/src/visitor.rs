@@ -46,17 +46,22 @@ impl<S: Sync> FromRequestParts<S> for Visitor {
         let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
         let is_loopback = peer.is_some_and(|peer| peer.ip().to_canonical().is_loopback());
         let is_proxied = parts.headers.contains_key("x-forwarded-for");
-        // The name of another site can lead to this machine. The browser would take the two for one.
-        let is_name = |name| {
-            host.strip_prefix(name)
-                .is_some_and(|port| !port.contains('.'))
-        };
-        let has_name = ["localhost", "127.0.0.1", "[::1]"].into_iter().any(is_name);
         Ok(Visitor {
             id,
             cookies: cookies.add(cookie.http_only(true).permanent()),
             reads: parts.method == "GET" && is_browser && !is_early && !is_again,
-            is_local: is_loopback && !is_proxied && has_name,
+            is_local: is_loopback && !is_proxied && is_this_machine(host),
         })
     }
+}
+
+/// Whether a `Host` header, with a port or without one, names the machine itself. The name of another
+/// site can lead to it too, whose pages a browser would then take for pages of this server.
+fn is_this_machine(host: &str) -> bool {
+    let (name, port) = match host.rsplit_once(':') {
+        Some((name, port)) if !port.ends_with(']') => (name, port),
+        _ => (host, ""),
+    };
+    let is_port = port.bytes().all(|byte| byte.is_ascii_digit());
+    is_port && ["localhost", "127.0.0.1", "[::1]"].contains(&name)
 }

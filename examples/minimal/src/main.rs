@@ -11,7 +11,8 @@ use axum::extract::{Path, State};
 use axum::routing::{get, post};
 use axum::{Json, Router, http::StatusCode};
 use diesel::r2d2::{self, ConnectionManager, CustomizeConnection, Pool, PooledConnection};
-use diesel::result::Error::NotFound;
+use diesel::result::DatabaseErrorKind::ForeignKeyViolation;
+use diesel::result::Error::{DatabaseError, NotFound};
 use diesel::{connection::SimpleConnection, prelude::*};
 use diesel_counters::CounterBuffer;
 use diesel_counters::dsl::total;
@@ -21,6 +22,7 @@ use schema::article_counters::{self, likes, views};
 use schema::{articles, comments};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::Notify, task::spawn_blocking};
+use tower_http::csrf::CsrfLayer;
 
 mod schema {
     diesel::table! { articles (id) { id -> BigInt, title -> Text } }
@@ -60,7 +62,9 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
         .route("/articles/{id}", get(article))
         .route("/articles/{id}/likes", post(like))
         .route("/articles/{id}/comments", post(comment))
-        .with_state(app.clone());
+        .with_state(app.clone())
+        // A browser says which site sent a request: other sites must not like and comment.
+        .layer(CsrfLayer::new());
     let listener = TcpListener::bind(variable("LISTEN", "127.0.0.1:3000")).await?;
     println!("http://{}", listener.local_addr()?);
     let stop = Arc::new(Notify::new());
@@ -126,7 +130,9 @@ impl App {
     ) -> Result<T, Failure> {
         let pool = self.pool.clone();
         let work = move || match work(&mut *pool.get().map_err(failure)?) {
-            Err(NotFound) => Err((StatusCode::NOT_FOUND, "no such article".to_owned())),
+            Err(NotFound | DatabaseError(ForeignKeyViolation, _)) => {
+                Err((StatusCode::NOT_FOUND, "no such article".to_owned()))
+            }
             result => result.map_err(failure),
         };
         spawn_blocking(work).await.map_err(failure)?

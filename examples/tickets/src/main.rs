@@ -2,18 +2,20 @@
 //! `DATABASE_URL=postgres://… cargo run -p tickets --features postgres`.
 #![allow(missing_docs)] // Diesel's macros generate items without documentation.
 
-use std::{env, error::Error, fmt::Display, net::SocketAddr, time::Duration};
+use std::net::{SocketAddr, TcpListener};
+use std::{env, error::Error, fmt::Display, io, time::Duration};
 
-use axum::extract::{ConnectInfo, Path, State};
+use axum::extract::{ConnectInfo, FromRequestParts, Path, State};
+use axum::http::{StatusCode, request::Parts};
 use axum::routing::{get, post};
-use axum::{Json, Router, http::StatusCode, response::Html};
+use axum::{Json, Router, response::Html};
 use diesel::dsl::{count_star, sum};
 use diesel::r2d2::{self, ConnectionManager, CustomizeConnection};
 use diesel::{connection::SimpleConnection, prelude::*};
 use diesel_counters::dsl::{counter_value, set_counter, take};
 use serde_json::{Value, json};
 use tickets::{remaining, slot};
-use tokio::{net::TcpListener, task::JoinSet, task::spawn_blocking, time::sleep};
+use tokio::{task::JoinSet, task::spawn_blocking, time::sleep};
 
 diesel::table! {
     tickets (event_id, day, slot) { event_id -> BigInt, day -> Date, slot -> SmallInt, remaining -> BigInt, }
@@ -38,10 +40,20 @@ const EVENT: i64 = 1;
 async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let variable = |name, default: &str| env::var(name).unwrap_or(default.to_owned());
     let pool = open(&variable("DATABASE_URL", "tickets.sqlite"))?;
-    let listener = TcpListener::bind(variable("LISTEN", "127.0.0.1:3000")).await?;
+    let listener = TcpListener::bind(variable("LISTEN", "127.0.0.1:3000"))?;
     println!("http://{}", listener.local_addr()?);
+    Ok(serve(listener, pool).await?)
+}
+
+/// Serves the page. A connection on which no request arrives for this time is closed, so that half-sent
+/// requests do not pile up.
+pub async fn serve(listener: TcpListener, pool: Pool) -> io::Result<()> {
+    let limit = Duration::from_secs(5);
+    let server = axum_server::from_tcp(listener)?;
+    let mut server = server.first_request_timeout(limit);
+    server.http_builder().http1().header_read_timeout(limit);
     let router = router(pool).into_make_service_with_connect_info::<SocketAddr>();
-    Ok(axum::serve(listener, router).await?)
+    server.serve(router).await
 }
 
 /// Connects and creates the tables. A new database has 1,000 tickets.
@@ -98,7 +110,7 @@ pub fn router(pool: Pool) -> Router {
         .route("/sale", get(|State(pool)| run(pool, sale)))
         .route("/buy/{visitor}/{tickets}", post(buy))
         .route("/visitors", post(visitors))
-        .route("/again", post(|State(pool)| run(pool, sell_again)))
+        .route("/again", post(again))
         .with_state(pool)
         .layer(tower_http::csrf::CsrfLayer::new())
 }
@@ -111,11 +123,42 @@ async fn buy(State(pool): State<Pool>, order: Path<(i64, i32)>) -> Result<(), St
     sold.then_some(()).ok_or(StatusCode::CONFLICT)
 }
 
-/// A hundred visitors buy one to three tickets at a time. Responds when none are left.
-async fn visitors(State(pool): State<Pool>, peer: ConnectInfo<SocketAddr>) -> StatusCode {
-    if !peer.ip().is_loopback() {
-        return StatusCode::FORBIDDEN;
+/// A browser or a program on the machine of the server, and not one that a proxy stands for.
+struct Owner;
+
+impl<S: Sync> FromRequestParts<S> for Owner {
+    type Rejection = StatusCode;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, StatusCode> {
+        let header = |name| Some(parts.headers.get(name)?.to_str().unwrap_or_default());
+        let host = header("host").unwrap_or_default();
+        let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
+        let is_loopback = peer.is_some_and(|peer| peer.ip().to_canonical().is_loopback());
+        let is_proxied = header("x-forwarded-for").is_some();
+        let is_same_site =
+            header("origin").is_none_or(|origin| origin.strip_prefix("http://") == Some(host));
+        let is_owner = is_loopback && !is_proxied && is_same_site && is_this_machine(host);
+        is_owner.then_some(Owner).ok_or(StatusCode::FORBIDDEN)
     }
+}
+
+/// Whether a `Host` header, with a port or without one, names the machine itself. The name of another
+/// site can lead to it too, whose pages a browser would then take for pages of this server.
+fn is_this_machine(host: &str) -> bool {
+    let (name, port) = match host.rsplit_once(':') {
+        Some((name, port)) if !port.ends_with(']') => (name, port),
+        _ => (host, ""),
+    };
+    let is_port = port.bytes().all(|byte| byte.is_ascii_digit());
+    is_port && ["localhost", "127.0.0.1", "[::1]"].contains(&name)
+}
+
+async fn again(State(pool): State<Pool>, _: Owner) -> Result<(), StatusCode> {
+    run(pool, sell_again).await
+}
+
+/// A hundred visitors buy one to three tickets at a time. Responds when none are left.
+async fn visitors(State(pool): State<Pool>, _: Owner) -> StatusCode {
     let mut visits = JoinSet::new();
     for visitor in 1..=100 {
         let (mut most, pool) = (3, pool.clone());

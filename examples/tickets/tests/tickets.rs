@@ -18,15 +18,20 @@ mod sample {
 mod support;
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
+use std::time::Duration;
 
+use axum::body::Body;
+use axum::extract::ConnectInfo;
+use axum::http::{Request, StatusCode};
 use browser::Site;
 use diesel::dsl::{count_star, sum};
 use diesel::prelude::*;
 use diesel_counters::prelude::*;
 use support::Blog;
-use tokio::net::TcpListener;
+use tokio::task::spawn_blocking;
+use tower::ServiceExt;
 
 /// Buys one to three tickets at a time until none are left. Returns how many it has bought.
 fn client(address: SocketAddr, visitor: i64) -> i64 {
@@ -62,18 +67,123 @@ fn orders(blog: &Blog) -> i64 {
     orders
 }
 
+/// Serves the page, and returns its address.
+fn serve(blog: &Blog) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(app::serve(listener, blog.pool.clone()));
+    address
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn sixteen_clients_buy_all_tickets_and_no_more() {
     let blog = Blog::new();
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let router = app::router(blog.pool.clone());
-    tokio::spawn(async move { axum::serve(listener, router).await });
+    let address = serve(&blog);
     let clients = (0..16).map(|visitor| thread::spawn(move || client(address, visitor)));
     let clients = Vec::from_iter(clients);
     let bought = clients.into_iter().map(|client| client.join().unwrap());
     assert_eq!(bought.sum::<i64>(), 1_000);
     orders(&blog);
+}
+
+#[tokio::test]
+async fn only_clients_on_this_machine_can_sell_again_or_send_visitors() {
+    let blog = Blog::new();
+    let order = (app::orders::visitor.eq(1), app::orders::tickets.eq(1));
+    let conn = &mut blog.pool.get().unwrap();
+    let inserted = order.insert_into(app::orders::table).execute(conn);
+    assert_eq!(inserted, Ok(1));
+    let orders = |conn: &mut app::Conn| app::orders::table.count().get_result::<i64>(conn);
+
+    let router = app::router(blog.pool.clone());
+    let here = "127.0.0.1:1";
+    let request = async |peer: &str, path: &str, headers: &[(&str, &str)]| {
+        let peer: SocketAddr = peer.parse().unwrap();
+        let request = Request::post(path).extension(ConnectInfo(peer));
+        let request = headers.iter().fold(request, |request, (name, value)| {
+            request.header(*name, *value)
+        });
+        let request = request.body(Body::empty()).unwrap();
+        router.clone().oneshot(request).await.unwrap().status()
+    };
+    for (peer, headers) in [
+        // Of another machine, or of a proxy on this one.
+        ("203.0.113.7:1", &[("host", "localhost:3000")][..]),
+        (
+            here,
+            &[("host", "localhost"), ("x-forwarded-for", "203.0.113.7")],
+        ),
+        // Of a site whose name leads to this machine.
+        (here, &[]),
+        (here, &[("host", "evil.example")]),
+        (here, &[("host", "evil.example:3000")]),
+        (here, &[("host", "localhostevil")]),
+        (here, &[("host", "localhostevil:3000")]),
+        (here, &[("host", "localhost:evil")]),
+        (here, &[("host", "localhost.evil.example:3000")]),
+        (here, &[("host", "127.0.0.1.evil.example")]),
+        // Of a page of another site.
+        (
+            here,
+            &[("host", "localhost"), ("origin", "http://evil.example")],
+        ),
+        (
+            here,
+            &[("host", "localhost"), ("sec-fetch-site", "cross-site")],
+        ),
+        (
+            here,
+            &[
+                ("host", "localhost"),
+                ("sec-fetch-site", "same-origin"),
+                ("origin", "https://evil.example"),
+            ],
+        ),
+    ] {
+        for path in ["/again", "/visitors"] {
+            let status = request(peer, path, headers).await;
+            assert_eq!(status, StatusCode::FORBIDDEN, "{peer} {path} {headers:?}");
+        }
+    }
+    assert_eq!(orders(conn), Ok(1));
+    for (peer, host) in [
+        (here, "localhost"),
+        (here, "localhost:3000"),
+        ("[::1]:1", "[::1]:3000"),
+        ("[::1]:1", "[::1]"),
+        ("[::ffff:127.0.0.1]:1", "127.0.0.1:80"),
+    ] {
+        let origin = format!("http://{host}");
+        let status = request(peer, "/again", &[("host", host), ("origin", &origin)]).await;
+        assert_eq!(status, StatusCode::OK, "{peer} {host}");
+    }
+    assert_eq!(orders(conn), Ok(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_with_half_a_request_is_closed() {
+    let blog = Blog::new();
+    let address = serve(&blog);
+    let half = format!("GET / HTTP/1.1\r\nHost: {address}\r\n");
+    let whole = format!("{half}\r\n");
+    // Nothing, the beginning of an HTTP/2 request, half a request, and one after a whole one.
+    let sent = ["", "PRI * ", &half, &format!("{whole}{half}")].map(|sent| {
+        let mut stream = TcpStream::connect(address).unwrap();
+        let only_what_hangs = Duration::from_secs(120);
+        stream.set_read_timeout(Some(only_what_hangs)).unwrap();
+        stream.write_all(sent.as_bytes()).unwrap();
+        stream
+    });
+    let closed = sent.map(|mut stream| {
+        spawn_blocking(move || {
+            let mut answer = Vec::new();
+            stream.read_to_end(&mut answer).map(|_| answer)
+        })
+    });
+    for (number, closed) in closed.into_iter().enumerate() {
+        let answer = closed.await.unwrap();
+        assert!(answer.is_ok(), "{number}: {answer:?}");
+    }
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
 
 use blog::article::Article;
 use blog::db::Conn;
@@ -93,6 +94,25 @@ fn failure(command: &mut Command) -> String {
     let output = command.output().unwrap();
     assert!(!output.status.success());
     String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn a_connection_with_half_a_request_is_closed() {
+    let database = TestDatabase::new();
+    let blog = Started::new(&database);
+    let half = format!("GET / HTTP/1.1\r\nHost: {}\r\n", blog.address);
+    // Nothing, the beginning of an HTTP/2 request, half a request, and one after a whole one.
+    let begun = ["", "PRI * ", &half, &format!("{half}\r\n{half}")].map(|sent| {
+        let mut stream = TcpStream::connect(&blog.address).unwrap();
+        let only_what_hangs = Duration::from_secs(120);
+        stream.set_read_timeout(Some(only_what_hangs)).unwrap();
+        stream.write_all(sent.as_bytes()).unwrap();
+        stream
+    });
+    for mut stream in begun {
+        let closed = stream.read_to_end(&mut Vec::new());
+        assert!(closed.is_ok(), "{closed:?}");
+    }
 }
 
 #[cfg(unix)]

@@ -67,7 +67,7 @@ fn view(address: &str) -> Option<String> {
 }
 
 /// Returns the answer, or nothing if the program does not answer.
-fn request(address: &str, head: &str, body: &str) -> Option<String> {
+pub fn request(address: &str, head: &str, body: &str) -> Option<String> {
     let mut stream = TcpStream::connect(address).ok()?;
     let request = format!("{head}Host: {address}\r\nConnection: close\r\n\r\n{body}");
     stream.write_all(request.as_bytes()).ok()?;
