@@ -64,17 +64,34 @@ enum Command {
 
 /// Runs the command that the arguments name.
 pub fn main() -> ExitCode {
-    let Cli { options, command } = Cli::parse();
+    let Cli { options, command } = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return not_run(&error),
+    };
     match run(command, &options) {
         Ok(true) => ExitCode::from(3),
         Ok(false) => ExitCode::SUCCESS,
         Err(error) => {
+            if let Some(usage) = error.downcast_ref() {
+                return not_run(usage);
+            }
             let text = format!("{error:#}{}", connection::who_locks(&error));
-            let lines: Vec<_> = text.lines().map(output::printable).collect();
-            eprintln!("diesel-counters: {}", lines.join("\n"));
+            eprintln!("diesel-counters: {}", output::printable_lines(&text));
             ExitCode::FAILURE
         }
     }
+}
+
+/// Prints the help, or what is wrong about the arguments, which can be from a database.
+fn not_run(error: &clap::Error) -> ExitCode {
+    let text = error.to_string();
+    let escaped = output::printable_lines(&text);
+    if escaped == text.trim_end() {
+        // With its colours.
+        error.exit();
+    }
+    eprintln!("{escaped}");
+    ExitCode::from(2)
 }
 
 /// Returns whether `check` found a fault, or `doctor` found contention.

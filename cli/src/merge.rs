@@ -13,7 +13,7 @@ use crate::any_key::{AnyKey, AnyTypes, set_columns};
 use crate::catalogue::{Column, CounterTable, counter_table};
 use crate::connection::AnyConnection;
 use crate::database::Database;
-use crate::options::Options;
+use crate::options::{self, Options};
 use crate::output::{printable, thousands};
 use crate::period::{Period as Into, PeriodArg};
 
@@ -59,6 +59,7 @@ pub struct FoldArgs {
 #[derive(Args)]
 struct MergeArgs {
     /// The counter table, such as article_counters or blog.article_counters.
+    #[arg(value_parser = options::name)]
     table: String,
     /// The number of rows that one transaction merges at most.
     #[arg(long, value_name = "ROWS", default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=1000))]

@@ -34,6 +34,14 @@ pub struct Options {
     json: bool,
 }
 
+/// A name on the command line. A script whose variable is not set gives an empty one.
+pub fn name(text: &str) -> Result<String, &'static str> {
+    match text.trim() {
+        "" => Err("it is empty"),
+        _ => Ok(text.to_owned()),
+    }
+}
+
 impl Options {
     pub fn connect(&self) -> Result<AnyConnection> {
         let url = self.database_url.as_deref().filter(|url| !url.is_empty());

@@ -2,6 +2,8 @@
 
 use indicatif::HumanCount;
 
+use crate::database::Joined;
+
 /// A number in groups of three digits: `1,234,567`.
 pub fn thousands(number: i64) -> String {
     let sign = if number < 0 { "-" } else { "" };
@@ -35,6 +37,11 @@ pub fn printable(text: &str) -> String {
         false => c.to_string(),
     });
     printable.collect()
+}
+
+/// The same of a text of several lines.
+pub fn printable_lines(text: &str) -> String {
+    text.lines().map(printable).joined("\n")
 }
 
 #[cfg(test)]

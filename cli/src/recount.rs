@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::connection::{AnyConnection, connect};
 use crate::database::MYSQL;
-use crate::options::Options;
+use crate::options::{self, Options};
 use crate::output::{printable, thousands};
 use crate::partition::merged_slot;
 use crate::triggers::{
@@ -30,7 +30,7 @@ use crate::triggers::{
   diesel-counters recount count_article_likes")]
 pub struct Recount {
     /// The names of the triggers, such as count_article_likes [default: all].
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", value_parser = options::name)]
     names: Vec<String>,
     /// Only print which counts are wrong.
     #[arg(long)]

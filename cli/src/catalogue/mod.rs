@@ -53,6 +53,9 @@ pub fn table(conn: &mut AnyConnection, name: &str) -> Result<Table> {
         return Ok(table);
     }
     let tables = which_there_are(conn)?;
+    if name.trim().is_empty() {
+        bail!("the name of a table is empty; {tables}");
+    }
     bail!("there is no ordinary table {name}; {tables}")
 }
 

@@ -53,12 +53,12 @@ pub struct Catalogue {
 
 impl Catalogue {
     pub fn tables(&self, name: Option<Named<'_>>, conn: &mut AnyConnection) -> Result<Vec<Table>> {
-        let (schema, name) = name.unwrap_or_default();
-        let tables = match (schema, name) {
-            (Some(_), _) => self.of_schema,
-            (None, "") => self.all,
-            (None, _) => self.of_name,
+        let tables = match name {
+            Some((Some(_), _)) => self.of_schema,
+            Some((None, _)) => self.of_name,
+            None => self.all,
         };
+        let (schema, name) = name.unwrap_or_default();
         let query = |template: &str| {
             let mut query = sql("");
             for part in template.replace("{where}", tables).split('{') {

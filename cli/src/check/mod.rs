@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::catalogue::{self, CounterTable, Table, is_meant_to_count, table};
 use crate::connection::AnyConnection;
 use crate::database::Joined;
-use crate::options::Options;
+use crate::options::{self, Options};
 use crate::output::{printable, wrapped};
 
 use fault::{Fault, Severity, wrong};
@@ -30,7 +30,7 @@ use fault::{Fault, Severity, wrong};
   diesel-counters check article_counters")]
 pub struct Check {
     /// The tables to check, such as article_counters or blog.article_counters.
-    #[arg(value_name = "TABLE")]
+    #[arg(value_name = "TABLE", value_parser = options::name)]
     tables: Vec<String>,
 }
 

@@ -11,6 +11,7 @@ use diesel_counters::Dialect;
 use crate::catalogue::MAX_COLUMNS;
 use crate::connection::option;
 use crate::database::{Database, Joined};
+use crate::options;
 use crate::period::{Mark, Period};
 
 /// Print the migration of a counter table. Connects to no database.
@@ -24,9 +25,10 @@ use crate::period::{Mark, Period};
       --counters views,likes --backend postgres --down > down.sql")]
 pub struct Migration {
     /// The name of the table, such as article_counters.
+    #[arg(value_parser = options::name)]
     table: String,
     /// The names of the counters, such as views,likes.
-    #[arg(long, value_delimiter = ',', required = true, value_name = "NAME,…")]
+    #[arg(long, value_delimiter = ',', required = true, value_name = "NAME,…", value_parser = options::name)]
     counters: Vec<String>,
     /// A column of the key to count by, its type, and the column that it refers to, such as
     /// article_id:bigint:articles.id. The types are smallint, integer, bigint, text,
@@ -36,7 +38,7 @@ pub struct Migration {
     entity: Vec<Entity>,
     /// The counters that are a stock, as in counter_table!, such as remaining: a CHECK keeps them from going
     /// below 0. Requires --period total.
-    #[arg(long, value_delimiter = ',', value_name = "NAME,…")]
+    #[arg(long, value_delimiter = ',', value_name = "NAME,…", value_parser = options::name)]
     stock: Vec<String>,
     /// The period of the counters, as in counter_table!. A comment of the table has it, for the other
     /// commands.
@@ -86,8 +88,10 @@ impl FromStr for Entity {
             Some((key_type, key)) => (key_type, Some(key.rsplit_once('.').ok_or(HELP)?)),
             None => (rest, None),
         };
-        if column.is_empty()
-            || refers_to.is_some_and(|(table, key)| table.is_empty() || key.is_empty())
+        let (table, key) = refers_to.unwrap_or((column, column));
+        if [column, table, key]
+            .iter()
+            .any(|name| name.trim().is_empty())
         {
             return Err(HELP);
         }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use clap::error::ErrorKind;
 use diesel::RunQueryDsl;
 use diesel::sql_types::BigInt;
 use serde::Deserialize;
@@ -12,7 +13,7 @@ use serde::Deserialize;
 use super::refuse;
 use crate::catalogue::Table;
 use crate::database::{Joined, SQLITE};
-use crate::options::Options;
+use crate::options::{self, Options};
 use crate::output::printable;
 use crate::sql::sql;
 use crate::triggers::{self, Counting, Definition, Existing, Plan, migration, order};
@@ -62,6 +63,12 @@ pub fn up_and_down(args: Trigger, options: &Options) -> Result<[String; 2]> {
         }
         None => vec![args.definition],
     };
+    let names = definitions.iter().flat_map(|one| [&one.name, &one.rows]);
+    if let Some(error) = names.filter_map(|name| options::name(name).err()).next() {
+        // In a file, too: an empty name names nothing.
+        let message = format!("the name of a trigger, or of its rows: {error}\n");
+        return Err(clap::Error::raw(ErrorKind::InvalidValue, message).into());
+    }
     if args.existing == Existing::Later {
         (definitions.iter_mut()).for_each(|one| one.existing = Existing::Later);
     }

@@ -5,6 +5,7 @@ use std::fmt;
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
+use crate::options;
 pub use crate::period::Period;
 
 /// The rows to count, and the counters to count them in: as options, in a file, or in the database.
@@ -33,23 +34,23 @@ pub struct Definition {
     #[serde(rename = "count")]
     pub counts: Vec<Count>,
     /// What a row adds to a counter: an integer column, or an SQL expression of the row's columns.
-    #[arg(long, value_name = "WEIGHT", allow_hyphen_values = true)]
+    #[arg(long, value_name = "WEIGHT", allow_hyphen_values = true, value_parser = options::name)]
     #[arg(default_value = "1")]
     #[serde(default = "one")]
     pub by: String,
     /// Count only the rows for which this is true: a column, or an SQL expression of the row's
     /// columns, such as "status = 'approved'".
-    #[arg(long, value_name = "CONDITION")]
+    #[arg(long, value_name = "CONDITION", value_parser = options::name)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when: Option<String>,
     /// Count only in the rows of the ordinary table for which this is true: a column of that table, or an
     /// SQL expression of its columns, such as "local". The counts of its other rows are left as they are.
-    #[arg(long, value_name = "CONDITION")]
+    #[arg(long, value_name = "CONDITION", value_parser = options::name)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only: Option<String>,
     /// The date or time column with the day that a row counts on [default: the day of the change, in
     /// UTC: a deleted row is taken off on the day on which it is deleted].
-    #[arg(long, value_name = "COLUMN")]
+    #[arg(long, value_name = "COLUMN", value_parser = options::name)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub day: Option<String>,
     /// The period of the counters, as in counter_table!.
@@ -147,7 +148,7 @@ impl TryFrom<String> for Count {
         let (table, counter) = counter.rsplit_once('.').ok_or(HELP)?;
         let [table, counter] = [table, counter].map(str::to_owned);
         let parts = columns.iter().flatten().chain([&table, &counter]);
-        let is_whole = !parts.chain(&weight).any(String::is_empty);
+        let is_whole = !parts.chain(&weight).any(|part| part.trim().is_empty());
         let count = Count {
             columns,
             table,

@@ -39,6 +39,42 @@ fn wrong_usage_ends_with_2() {
     assert_eq!(wrong.code, 2);
 }
 
+/// A script whose variable is not set names nothing: `compact "$TABLE"`.
+#[test]
+fn an_empty_name_is_wrong_usage() {
+    let database = TestDatabase::with_article_counters();
+    database.execute(
+        "INSERT INTO article_counters (article_id, day, slot, views) VALUES (1, '2025-01-01', 1, 1), (1, '2025-01-01', 2, 1)",
+    );
+    let backend = format!("--backend {}", crate::BACKEND);
+    let migration = format!("generate migration # --counters likes {backend}");
+    let counters = format!("generate migration like_counters --counters likes,# {backend}");
+    for empty in ["", " "] {
+        for words in [
+            "compact #",
+            "fold # --before 2026-01-01",
+            "check #",
+            "check article_counters #",
+            "doctor #",
+            "recount #",
+            "generate trigger # --rows article_likes --count article_id:article_counters.likes",
+            "generate trigger count_likes --rows # --count article_id:article_counters.likes",
+            "generate trigger count_likes --rows article_likes --count article_id:#.likes",
+            "generate trigger count_likes --rows article_likes --count article_id:article_counters.likes --day #",
+            &migration,
+            &counters,
+        ] {
+            let args = super::words(words).into_iter();
+            let args: Vec<_> = args.map(|word| word.replace('#', empty)).collect();
+            let args: Vec<_> = args.iter().map(|arg| &**arg).collect();
+            let ran = database.run(&args);
+            assert_eq!(ran.code, 2, "{args:?}: {ran:?}");
+            assert_eq!(ran.stdout, "", "{args:?}");
+        }
+    }
+    assert_eq!(database.rows_and_sum("article_counters", "views"), (2, 2));
+}
+
 #[test]
 fn help_shows_no_database_url() {
     let database = TestDatabase::create();
@@ -119,4 +155,13 @@ fn a_tables_name_has_no_power_over_the_terminal() {
         assert!(printed.contains(r"of_\u{200e}counters"), "{printed}");
         assert!(!printed.contains(['\u{200e}', '\u{200f}']), "{printed}");
     }
+}
+
+/// A text that runs from right to left, in what the user writes.
+#[test]
+fn an_argument_has_no_power_over_the_terminal() {
+    let wrong = run(&["compact", "article_counters", "--before", "\u{202e}2026"]);
+    assert_eq!(wrong.code, 2);
+    assert!(!wrong.stderr.contains('\u{202e}'), "{wrong:?}");
+    assert!(wrong.stderr.contains(r"\u{202e}2026"), "{wrong:?}");
 }
