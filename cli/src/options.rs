@@ -31,7 +31,7 @@ pub struct Options {
     partition: Option<Slot>,
     /// Print the result as one JSON document.
     #[arg(long, global = true, help_heading = HEADING)]
-    json: bool,
+    pub json: bool,
 }
 
 /// A name on the command line. A script whose variable is not set gives an empty one.

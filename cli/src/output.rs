@@ -24,14 +24,16 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// Whether a character could steer the terminal, or changes the direction of a text.
+pub fn steers(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}')
+        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// A foreign text with its control characters escaped, which could steer the terminal, and those
 /// that change the direction of the text.
 pub fn printable(text: &str) -> String {
-    let steers = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}')
-            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
     let printable = text.chars().map(|c| match steers(c) {
         true => c.escape_default().to_string(),
         false => c.to_string(),

@@ -119,7 +119,7 @@ fn recount(
             wrong.extend(of_table.find(conn)?);
             continue;
         }
-        bar.set_message(of_table.table.clone());
+        bar.set_message(printable(&of_table.table));
         wrong.extend(of_table.correct(conn, |done, all| {
             bar.set_length(all);
             bar.set_position(done);
@@ -173,7 +173,7 @@ fn text(recounted: &Recounted, dry_run: bool) -> String {
         1 => format!("1 count {done}"),
         several => format!("{} counts {done}", thousands(several as i64)),
     };
-    let mut text = format!("{}: {done}\n", printable(name));
+    let mut text = printable(&format!("{name}: {done}")) + "\n";
     for one in wrong.iter().take(SHOWN) {
         let mut line = format!("  {}", one.counter);
         if !one.entity.is_empty() {

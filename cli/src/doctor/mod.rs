@@ -6,29 +6,31 @@ mod sqlite;
 
 use std::cmp::Reverse;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use diesel::sql_types::{BigInt, Double, Nullable, Text};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::catalogue::{CounterTable, counter_table};
+use crate::catalogue::{self, CounterTable, counter_table, is_meant_to_count};
 use crate::connection::AnyConnection;
 use crate::database::{MYSQL, POSTGRES};
-use crate::options::Options;
+use crate::options::{self, Options};
 use crate::output::{printable, wrapped};
 
-/// Show which rows of a counter table sessions wait for now, who holds them, and what to do.
+/// Show which rows of counter tables sessions wait for now, who holds them, and what to do.
 ///
 /// It changes nothing. Exits with 3 if it finds contention: a session that waits, or SQLite's write lock
 /// held. On MySQL it reads performance_schema.data_locks, which lists every row lock of the server: where
 /// many rows are locked, that costs a busy server time and memory.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
+  diesel-counters doctor
   diesel-counters doctor article_counters
   watch -n 1 diesel-counters doctor article_counters")]
 pub struct Doctor {
-    /// The counter table, such as article_counters or blog.article_counters.
-    table: String,
+    /// The counter table, such as article_counters or blog.article_counters [default: all counter tables].
+    #[arg(value_parser = options::name)]
+    table: Option<String>,
 }
 
 /// What is waited for: its name in JSON, and what to do.
@@ -76,7 +78,46 @@ struct Wait {
 /// Returns whether it found contention.
 pub fn run(doctor: Doctor, options: &Options) -> Result<bool> {
     let conn = &mut options.connect()?;
-    let counters = &counter_table(conn, &doctor.table)?;
+    if let Some(name) = &doctor.table {
+        let counters = counter_table(conn, name)?;
+        let looked = look_at(&counters, conn)?;
+        options.print(&looked, || text(&looked))?;
+        return Ok(looked.contention);
+    }
+    let mut tables = Vec::new();
+    for counters in all_counter_tables(conn)? {
+        tables.push(look_at(&counters, conn)?);
+    }
+    let contention = tables.iter().any(|looked| looked.contention);
+    let report = json!({ "contention": contention, "tables": tables });
+    options.print(&report, || tables.iter().map(text).collect())?;
+    Ok(contention)
+}
+
+/// As `check` chooses them.
+fn all_counter_tables(conn: &mut AnyConnection) -> Result<Vec<CounterTable>> {
+    let all = catalogue::tables(conn)?.into_iter();
+    let all = all.filter(is_meant_to_count);
+    let all: Vec<_> = all
+        .filter_map(|table| CounterTable::try_from(table).ok())
+        .collect();
+    if all.is_empty() {
+        bail!("this database has no counter table: is it the right database?");
+    }
+    Ok(all)
+}
+
+/// The waits for a table.
+#[derive(Serialize)]
+struct Looked {
+    table: String,
+    contention: bool,
+    waits: Vec<Wait>,
+    /// What could not be seen and why.
+    not_seen: Vec<String>,
+}
+
+fn look_at(counters: &CounterTable, conn: &mut AnyConnection) -> Result<Looked> {
     let not_seen = Vec::new();
     let mut look = Look {
         conn,
@@ -99,23 +140,22 @@ pub fn run(doctor: Doctor, options: &Options) -> Result<bool> {
         }
     }
     waits.sort_by_key(|wait| Reverse(wait.sessions));
-    let not_seen = look.not_seen;
-    let contention = !waits.is_empty();
-    let report = json!({
-        "table": counters.table.to_string(), "contention": contention, "waits": waits,
-        "not_seen": not_seen,
-    });
-    options.print(&report, || {
-        let name = &counters.table;
-        let no = if contention { "" } else { "no " };
-        let mut text = format!("{name}: {no}contention\n");
-        text.extend(waits.iter().map(describe));
-        for missed in &not_seen {
-            text += &format!("\nnot seen: {missed}\n");
-        }
-        text.lines().map(|line| printable(line) + "\n").collect()
-    })?;
-    Ok(contention)
+    Ok(Looked {
+        table: counters.table.to_string(),
+        contention: !waits.is_empty(),
+        waits,
+        not_seen: look.not_seen,
+    })
+}
+
+fn text(looked: &Looked) -> String {
+    let no = if looked.contention { "" } else { "no " };
+    let mut text = format!("{}: {no}contention\n", looked.table);
+    text.extend(looked.waits.iter().map(describe));
+    for missed in &looked.not_seen {
+        text += &format!("\nnot seen: {missed}\n");
+    }
+    text.lines().map(|line| printable(line) + "\n").collect()
 }
 
 fn describe(wait: &Wait) -> String {
@@ -124,7 +164,10 @@ fn describe(wait: &Wait) -> String {
     let [on, holder] = [&wait.on, wait.holder.as_deref().unwrap_or(HIDDEN)].map(printable);
     let (sessions, seconds) = (wait.sessions, wait.longest_seconds);
     let advice = wrapped(wait.advice, 90).join("\n  ");
-    let wait = format!("{sessions} sessions wait, for up to {seconds:.1} s");
+    let wait = match sessions {
+        1 => format!("1 session waits, for {seconds:.1} s"),
+        _ => format!("{sessions} sessions wait, for up to {seconds:.1} s"),
+    };
     format!("\n{on}: {wait}\n  held by {holder}\n  {advice}\n")
 }
 
@@ -191,5 +234,25 @@ impl LockWait {
             holder: self.holder,
             advice,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_session_waits_and_two_sessions_wait() {
+        let [kind, advice] = ROW;
+        let wait = |sessions| Wait {
+            kind,
+            on: "entity 7".to_owned(),
+            sessions,
+            longest_seconds: 2.0,
+            holder: None,
+            advice,
+        };
+        assert!(describe(&wait(1)).contains("entity 7: 1 session waits, for 2.0 s\n"));
+        assert!(describe(&wait(2)).contains("entity 7: 2 sessions wait, for up to 2.0 s\n"));
     }
 }

@@ -28,7 +28,8 @@ pub struct Migration {
     #[arg(value_parser = options::name)]
     table: String,
     /// The names of the counters, such as views,likes.
-    #[arg(long, value_delimiter = ',', required = true, value_name = "NAME,…", value_parser = options::name)]
+    #[arg(long, value_delimiter = ',', value_name = "NAME,…", value_parser = options::name)]
+    #[arg(required_unless_present = "stock")]
     counters: Vec<String>,
     /// A column of the key to count by, its type, and the column that it refers to, such as
     /// article_id:bigint:articles.id. The types are smallint, integer, bigint, text,
@@ -37,13 +38,13 @@ pub struct Migration {
     #[arg(long, value_name = "COLUMN:TYPE[:TABLE.COLUMN]")]
     entity: Vec<Entity>,
     /// The counters that are a stock, as in counter_table!, such as remaining: a CHECK keeps them from going
-    /// below 0. Requires --period total.
+    /// below 0. They need not be in --counters. The period is total then.
     #[arg(long, value_delimiter = ',', value_name = "NAME,…", value_parser = options::name)]
     stock: Vec<String>,
     /// The period of the counters, as in counter_table!. A comment of the table has it, for the other
-    /// commands.
-    #[arg(long, value_enum, default_value_t)]
-    period: Period,
+    /// commands [default: day].
+    #[arg(long, value_enum)]
+    period: Option<Period>,
     /// The database, where mysql includes MariaDB.
     #[arg(long, value_parser = backend())]
     backend: Dialect,
@@ -162,12 +163,17 @@ pub fn up_and_down(args: Migration) -> Result<[String; 2]> {
     if args.entity.len() > MAX_COLUMNS {
         bail!("a key has up to five columns besides the day and the slot");
     }
-    let (period, stock) = (args.period, args.stock);
+    let of_stock = (!args.stock.is_empty()).then_some(Period::Total);
+    let period = args.period.or(of_stock).unwrap_or_default();
+    let mut counters = args.counters;
+    for name in &args.stock {
+        if !counters.contains(name) {
+            counters.push(name.clone());
+        }
+    }
+    let stock = args.stock;
     let mark = Mark { period, stock };
     let comment = mark.to_string();
-    if let Some(name) = mark.stock.iter().find(|name| !args.counters.contains(name)) {
-        bail!("--stock {name}: name it in --counters too");
-    }
     if !mark.stock.is_empty() && period != Period::Total {
         bail!("--stock: a stock has no days. Give --period total");
     }
@@ -223,7 +229,7 @@ pub fn up_and_down(args: Migration) -> Result<[String; 2]> {
     let (slot, not_null) = (database.quoted("slot"), "NOT NULL".to_owned());
     columns.push((String::new(), slot, "SMALLINT", not_null));
     let key = columns.iter().map(|(_, name, ..)| name).joined(", ");
-    for (i, counter) in args.counters.iter().enumerate() {
+    for (i, counter) in counters.iter().enumerate() {
         let (name, mut above, mut checks) = (database.quoted(counter), String::new(), Vec::new());
         let mut rest = "NOT NULL DEFAULT 0".to_owned();
         if dialect == Dialect::Sqlite {

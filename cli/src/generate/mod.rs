@@ -6,11 +6,12 @@ mod trigger;
 
 pub use trigger::Trigger;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
 use crate::options::Options;
+use crate::output::steers;
 
 /// Print the migration of a counter table, or of triggers that count rows.
 ///
@@ -36,5 +37,17 @@ pub fn run(args: Generate, options: &Options) -> Result<()> {
         What::Trigger(args) => trigger::up_and_down(args, options)?,
     };
     let part = if args.down { &down } else { &up };
+    // It is read before it is run. What would be escaped in another text cannot be escaped in SQL.
+    if let Some(steers) = part
+        .chars()
+        .find(|c| steers(*c) && *c != '\n')
+        .filter(|_| !options.json)
+    {
+        let code = format!("U+{:04X}", u32::from(steers));
+        bail!(
+            "a name in the migration has the character {code}, with which its SQL reads as another one: rename it. \
+             --json prints the SQL as it is"
+        );
+    }
     options.print(&json!({ "up": up, "down": down }), || part.clone())
 }

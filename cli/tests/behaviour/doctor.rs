@@ -16,6 +16,26 @@ fn a_quiet_table_has_no_contention() {
 }
 
 #[test]
+fn without_a_table_it_looks_at_all_counter_tables() {
+    let database = with_counters();
+    database.execute(
+        "CREATE TABLE site_counters (
+            day DATE NOT NULL, slot SMALLINT NOT NULL, views BIGINT NOT NULL DEFAULT 0,
+            PRIMARY KEY (day, slot)
+        )",
+    );
+    let answer = database.run(&["doctor"]);
+    answer.works();
+    answer.prints("article_counters: no contention");
+    answer.prints("site_counters: no contention");
+    let report = database.run(&["doctor", "--json"]).json();
+    let table = |name: &str| serde_json::json!({ "table": name, "contention": false, "waits": [], "not_seen": [] });
+    let tables = [table("article_counters"), table("site_counters")];
+    let expected = serde_json::json!({ "contention": false, "tables": tables });
+    assert_eq!(report, expected);
+}
+
+#[test]
 fn a_table_that_is_not_a_counter_table_is_refused() {
     let database = with_counters();
     database.execute(

@@ -229,11 +229,46 @@ fn check_compares_the_comment_with_the_checks() {
 #[test]
 fn a_stock_that_cannot_be_one_is_refused() {
     for (options, says) in [
-        ("sold --stock left --period total", "name it in --counters"),
-        ("left --stock left", "Give --period total"),
+        ("left --stock left --period day", "Give --period total"),
         ("a\nb --stock a\nb --period total", "in one line"),
     ] {
         let all = format!("generate migration t --backend {BACKEND} --counters {options}");
         run(&all.split(' ').collect::<Vec<_>>()).fails(says);
     }
+}
+
+/// The guide's command, on each database.
+#[test]
+fn the_guides_stock_is_generated() {
+    const GUIDE: &str = include_str!("../../../docs/counting.md");
+    let (_, command) = GUIDE.split_once("`diesel-counters generate").unwrap();
+    let (command, _) = command.split_once('`').unwrap();
+    let command = command.replace("--backend postgres", &format!("--backend {BACKEND}"));
+    assert!(command.contains("--stock"), "{command}");
+    let generated = run(&super::words(&format!("generate {command} --json")));
+    generated.works();
+    let database = TestDatabase::create();
+    database.execute("CREATE TABLE events (id BIGINT NOT NULL PRIMARY KEY)");
+    database.execute(&up(&generated));
+    database.command("check tickets").is_good("tickets");
+    // A counter that is no stock, and one that is both named and a stock.
+    let more =
+        "generate migration t --counters sold,remaining --stock remaining,reserved --backend";
+    let more = run(&super::words(&format!("{more} {BACKEND}")));
+    more.works();
+    for name in ["sold", "remaining", "reserved"] {
+        let columns = more
+            .stdout
+            .lines()
+            .filter(|line| line.contains(&format!("{name}{}", quote())));
+        assert_eq!(
+            columns.filter(|line| line.contains("BIGINT")).count(),
+            1,
+            "{name}: {more:?}"
+        );
+    }
+}
+
+fn quote() -> char {
+    if BACKEND == "mysql" { '`' } else { '"' }
 }

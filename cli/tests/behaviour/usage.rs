@@ -165,3 +165,11 @@ fn an_argument_has_no_power_over_the_terminal() {
     assert!(!wrong.stderr.contains('\u{202e}'), "{wrong:?}");
     assert!(wrong.stderr.contains(r"\u{202e}2026"), "{wrong:?}");
 }
+
+/// A migration is read before it is run.
+#[test]
+fn a_migration_that_reads_as_another_one_is_refused() {
+    let words = "generate migration of_\u{202e}counters --counters views --backend";
+    let args = [&super::words(words)[..], &[crate::BACKEND]].concat();
+    run(&args).fails("U+202E");
+}
