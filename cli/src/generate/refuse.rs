@@ -7,7 +7,7 @@ use diesel::sql_types::{Bool, Text};
 use diesel::{QueryResult, RunQueryDsl};
 
 use crate::connection::AnyConnection;
-use crate::database::POSTGRES;
+use crate::database::{MYSQL, POSTGRES};
 use crate::sql::sql;
 use crate::triggers::{Compared, Counting, Existing, Plan, Target, definitions};
 
@@ -28,15 +28,35 @@ pub fn names(plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
             let choose = "choose another name, or revert their migration";
             bail!("there are triggers {name} already: {choose}");
         }
-        // PostgreSQL would refuse the function.
-        let view = plan.counting.database.quoted(name);
-        let view = sql(format!("SELECT 1 FROM {view} WHERE 1 = 0"));
-        if plan.counting.database != POSTGRES && view.execute(conn).is_ok() {
+        if has_relation(name, conn)? {
             let choose = format!("choose another name, such as count_{name}");
             bail!("there is a table or view {name} already: {choose}");
         }
     }
     Ok(())
+}
+
+/// Whether there is a table or a view with the name of the view that will have the definition. It is looked up,
+/// and not queried: a view runs what its author wants. PostgreSQL itself refuses a second function.
+fn has_relation(name: &str, conn: &mut AnyConnection) -> Result<bool> {
+    // The server can ignore the case of names.
+    const OF_MYSQL: [&str; 3] = [
+        "SELECT COUNT(*) > 0 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ",
+        " AND (@@lower_case_table_names > 0 OR CAST(table_name AS BINARY) = CAST(",
+        " AS BINARY))",
+    ];
+    const OF_SQLITE: &str =
+        "SELECT COUNT(*) > 0 FROM sqlite_schema WHERE type IN ('table', 'view') AND name = ";
+    let found = match conn.database() {
+        POSTGRES => return Ok(false),
+        MYSQL => {
+            let [in_schema, or_any_case, end] = OF_MYSQL;
+            let found = sql(in_schema).bind(name).sql(or_any_case);
+            found.bind(name).sql(end)
+        }
+        _ => sql(OF_SQLITE).bind(name).sql(" COLLATE NOCASE"),
+    };
+    Ok(found.typed::<Bool>().get_result(conn)?)
 }
 
 /// Definitions that do not go together.

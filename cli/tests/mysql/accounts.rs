@@ -96,6 +96,24 @@ fn a_view_of_another_account_is_not_read() {
     }
 }
 
+/// A view runs what its author wants as the account that queries it: nothing that is found by its name is queried.
+#[test]
+fn a_view_with_the_name_of_a_trigger_is_not_queried() {
+    let database = tables(true);
+    let attacker = Account::create(&database);
+    let name = &attacker.name;
+    database.execute(&format!(
+        "CREATE TABLE loot (who VARCHAR(100)) ENGINE = MyISAM;
+         CREATE DEFINER = {name}@'%' FUNCTION evil() RETURNS INTEGER DETERMINISTIC MODIFIES SQL DATA SQL SECURITY INVOKER
+         BEGIN INSERT INTO loot VALUES (CURRENT_USER()); RETURN 7; END;
+         CREATE DEFINER = {name}@'%' SQL SECURITY INVOKER VIEW count_likes AS SELECT evil() AS likes"
+    ));
+    let (ran, _) = generate(&database, &LIKES_OF_ARTICLES);
+    ran.fails("there is a table or view count_likes already");
+    let loot = number("SELECT COUNT(*) FROM loot", &mut open(&database));
+    assert_eq!(loot, 0, "{ran:?}");
+}
+
 /// What a server sets for the sessions of some accounts.
 #[test]
 fn a_recount_works_with_safe_updates() {
