@@ -8,6 +8,7 @@ mod connection;
 mod database;
 mod doctor;
 mod generate;
+mod holder;
 mod merge;
 mod options;
 mod output;
@@ -50,7 +51,14 @@ Exit codes:
   0  success
   1  error
   2  wrong usage
-  3  `check` found a fault, or `doctor` found contention";
+  3  `check` found a fault, or `doctor` found contention
+  4  `compact` or `fold` merged nothing, because another session has the lock of the merge";
+
+/// The exit code of `check` that found a fault, and of `doctor` that found contention.
+const FOUND: u8 = 3;
+
+/// The exit code of a merge that did nothing, because another session has its lock.
+const BUSY: u8 = 4;
 
 #[derive(Subcommand)]
 enum Command {
@@ -69,8 +77,7 @@ pub fn main() -> ExitCode {
         Err(error) => return not_run(&error),
     };
     match run(command, &options) {
-        Ok(true) => ExitCode::from(3),
-        Ok(false) => ExitCode::SUCCESS,
+        Ok(code) => ExitCode::from(code),
         Err(error) => {
             if let Some(usage) = error.downcast_ref() {
                 return not_run(usage);
@@ -94,15 +101,21 @@ fn not_run(error: &clap::Error) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Returns whether `check` found a fault, or `doctor` found contention.
-fn run(command: Command, options: &Options) -> Result<bool> {
-    match command {
-        Command::Check(args) => return check::run(args, options),
-        Command::Doctor(args) => return doctor::run(args, options),
-        Command::Compact(args) => merge::compact(args, options),
-        Command::Fold(args) => merge::fold(args, options),
-        Command::Generate(args) => generate::run(args, options),
-        Command::Recount(args) => recount::run(args, options),
-    }?;
-    Ok(false)
+/// Returns the exit code.
+fn run(command: Command, options: &Options) -> Result<u8> {
+    let found = match command {
+        Command::Check(args) => check::run(args, options)?.then_some(FOUND),
+        Command::Doctor(args) => doctor::run(args, options)?.then_some(FOUND),
+        Command::Compact(args) => merge::compact(args, options)?.then_some(BUSY),
+        Command::Fold(args) => merge::fold(args, options)?.then_some(BUSY),
+        Command::Generate(args) => {
+            generate::run(args, options)?;
+            None
+        }
+        Command::Recount(args) => {
+            recount::run(args, options)?;
+            None
+        }
+    };
+    Ok(found.unwrap_or(0))
 }

@@ -13,6 +13,7 @@ use crate::any_key::{AnyKey, AnyTypes, set_columns};
 use crate::catalogue::{Column, CounterTable, counter_table};
 use crate::connection::AnyConnection;
 use crate::database::Database;
+use crate::holder;
 use crate::options::{self, Options};
 use crate::output::{printable, thousands};
 use crate::period::{Period as Into, PeriodArg};
@@ -71,12 +72,14 @@ struct MergeArgs {
     dry_run: bool,
 }
 
-pub fn compact(args: CompactArgs, options: &Options) -> Result<()> {
+/// Returns whether another session has the lock of the merge, so that this run did nothing.
+pub fn compact(args: CompactArgs, options: &Options) -> Result<bool> {
     let before = args.before.unwrap_or(yesterday());
     run(args.merge, Period::Day, before, options)
 }
 
-pub fn fold(args: FoldArgs, options: &Options) -> Result<()> {
+/// Returns the same as [`compact`].
+pub fn fold(args: FoldArgs, options: &Options) -> Result<bool> {
     run(args.merge, args.into.into(), args.before, options)
 }
 
@@ -92,7 +95,7 @@ fn yesterday() -> NaiveDate {
     today.pred_opt().unwrap_or(today)
 }
 
-fn run(args: MergeArgs, into: Period, before: NaiveDate, options: &Options) -> Result<()> {
+fn run(args: MergeArgs, into: Period, before: NaiveDate, options: &Options) -> Result<bool> {
     if before > yesterday() {
         let yesterday = yesterday();
         let days = format!("{yesterday} and later days, in UTC; give that day or an earlier one");
@@ -118,6 +121,10 @@ fn run(args: MergeArgs, into: Period, before: NaiveDate, options: &Options) -> R
         _ => merge::<5>,
     };
     let done = merge(&shape, into, before, &args, conn)?;
+    let is_busy = done.already_running;
+    let holder = is_busy
+        .then(|| holder::of_merge(shape.table, conn))
+        .flatten();
     let report = json!({
         "table": table.table.to_string(),
         "before": before,
@@ -125,13 +132,18 @@ fn run(args: MergeArgs, into: Period, before: NaiveDate, options: &Options) -> R
         "merged_rows": done.merged,
         "rows_left": done.left,
         "longest_transaction_seconds": done.longest_transaction.as_secs_f64(),
-        "already_running": done.already_running,
+        "already_running": is_busy,
+        "holder": holder,
     });
     options.print(&report, || {
         let table = printable(&table.table.to_string());
         let left = thousands(done.left as i64);
-        if done.already_running {
-            return format!("{table}: another run is merging its rows; this one did nothing\n");
+        if is_busy {
+            let holder = holder.as_deref().unwrap_or("a session that has ended since, or is not shown");
+            let holder = printable(holder);
+            return format!(
+                "{table}: nothing was merged, because another run has the lock of its merge: {holder}\n"
+            );
         }
         if args.dry_run {
             return format!("{table}: {left} rows before {before} would be merged\n");
@@ -140,7 +152,8 @@ fn run(args: MergeArgs, into: Period, before: NaiveDate, options: &Options) -> R
         let merged = thousands(merged);
         let longest = format!("the longest transaction took {longest} ms");
         format!("{table}: {merged} rows before {before} merged, {left} left; {longest}\n")
-    })
+    })?;
+    Ok(is_busy)
 }
 
 fn merge<const COLUMNS: usize>(

@@ -1,6 +1,8 @@
 //! The command on MySQL or MariaDB, at MYSQL_URL.
 
 mod behaviour;
+#[path = "behaviour/held.rs"]
+mod held;
 #[path = "behaviour/hot_row.rs"]
 mod hot_row;
 #[path = "../../tests/server.rs"]

@@ -1,6 +1,8 @@
 //! The command on PostgreSQL, at POSTGRES_URL.
 
 mod behaviour;
+#[path = "behaviour/held.rs"]
+mod held;
 #[path = "behaviour/hot_row.rs"]
 mod hot_row;
 #[path = "behaviour/nodes.rs"]

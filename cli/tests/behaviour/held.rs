@@ -1,0 +1,67 @@
+//! A merge whose lock another session has.
+
+use diesel::connection::SimpleConnection;
+use diesel::prelude::*;
+use diesel::sql_types::BigInt;
+
+use crate::behaviour::doctor::with_counters;
+use crate::{BACKEND, Conn, SESSION_ID, TestDatabase};
+
+#[derive(QueryableByName)]
+struct Number {
+    #[diesel(sql_type = BigInt)]
+    value: i64,
+}
+
+/// Two rows that can be merged.
+const ROWS: &str =
+    "INSERT INTO article_counters VALUES (1, '2025-01-01', 1, 1), (1, '2025-01-01', 2, 1)";
+
+/// The statement of anybody who may connect.
+fn lock() -> &'static str {
+    match BACKEND {
+        "postgres" => {
+            "DO $$ BEGIN PERFORM pg_advisory_lock(hashtext('diesel_counters/merge'),
+                CAST(CAST('article_counters' AS regclass) AS oid)::int4); END $$"
+        }
+        _ => {
+            "DO GET_LOCK(CONVERT(SHA2(LOWER(CONVERT(CONCAT('diesel_counters/',
+                CONCAT_WS('.', DATABASE(), 'article_counters')) USING utf8mb4)), 224) USING utf8mb4), 0)"
+        }
+    }
+}
+
+fn held() -> (TestDatabase, Conn, i64) {
+    let database = with_counters();
+    database.execute(ROWS);
+    let mut holder = database.connect();
+    holder.batch_execute(lock()).unwrap();
+    let session: Number = diesel::sql_query(SESSION_ID)
+        .get_result(&mut holder)
+        .unwrap();
+    (database, holder, session.value)
+}
+
+#[test]
+fn a_merge_that_another_session_blocks_names_it_and_does_not_succeed() {
+    let (database, holder, session) = held();
+    for command in [
+        "compact article_counters",
+        "fold article_counters --before 2026-01-01",
+    ] {
+        let ran = database.command(command);
+        assert_eq!(ran.code, 4, "{ran:?}");
+        ran.prints(&format!("session {session}"));
+        let json = database.command(&format!("{command} --json"));
+        assert_eq!(json.code, 4, "{json:?}");
+        assert_eq!(json.json()["already_running"], true);
+        let holder = json.json()["holder"].as_str().unwrap().to_owned();
+        assert!(holder.contains(&format!("session {session}")), "{holder}");
+    }
+    database
+        .command("compact article_counters --dry-run")
+        .works();
+    drop(holder);
+    while database.command("compact article_counters").code == 4 {}
+    assert_eq!(database.rows_and_sum("article_counters", "views"), (1, 2));
+}
