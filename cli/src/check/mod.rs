@@ -1,8 +1,11 @@
 //! `check`: compares live tables with the shape of a counter table.
 
+mod days;
 mod fault;
+mod rights;
 mod shape;
 mod triggers;
+mod vetoes;
 
 use anstyle::{AnsiColor, Style};
 use anyhow::{Result, bail};

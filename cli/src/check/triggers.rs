@@ -1,16 +1,15 @@
 //! The triggers that count rows, compared with what `generate trigger` was told.
 
 use anyhow::Result;
-use diesel::RunQueryDsl;
-use diesel::sql_types::Text;
 
-use super::fault::{Fault, wrong};
+use super::fault::{Fault, Severity, wrong};
+use super::rights;
+use super::vetoes::in_column;
 use crate::catalogue::Table;
 use crate::connection::AnyConnection;
-use crate::database::{MYSQL, POSTGRES};
-use crate::sql::sql;
+use crate::database::MYSQL;
 use crate::triggers::{
-    Count, Counting, Definition, Existing, LiveTrigger, Trigger, definitions, live_triggers,
+    Count, Counting, Definition, Existing, LiveTrigger, Stored, Trigger, definitions, live_triggers,
 };
 
 /// The faults of each definition that counts in one of these tables, or of all if there are none,
@@ -22,37 +21,140 @@ pub fn check(tables: &[Table], conn: &mut AnyConnection) -> Result<Vec<(String, 
         tables.any(|table| count.table.rsplit('.').next() == Some(&table.name))
     };
     let live = live_triggers(conn)?;
-    let (mut all, mut before) = (Vec::new(), Vec::new());
+    let mut all: Vec<(String, Vec<Fault>)> = Vec::new();
+    let mut before = Vec::new();
     for stored in definitions(conn)? {
-        let definition = stored.definition;
-        let (name, rows) = (definition.name.clone(), definition.rows.clone());
-        let is_asked = tables.is_empty() || definition.counts.iter().any(is_named);
-        let counting = Counting::new(definition, conn);
-        let faults = counting.and_then(|counting| {
-            counting.refuse_hidden_rows(conn)?;
-            let mut faults = owners(&counting, &stored.owner, conn)?;
-            faults.extend(not_counted_yet(&counting));
-            faults.extend(before.iter().filter_map(|other| twice(other, &counting)));
-            let triggers = (counting.sql.triggers)(&counting)?;
-            let of_triggers = triggers.iter();
-            faults.extend(of_triggers.filter_map(|one| fault(one, &counting, &live)));
-            // The function of several triggers is the same.
-            faults.dedup_by(|one, other| one.what == other.what);
-            before.push(counting);
-            Ok(faults)
-        });
-        let faults = faults.unwrap_or_else(|error| {
-            let what = format!("The triggers {name} count the rows of {rows}, but {error:#}.");
-            let cost = "They fail, or they do not count these rows.";
-            vec![wrong("trigger_definition", what, cost).remedy(
-                "Revert their migration, or generate them again for the tables as they are now.",
-            )]
+        let rows = stored.definition.rows.clone();
+        let is_asked = tables.is_empty() || stored.definition.counts.iter().any(is_named);
+        let mut faults = match rights::foreign(&stored, conn)? {
+            Some(fault) => vec![fault],
+            None => of_definition(stored, &mut before, &live, conn),
+        };
+        // A table of several definitions.
+        let mut told = all.iter().flat_map(|(_, faults)| faults);
+        faults.retain(|fault| {
+            fault.severity != Severity::Note || !told.any(|other| other.what == fault.what)
         });
         if is_asked {
             all.push((rows, faults));
         }
     }
     Ok(all)
+}
+
+/// The faults of a definition. `before` has the definitions before it.
+fn of_definition(
+    stored: Stored,
+    before: &mut Vec<Counting>,
+    live: &[LiveTrigger],
+    conn: &mut AnyConnection,
+) -> Vec<Fault> {
+    let whose = Whose {
+        name: stored.definition.name.clone(),
+        owner: stored.owner,
+        is_own: stored.is_own,
+    };
+    let rows = stored.definition.rows.clone();
+    let compared = Counting::new(stored.definition, conn).and_then(|counting| {
+        counting.refuse_hidden_rows(conn)?;
+        let mut faults = rights::owners(&counting, &whose.owner, conn)?;
+        faults.extend(rights::denied(&counting, &whose.owner, conn)?);
+        faults.extend(storage(&counting));
+        faults.extend(not_counted_yet(&counting));
+        faults.extend(before.iter().filter_map(|other| twice(other, &counting)));
+        let triggers = (counting.sql.triggers)(&counting)?;
+        let of_triggers = triggers.iter();
+        let of_triggers = of_triggers.filter_map(|one| fault(one, &counting, live));
+        faults.extend(of_triggers.map(|fault| whose.shown(fault, &not_seen(&counting))));
+        // The function of several triggers is the same.
+        faults.dedup_by(|one, other| one.what == other.what);
+        let mut targets = counting.targets.iter();
+        while let Some(target) = targets.find(|target| target.slots.is_none()) {
+            faults.extend(in_column(target, conn)?);
+        }
+        faults.extend(rights::granted(&counting, &whose.owner, conn)?);
+        before.push(counting);
+        Ok(faults)
+    });
+    compared.unwrap_or_else(|error| {
+        let why = match whose.is_own {
+            true => format!("but {error:#}"),
+            // The error can have the text of an expression.
+            false => "but they cannot be compared with it".to_owned(),
+        };
+        let what = format!(
+            "The triggers {} count the rows of {rows}, {why}.",
+            whose.name
+        );
+        let cost = "They fail, or they do not count these rows.";
+        let fault = wrong("trigger_definition", what, cost).remedy(
+            "Revert their migration, or generate them again for the tables as they are now.",
+        );
+        vec![whose.shown(fault, "")]
+    })
+}
+
+/// The owner of triggers.
+struct Whose {
+    name: String,
+    owner: String,
+    is_own: bool,
+}
+
+impl Whose {
+    /// The fault as it is printed to this role or account. To others, it has no SQL: that has the expressions of the
+    /// definition, and they would run as whoever runs it.
+    fn shown(&self, mut fault: Fault, not_seen: &str) -> Fault {
+        if self.is_own {
+            return fault;
+        }
+        let Whose { name, owner, .. } = self;
+        fault.sql.clear();
+        fault.remedy(format!(
+            "{not_seen}The triggers {name} belong to {owner}: run `diesel-counters check` as {owner}, which prints what \
+             to do. If you do not know {owner}, ask who created them."
+        ))
+    }
+}
+
+/// An account of MySQL does not see the triggers without this right.
+fn not_seen(counting: &Counting) -> String {
+    match counting.database {
+        MYSQL => {
+            let table = MYSQL.table_name(&counting.rows);
+            format!("If it is there, this account may not see it: GRANT TRIGGER ON {table} to it. ")
+        }
+        _ => String::new(),
+    }
+}
+
+/// Rows that a crash or a rollback loses, and their counts not; or counts in a column, and their rows not.
+fn storage(counting: &Counting) -> Vec<Fault> {
+    let database = counting.database;
+    let columns = counting
+        .targets
+        .iter()
+        .filter(|target| target.slots.is_none());
+    let tables = [&counting.rows]
+        .into_iter()
+        .chain(columns.map(|target| &target.table));
+    let faults = tables.filter_map(|table| {
+        let storage = table.unsafe_storage.as_ref()?;
+        let what = format!("The storage of {table} is {storage}.");
+        let (fault, change) = match database {
+            MYSQL => {
+                let cost = "Its rows do not roll back with the rest of a transaction: counts and rows differ then.";
+                (wrong("no_transactions", what, cost), "ENGINE = InnoDB")
+            }
+            _ => {
+                let cost = "A crash of the server empties it: counts and rows differ then.";
+                (wrong("unlogged", what, cost), "SET LOGGED")
+            }
+        };
+        let alter = format!("ALTER TABLE {} {change};", database.table_name(table));
+        Some(fault.remedy("Change it. This rewrites the table, and blocks writes.").run(alter))
+    });
+    faults.collect()
 }
 
 fn fault(trigger: &Trigger, counting: &Counting, live: &[LiveTrigger]) -> Option<Fault> {
@@ -85,10 +187,7 @@ fn fault(trigger: &Trigger, counting: &Counting, live: &[LiveTrigger]) -> Option
             wrong("trigger_changed", what, cost)
         }
         None => {
-            if counting.database == MYSQL {
-                then += " If it is there, this account may not see it: ";
-                then += &format!("GRANT TRIGGER ON {table} to it.");
-            }
+            then += &format!(" {}", not_seen(counting));
             let is_rule = trigger.event == "RULE";
             let is = if is_rule { "rule" } else { "trigger" };
             let what = format!("{} has no {is} {}.", trigger.table.1, trigger.name);
@@ -101,7 +200,7 @@ fn fault(trigger: &Trigger, counting: &Counting, live: &[LiveTrigger]) -> Option
     let function = function.map(|create| create.replacen("CREATE", "CREATE OR REPLACE", 1));
     let all = [trigger.drop.clone()].into_iter().chain(function);
     let all = all.chain([trigger.create.clone()]);
-    let mut fault = fault.remedy(format!("Create it again; {then}"));
+    let mut fault = fault.remedy(format!("Create it again; {}", then.trim_end()));
     fault.sql.extend(all.map(|sql| sql.trim_end().to_owned()));
     Some(fault)
 }
@@ -122,28 +221,4 @@ fn twice(before: &Counting, counting: &Counting) -> Option<Fault> {
     Some(wrong("trigger_twice", what, cost).remedy(
         "Revert the migration of one of them, and then run `diesel-counters recount` for the other one.",
     ))
-}
-
-/// Whoever owns a table that a function writes could have triggers of the table run as the function's owner.
-fn owners(counting: &Counting, owner: &str, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
-    let mut faults = Vec::new();
-    if counting.database != POSTGRES {
-        return Ok(faults);
-    }
-    let name = &counting.definition.name;
-    let tables = counting.targets.iter().map(|target| &target.table);
-    for table in [&counting.rows].into_iter().chain(tables) {
-        let of_table =
-            sql("SELECT pg_get_userbyid(relowner)::text FROM pg_class WHERE oid = to_regclass(");
-        let of_table = of_table.bind(&POSTGRES.table_name(table)).sql(")");
-        let of_table: String = of_table.typed::<Text>().get_result(conn)?;
-        if of_table != owner {
-            let what = format!("The triggers {name} belong to {owner}, and {table} to {of_table}.");
-            let cost = "Triggers of the table run with the rights of another role, or fail without theirs.";
-            faults.push(wrong("trigger_owner", what, cost).remedy(format!(
-                "Give both to one role: ALTER TABLE {table} OWNER TO {owner}, or run the migration as {of_table}."
-            )));
-        }
-    }
-    Ok(faults)
 }

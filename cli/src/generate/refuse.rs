@@ -87,6 +87,21 @@ pub fn others(plans: &[Plan], known: &[Counting]) -> Result<()> {
     Ok(())
 }
 
+/// Tables whose rows a crash or a rollback loses, while the counts stay, or the other way round.
+pub fn storage(plan: &Plan) -> Result<()> {
+    let counting = &plan.counting;
+    let targets = counting.targets.iter().map(|target| &target.table);
+    for table in [&counting.rows].into_iter().chain(targets) {
+        if let Some(storage) = &table.unsafe_storage {
+            bail!(
+                "the storage of {table} is {storage}: after a crash or a rollback, its rows and the counts could \
+                 differ. Make it LOGGED, on MySQL and MariaDB InnoDB"
+            );
+        }
+    }
+    Ok(())
+}
+
 /// A row that is not counted yet can be deleted. The count is then below 0 until the recount.
 /// An entity whose last row is deleted before that cannot be told from one that others count.
 pub fn later(plan: &Plan) -> Result<()> {

@@ -89,6 +89,7 @@ pub fn up_and_down(args: Trigger, options: &Options) -> Result<[String; 2]> {
     let (mut own_triggers, mut counters) = (Vec::new(), Vec::new());
     for plan in &plans {
         let counting = &plan.counting;
+        refuse::storage(plan)?;
         refuse::functions(plan, conn)?;
         refuse::later(plan)?;
         refuse::changing_expressions(plan, conn)?;

@@ -9,6 +9,7 @@ mod merging;
 mod periods;
 pub mod triggers;
 mod usage;
+mod vetoes;
 
 use std::process::Command;
 

@@ -105,7 +105,7 @@ pub fn generate(database: &TestDatabase, args: &[&str]) -> (Ran, TempDir) {
 }
 
 /// A file of definitions, which goes when the folder is dropped, and the option that names it.
-fn file_of(definitions: &str) -> (TempDir, String) {
+pub fn file_of(definitions: &str) -> (TempDir, String) {
     let folder = tempdir().unwrap();
     let file = folder.path().join("counters.toml");
     std::fs::write(&file, definitions).unwrap();

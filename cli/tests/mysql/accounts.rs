@@ -114,6 +114,31 @@ fn a_view_with_the_name_of_a_trigger_is_not_queried() {
     assert_eq!(loot, 0, "{ran:?}");
 }
 
+/// The definition of another account: what it counts is compared, and its SQL is not printed to be run.
+#[test]
+fn the_sql_of_a_definition_of_another_account_is_not_printed() {
+    let database = tables(true);
+    counted(&database, &LIKES_OF_ARTICLES);
+    let attacker = Account::create(&database);
+    let name = &attacker.name;
+    let definition = "{\"name\":\"planted\",\"rows\":\"article_likes\",\"count\":[\"article_id:article_counters.comments\"],\
+        \"by\":\"1\",\"when\":\"evil = 1\",\"period\":\"day\",\"slots\":32}";
+    database.execute(&format!(
+        "ALTER TABLE article_likes ADD evil INTEGER;
+         CREATE DEFINER = {name}@'%' VIEW planted AS SELECT '{definition}' AS diesel_counters_trigger"
+    ));
+    for args in [&["check"][..], &["check", "--json"]] {
+        let checked = database.run(args);
+        checked.finds("planted");
+        checked.prints(name);
+        for planted in ["evil", "CREATE", "SELECT"] {
+            assert!(!checked.stdout.contains(planted), "{planted}: {checked:?}");
+        }
+    }
+    // Its author sees the SQL.
+    run_with(&["check"], Some(&attacker.url())).prints("CREATE TRIGGER");
+}
+
 /// What a server sets for the sessions of some accounts.
 #[test]
 fn a_recount_works_with_safe_updates() {

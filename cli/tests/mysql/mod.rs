@@ -2,6 +2,7 @@
 
 mod accounts;
 mod dumps;
+mod faults;
 mod parents;
 mod slots;
 

@@ -2,6 +2,7 @@
 
 mod attached;
 mod attacks;
+mod faults;
 mod replaced;
 mod roles;
 mod row_security;

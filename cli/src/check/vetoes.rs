@@ -1,0 +1,285 @@
+//! Triggers, rules and policies of the application on tables that are counted in. One that runs before a row is
+//! written can skip it or change it, and the database reports success.
+
+use anyhow::Result;
+use diesel::RunQueryDsl;
+use diesel::sql_types::{Bool, Text};
+use sqlparser::tokenizer::{Token, Tokenizer};
+
+use super::fault::{Fault, note, wrong};
+use crate::catalogue::{CounterTable, Table};
+use crate::connection::AnyConnection;
+use crate::database::{Database, MYSQL, POSTGRES, SQLITE};
+use crate::sql::sql;
+use crate::triggers::{Target, live_triggers};
+
+/// A trigger of a table, which this command has not generated.
+struct Other {
+    name: String,
+    /// When it runs, such as `BEFORE ROW INSERT UPDATE`.
+    event: String,
+    /// Of `UPDATE OF`. None for all.
+    columns: Vec<String>,
+    /// The words and the signs of its statements, in lower case.
+    body: Vec<String>,
+}
+
+/// Those on a counter table. Nothing but the program and triggers of `generate trigger` writes it.
+pub fn in_counters(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
+    let (table, database) = (&shape.table, conn.database());
+    let mut faults = Vec::new();
+    for other in others(table, conn)? {
+        let is_before = other.event.starts_with("BEFORE ROW");
+        let can_veto = match database {
+            POSTGRES => is_before,
+            MYSQL => is_before && !other.event.ends_with("DELETE"),
+            _ => other.ignores(),
+        };
+        if can_veto {
+            faults.push(veto(&format!("The trigger {} of {table}", other.name)));
+        } else if other.writes(&table.name) {
+            let what = format!("The trigger {} writes {table} too.", other.name);
+            let cost = "Its counts can differ from what was counted.";
+            faults.push(note("counter_trigger", what, cost));
+        }
+    }
+    if database == POSTGRES {
+        faults.extend(rules(table, &["INSERT", "UPDATE"], conn)?);
+        faults.extend(policies(table, conn)?);
+    }
+    Ok(faults)
+}
+
+/// Those on an ordinary table with a column that is counted in, which can have triggers that change other columns.
+pub fn in_column(target: &Target, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
+    let (table, database) = (&target.table, conn.database());
+    let mut faults = Vec::new();
+    for other in others(table, conn)? {
+        let is_of = |name: &String| other.columns.is_empty() || other.columns.contains(name);
+        if !other.event.contains("UPDATE") || !target.names.iter().any(is_of) {
+            continue;
+        }
+        let is_before = other.event.starts_with("BEFORE ROW");
+        let mut names = target.names.iter();
+        let can_veto = match database {
+            POSTGRES => is_before && (other.skips() || names.any(|name| other.sets(name))),
+            MYSQL => is_before && names.any(|name| other.sets(name)),
+            _ => {
+                other.ignores()
+                    || other.writes(&table.name) && names.any(|name| other.updates(name))
+            }
+        };
+        if can_veto {
+            faults.push(veto(&format!("The trigger {} of {table}", other.name)));
+        }
+    }
+    if database == POSTGRES {
+        faults.extend(rules(table, &[], conn)?);
+    }
+    Ok(faults)
+}
+
+fn veto(what: &str) -> Fault {
+    let what = format!("{what} can skip or change what is written.");
+    let cost = "The database reports success, and counts are lost: those of the program, of triggers, of merges \
+                and of corrections.";
+    wrong("veto", what, cost).remedy(
+        "Drop it, or let it leave the counters and their rows alone. Then correct the counts, with \
+         `diesel-counters recount` if triggers count them.",
+    )
+}
+
+impl Other {
+    fn has(&self, words: &[&str]) -> bool {
+        self.body.windows(words.len()).any(|some| some == words)
+    }
+
+    /// Whether a function of PostgreSQL can skip an update, or return the row as it was.
+    fn skips(&self) -> bool {
+        let is_of_updates = self.event == "BEFORE ROW UPDATE";
+        let returns_old = is_of_updates && self.has(&["return", "old"]);
+        self.has(&["return", "null"]) || returns_old || self.has(&["new", ":=", "old"])
+    }
+
+    /// Whether a trigger of SQLite can skip the row.
+    fn ignores(&self) -> bool {
+        self.has(&["raise", "(", "ignore"])
+    }
+
+    /// Whether it sets a column of the row that is written.
+    fn sets(&self, name: &str) -> bool {
+        const BEFORE: [&str; 8] = ["set", "into", "begin", "then", "else", "loop", "do", ";"];
+        let name = name.to_lowercase();
+        self.body.windows(5).any(|some| {
+            let [before, new, dot, column, after] = some else {
+                return false;
+            };
+            let is_column = [new, dot, column] == ["new", ".", &name];
+            let is_next = before == "," && [":=", "="].contains(&&**after);
+            is_column && (is_next || BEFORE.contains(&&**before))
+        })
+    }
+
+    /// Whether a statement of it changes the table.
+    fn writes(&self, table: &str) -> bool {
+        let table = table.to_lowercase();
+        let verbs: [&[&str]; 4] = [
+            &["update"],
+            &["update", "only"],
+            &["delete", "from"],
+            &["into"],
+        ];
+        let names = |rest: &[String]| match rest {
+            [schema, dot, name, ..] if dot == "." => !schema.is_empty() && *name == table,
+            [name, ..] => *name == table,
+            [] => false,
+        };
+        (0..self.body.len()).any(|place| {
+            let rest = &self.body[place..];
+            let mut verbs = verbs.iter();
+            verbs.any(|verb| {
+                rest.len() > verb.len()
+                    && rest[..verb.len()] == **verb
+                    && names(&rest[verb.len()..])
+            })
+        })
+    }
+
+    /// Whether an `UPDATE` of it sets a column.
+    fn updates(&self, name: &str) -> bool {
+        let name = name.to_lowercase();
+        self.has(&["set", &name, "="]) || self.has(&[",", &name, "="])
+    }
+}
+
+/// The words and the signs of SQL, in lower case and without comments and quotes.
+fn words(body: &str, database: Database) -> Vec<String> {
+    let tokens = Tokenizer::new(database.grammar(), body).tokenize();
+    let tokens = tokens.unwrap_or_default().into_iter();
+    let words = tokens.filter_map(|token| match token {
+        Token::Whitespace(_) => None,
+        Token::Word(word) => Some(word.value.to_lowercase()),
+        token => Some(token.to_string().to_lowercase()),
+    });
+    words.collect()
+}
+
+/// The triggers of a table, and of its partitions, that run before or after a row is written.
+fn others(table: &Table, conn: &mut AnyConnection) -> Result<Vec<Other>> {
+    let database = conn.database();
+    if database == POSTGRES {
+        return others_of_postgres(table, conn);
+    }
+    let of_table = (table.in_schema.clone(), table.name.clone());
+    let live = live_triggers(conn)?.into_iter();
+    let live = live.filter(|live| live.table == of_table);
+    let others = live.map(|live| {
+        let body = words(&live.body, database);
+        let (event, columns) = match database {
+            SQLITE => event_of_sqlite(&body),
+            _ => (live.event.replacen(' ', " ROW ", 1), Vec::new()),
+        };
+        Other {
+            name: live.name,
+            event,
+            columns,
+            body,
+        }
+    });
+    Ok(others.collect())
+}
+
+/// The event of `AFTER UPDATE OF likes ON articles …`, and its columns.
+fn event_of_sqlite(words: &[String]) -> (String, Vec<String>) {
+    let on = words
+        .iter()
+        .position(|word| word == "on")
+        .unwrap_or(words.len());
+    let head = &words[..on];
+    let is = |word: &str| head.iter().any(|one| one == word);
+    let when = if is("after") { "AFTER" } else { "BEFORE" };
+    let events = ["insert", "update", "delete"].into_iter();
+    let event = events.filter(|event| is(event)).collect::<String>();
+    let of = head
+        .iter()
+        .position(|word| word == "of")
+        .map_or(on, |of| of + 1);
+    let columns = head[of..].iter().filter(|word| *word != ",");
+    (
+        format!("{when} ROW {}", event.to_uppercase()),
+        columns.cloned().collect(),
+    )
+}
+
+/// A trigger of a partitioned table is listed again for each partition.
+const OF_POSTGRES: [&str; 2] = [
+    "SELECT DISTINCT t.tgname::text, concat_ws(' ',
+            CASE WHEN t.tgtype & 2 <> 0 THEN 'BEFORE' ELSE 'AFTER' END,
+            CASE WHEN t.tgtype & 1 <> 0 THEN 'ROW' ELSE 'STATEMENT' END,
+            CASE WHEN t.tgtype & 4 <> 0 THEN 'INSERT' END,
+            CASE WHEN t.tgtype & 8 <> 0 THEN 'DELETE' END,
+            CASE WHEN t.tgtype & 16 <> 0 THEN 'UPDATE' END),
+        coalesce((SELECT json_agg(a.attname) FROM pg_attribute a
+            WHERE a.attrelid = t.tgrelid AND a.attnum = ANY (CAST(t.tgattr AS int2[])))::text, '[]'),
+        p.prosrc
+    FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid JOIN pg_class c ON c.oid = t.tgrelid
+    WHERE NOT t.tgisinternal AND t.tgenabled IN ('O', 'A') AND t.tgrelid IN (
+        SELECT CAST(to_regclass(",
+    ") AS oid) UNION SELECT CAST(relid AS oid) FROM pg_partition_tree(to_regclass(",
+];
+
+fn others_of_postgres(table: &Table, conn: &mut AnyConnection) -> Result<Vec<Other>> {
+    type Row = (String, String, String, String);
+    let name = POSTGRES.table_name(table);
+    let [of_table, of_partitions] = OF_POSTGRES;
+    let found = sql(of_table).bind(&name).sql(of_partitions);
+    let found = found.bind(&name).sql("))) ORDER BY 1, 2");
+    let found = found.typed::<(Text, Text, Text, Text)>();
+    let found: Vec<Row> = found.load(conn)?;
+    let others = found.into_iter().map(|(name, event, columns, body)| Other {
+        body: words(&body, POSTGRES),
+        columns: serde_json::from_str(&columns).unwrap_or_default(),
+        name,
+        event,
+    });
+    Ok(others.collect())
+}
+
+/// The rules that skip an update or a deletion, and those with these events, which have ON CONFLICT refused.
+fn rules(table: &Table, refused: &[&str], conn: &mut AnyConnection) -> Result<Vec<Fault>> {
+    let found = sql(
+        "SELECT rulename::text, CASE ev_type WHEN '2' THEN 'UPDATE' WHEN '3' THEN 'INSERT' ELSE 'DELETE' END, is_instead
+         FROM pg_rewrite WHERE ev_type <> '1' AND ev_enabled IN ('O', 'A') AND ev_class = CAST(to_regclass(",
+    );
+    let found = found
+        .bind(&POSTGRES.table_name(table))
+        .sql(") AS oid) ORDER BY 1");
+    let found = found.typed::<(Text, Text, Bool)>();
+    let mut faults = Vec::new();
+    for (name, event, is_instead) in found.load::<(String, String, bool)>(conn)? {
+        if is_instead {
+            faults.push(veto(&format!("The rule {name} of {table}")));
+        } else if refused.contains(&&*event) {
+            let what = format!("The rule {name} of {table} is for each {event}.");
+            let cost =
+                "PostgreSQL refuses ON CONFLICT on a table with such a rule: increments fail.";
+            faults.push(wrong("veto", what, cost).remedy("Drop it, or replace it by a trigger."));
+        }
+    }
+    Ok(faults)
+}
+
+/// Row level security of a counter table.
+fn policies(table: &Table, conn: &mut AnyConnection) -> Result<Option<Fault>> {
+    let found = sql("SELECT relrowsecurity FROM pg_class WHERE oid = CAST(to_regclass(");
+    let found = found.bind(&POSTGRES.table_name(table)).sql(") AS oid)");
+    if !found.typed::<Bool>().get_result::<bool>(conn)? {
+        return Ok(None);
+    }
+    let what = "It has row level security.";
+    let cost = "A policy can hide rows from the roles that it is for, and refuse theirs: increments fail, and totals \
+                have a part of the counts.";
+    let remedy = "Count, merge and correct as a role that sees all rows: the owner, without FORCE, or one with \
+                  BYPASSRLS.";
+    Ok(Some(note("policy", what, cost).remedy(remedy)))
+}
