@@ -4,6 +4,7 @@
 mod any_key;
 mod catalogue;
 mod check;
+mod code_of_others;
 mod connection;
 mod database;
 mod doctor;

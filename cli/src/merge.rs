@@ -11,6 +11,7 @@ use serde_json::json;
 
 use crate::any_key::{AnyKey, AnyTypes, set_columns};
 use crate::catalogue::{Column, CounterTable, counter_table};
+use crate::code_of_others::{self, Access};
 use crate::connection::AnyConnection;
 use crate::database::Database;
 use crate::holder;
@@ -103,6 +104,7 @@ fn run(args: MergeArgs, into: Period, before: NaiveDate, options: &Options) -> R
     }
     let conn = &mut options.connect()?;
     let table = counter_table(conn, &args.table)?;
+    code_of_others::refuse(&table.table, Access::Writes, conn)?;
     // A merge of slots, and a fold of all days into one row, are right without it.
     let is_needed = ![Period::Day, Period::Total].contains(&into);
     let period = args.period.of(&table, conn.database(), is_needed)?;

@@ -9,6 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use serde_json::json;
 
+use crate::code_of_others::{self, Access};
 use crate::connection::{AnyConnection, connect};
 use crate::database::MYSQL;
 use crate::options::{self, Options};
@@ -94,6 +95,12 @@ fn counting(stored: Stored, conn: &mut AnyConnection) -> Result<Counting> {
         );
     }
     let counting = Counting::new(stored.definition, conn)?;
+    for table in counting.tables() {
+        code_of_others::refuse(table, Access::Reads, conn)?;
+    }
+    for target in &counting.targets {
+        code_of_others::refuse(&target.table, Access::Writes, conn)?;
+    }
     counting.refuse_hidden_rows(conn)?;
     Ok(counting)
 }

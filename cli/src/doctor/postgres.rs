@@ -6,6 +6,8 @@ use diesel::prelude::*;
 use diesel::sql_types::Text;
 
 use super::{LockWait, LockWaitTypes, Look, Wait};
+use crate::catalogue::{Column, Kind};
+use crate::code_of_others::{self, Access};
 use crate::database::{Joined, POSTGRES};
 use crate::sql::sql;
 
@@ -56,6 +58,16 @@ fn row(place: &str, look: &mut Look<'_>) -> Result<Option<String>> {
         return Ok(None);
     }
     let counters = look.counters;
+    // A cast of a type of the user's own runs a function of its owner.
+    let is_other = |key: &Column| key.kind == Kind::Other && key.plain_type() != "character";
+    if counters.entity.iter().any(is_other) {
+        look.miss(format!("{WHAT}: the key has a type that is not read"));
+        return Ok(None);
+    }
+    if let Some(why) = code_of_others::found(&counters.table, Access::Reads, look.conn)? {
+        look.miss(format!("{WHAT}: {why}"));
+        return Ok(None);
+    }
     let table = POSTGRES.table_name(&counters.table);
     let [day, slot] = [&counters.day, &counters.slot].map(|column| POSTGRES.quoted(&column.name));
     let entity = counters.entity.iter().map(|key| POSTGRES.as_text(key));

@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use super::refuse;
 use crate::catalogue::Table;
+use crate::code_of_others::{self, Access};
 use crate::database::{Joined, SQLITE};
 use crate::options::{self, Options};
 use crate::output::printable;
@@ -90,6 +91,9 @@ pub fn up_and_down(args: Trigger, options: &Options) -> Result<[String; 2]> {
     for plan in &plans {
         let counting = &plan.counting;
         refuse::storage(plan)?;
+        for table in counting.tables() {
+            code_of_others::refuse(table, Access::Reads, conn)?;
+        }
         refuse::functions(plan, conn)?;
         refuse::later(plan)?;
         refuse::changing_expressions(plan, conn)?;

@@ -8,6 +8,7 @@ use super::definition::{Count, Definition};
 use super::expression::Expression;
 use super::target::{ParentTable, Target};
 use crate::catalogue::{self, Column, CounterTable, Kind, Table, is_zero, table};
+use crate::code_of_others::{self, Access};
 use crate::connection::AnyConnection;
 use crate::database::{Database, Joined};
 use crate::sql::sql;
@@ -239,6 +240,7 @@ fn find(
     }
     let is_only_row = matches!(count.columns.as_deref(), Some([]));
     if is_only_row {
+        code_of_others::refuse(&table, Access::Reads, conn)?;
         let name = conn.database().table_name(&table);
         let rows = format!("SELECT COUNT(*) FROM (SELECT 1 FROM {name} LIMIT 2) AS few");
         if sql(rows).typed::<BigInt>().get_result::<i64>(conn)? > 1 {

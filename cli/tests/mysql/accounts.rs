@@ -77,12 +77,23 @@ fn a_view_of_another_account_is_not_read() {
          CREATE DEFINER = {name}@'%' SQL SECURITY INVOKER VIEW planted AS SELECT CAST(spy() AS CHAR) AS diesel_counters_trigger;
          CREATE DEFINER = {name}@'%' SQL SECURITY INVOKER VIEW planted_too AS SELECT '{definition}' AS diesel_counters_trigger;
          CREATE DEFINER = {name}@'%' SQL SECURITY INVOKER VIEW planted_drift AS
-             SELECT spy() AS likes, 0 AS stored_likes"
+             SELECT spy() AS likes, 0 AS stored_likes;
+         CREATE DEFINER = {name}@'%' SQL SECURITY INVOKER VIEW planted_counters AS
+             SELECT CURRENT_DATE AS day, 1 AS slot, spy() AS likes"
     ));
     for line in [
         "recount --dry-run",
         "recount",
         "check",
+        "check planted_counters",
+        "compact planted_counters",
+        "compact article_counters",
+        "fold planted_counters --before 2026-01-01",
+        "doctor",
+        "doctor planted_counters",
+        "generate trigger planted_drift --rows article_likes --count site_counters.likes",
+        "generate trigger count_planted --rows planted_counters --count site_counters.likes",
+        "generate trigger count_planted --rows article_likes --count planted_counters.likes",
         "recount count_likes",
         "generate trigger count_again --rows article_likes --count site_counters.likes",
     ] {

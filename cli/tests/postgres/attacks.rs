@@ -162,7 +162,7 @@ fn the_command_uses_no_operators_and_functions_of_others() {
     let roles = roles.planted(PLANTED);
     let mut caught = Vec::new();
     let lines = "check, check post_counters --json, doctor post_counters, recount --dry-run, \
-                 compact post_counters";
+                 compact post_counters, fold post_counters --before 2026-01-01, doctor";
     for args in lines.split(", ").map(words).chain([generate()]) {
         let ran = roles.run(&args);
         let now = roles.caught();
@@ -288,4 +288,101 @@ fn planted_copies(roles: &Roles) {
              END $$",
         )
         .unwrap();
+}
+
+/// A role that owns a counter table, and has given it all that runs a function: a superuser who runs the command on
+/// it runs none of them.
+#[test]
+fn a_superuser_runs_no_function_of_the_owner_of_a_table() {
+    const PLANTS: [&str; 8] = [
+        "CREATE TRIGGER t BEFORE INSERT OR UPDATE OR DELETE ON public.bait_counters
+             FOR EACH ROW EXECUTE FUNCTION public.evil_trigger()",
+        "CREATE TRIGGER t AFTER DELETE ON public.bait_counters FOR EACH STATEMENT EXECUTE FUNCTION public.evil_trigger()",
+        "CREATE INDEX ON public.bait_counters ((public.evil(1)))",
+        "CREATE INDEX ON public.bait_counters (hits) WHERE public.evil(2) > 0",
+        "CREATE STATISTICS public.planted ON (public.evil(3)), hits FROM public.bait_counters",
+        "ALTER TABLE public.bait_counters ADD CHECK (public.evil(4) > 0) NOT VALID",
+        "ALTER TABLE public.bait_counters ADD twice BIGINT GENERATED ALWAYS AS (hits + public.evil(5)) STORED",
+        "CREATE RULE r AS ON DELETE TO public.bait_counters WHERE public.evil(6) > 0 DO ALSO NOTHING",
+    ];
+    for plant in PLANTS {
+        let roles = Roles::create(true).planted(
+            "CREATE FUNCTION public.evil(INTEGER) RETURNS INTEGER IMMUTABLE LANGUAGE plpgsql SET search_path = pg_catalog AS
+                 'BEGIN PERFORM public.spy(''evil''); RETURN 1; END';
+             CREATE FUNCTION public.evil_trigger() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS
+                 'BEGIN PERFORM public.spy(''a trigger''); IF TG_OP = ''DELETE'' THEN RETURN OLD; END IF; RETURN NEW; END';
+             CREATE TABLE public.bait (id BIGINT PRIMARY KEY, hits BIGINT);
+             CREATE TABLE public.bait_counters (id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+                 hits BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (id, day, slot));
+             INSERT INTO public.bait_counters VALUES (1, '2025-01-01', 1, 1), (1, '2025-01-01', 2, 1);
+             COMMENT ON COLUMN public.bait_counters.day IS 'diesel_counters: period = day'",
+        );
+        roles
+            .attacker()
+            .run(&format!("SET search_path = pg_catalog; {plant}"));
+        let merged = roles.run(&["compact", "bait_counters"]);
+        merged.fails("of attacker_");
+        for line in [
+            "compact bait_counters --dry-run",
+            "fold bait_counters --before 2026-01-01",
+            "fold bait_counters --before 2026-01-01 --into month --dry-run",
+            "check",
+            "check bait_counters",
+            "doctor",
+            "doctor bait_counters",
+            "recount",
+            "recount --dry-run",
+            "generate trigger count_bait --rows bait --count id:bait_counters.hits",
+        ] {
+            let ran = roles.run(&words(line));
+            roles.assert_not_caught(&format!("{line}, {plant}: {ran:?}"));
+        }
+        // The attacker's own run is not refused for its own functions.
+        roles
+            .run_as(&roles.attacker, &["compact", "bait_counters"])
+            .works();
+    }
+}
+
+/// What reads a table for a definition that somebody else wrote.
+#[test]
+fn a_check_of_a_planted_definition_reads_no_table() {
+    let roles = Roles::create(true);
+    roles.counted();
+    let roles = roles.planted(
+        "CREATE FUNCTION public.evil(INTEGER) RETURNS INTEGER IMMUTABLE LANGUAGE plpgsql SET search_path = pg_catalog AS
+             'BEGIN PERFORM public.spy(''evil''); RETURN 1; END';
+         CREATE TABLE public.rows_of_bait (id BIGINT PRIMARY KEY);
+         CREATE TABLE public.bait (n BIGINT NOT NULL DEFAULT 0);
+         CREATE INDEX ON public.bait ((public.evil(1)));
+         CREATE FUNCTION public.count_bait() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+         COMMENT ON FUNCTION public.count_bait() IS
+             'diesel_counters: {\"name\":\"count_bait\",\"rows\":\"rows_of_bait\",\"count\":[\":bait.n\"],\"by\":\"1\",\"period\":\"day\",\"slots\":32}'",
+    );
+    for line in [
+        "check",
+        "recount",
+        "generate trigger more --rows rows_of_bait --count :bait.n",
+    ] {
+        let ran = roles.run(&words(line));
+        roles.assert_not_caught(&format!("{line}: {ran:?}"));
+    }
+}
+
+/// The rights that a maintainer is granted, and a superuser who maintains an application's tables.
+#[test]
+fn a_table_without_functions_of_others_is_merged_by_whoever_may() {
+    let roles = Roles::create(false);
+    roles.owner().run(&format!(
+        "INSERT INTO site_counters VALUES ('2025-01-01', 1, 1), ('2025-01-01', 2, 1);
+         GRANT SELECT, INSERT, UPDATE, DELETE ON site_counters TO {}",
+        roles.attacker
+    ));
+    roles
+        .run_as(&roles.attacker, &["compact", "site_counters"])
+        .works();
+    roles.database.run(&["compact", "site_counters"]).works();
+    roles.counted();
+    roles.database.run(&["compact", "post_counters"]).works();
+    roles.database.run(&["doctor"]).works();
 }

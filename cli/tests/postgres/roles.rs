@@ -147,6 +147,11 @@ impl Roles {
         run_with(args, Some(&self.url(&self.owner)))
     }
 
+    /// The command, run by this role.
+    pub fn run_as(&self, role: &str, args: &[&str]) -> Ran {
+        run_with(args, Some(&self.url(role)))
+    }
+
     /// The migration that the owner generates.
     pub fn migration(&self) -> String {
         let generated = self.run(&generate());

@@ -1,0 +1,96 @@
+//! Functions of other roles that a statement over a table would run. PostgreSQL runs the functions of a table's
+//! triggers, indexes and constraints as the role that reads or writes it: whoever may attach one to a table would
+//! have it run as a superuser who merges it. Functions of superusers are trusted, and those that run as their own
+//! owner. MySQL and MariaDB run triggers as their definer, and SQLite has no accounts.
+
+use anyhow::{Result, bail};
+use diesel::prelude::*;
+use diesel::sql_types::Text;
+
+use crate::catalogue::Table;
+use crate::connection::AnyConnection;
+use crate::database::POSTGRES;
+use crate::sql::sql;
+
+/// What a statement does with the rows of a table.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// The planner evaluates expressions of indexes, statistics and constraints whose values are constants.
+    Reads,
+    /// It also runs triggers, rules, defaults and generated columns.
+    Writes,
+}
+
+/// A function: its name, its owner, the owner of the table, and the role of this session.
+type Found = (String, String, String, String);
+
+/// What is attached to a table, and to its partitions and children.
+const ATTACHED: &str = "
+    SELECT CAST('pg_class'::regclass AS oid), id FROM tables
+    UNION ALL SELECT CAST('pg_class'::regclass AS oid), indexrelid FROM pg_index JOIN tables ON indrelid = id
+    UNION ALL SELECT CAST('pg_constraint'::regclass AS oid), o.oid FROM pg_constraint o JOIN tables ON conrelid = id
+    UNION ALL SELECT CAST('pg_statistic_ext'::regclass AS oid), o.oid FROM pg_statistic_ext o JOIN tables ON stxrelid = id
+    UNION ALL SELECT CAST('pg_policy'::regclass AS oid), o.oid FROM pg_policy o JOIN tables ON polrelid = id";
+
+const ATTACHED_FOR_WRITES: &str = "
+    UNION ALL SELECT CAST('pg_trigger'::regclass AS oid), o.oid FROM pg_trigger o JOIN tables ON tgrelid = id
+        WHERE NOT tgisinternal AND tgenabled <> 'D'
+    UNION ALL SELECT CAST('pg_rewrite'::regclass AS oid), o.oid FROM pg_rewrite o JOIN tables ON ev_class = id
+    UNION ALL SELECT CAST('pg_attrdef'::regclass AS oid), o.oid FROM pg_attrdef o JOIN tables ON adrelid = id";
+
+/// The functions that this uses, by operators and casts too.
+const USED: &str = "
+    UNION SELECT next.classid, next.objid FROM used u CROSS JOIN LATERAL (
+        SELECT refclassid AS classid, refobjid AS objid FROM pg_depend d
+            WHERE d.classid = u.classid AND d.objid = u.objid AND refclassid IN ('pg_proc'::regclass,
+                'pg_operator'::regclass, 'pg_type'::regclass, 'pg_opclass'::regclass, 'pg_opfamily'::regclass)
+        UNION ALL SELECT CAST('pg_proc'::regclass AS oid), castfunc FROM pg_cast
+            WHERE u.classid = 'pg_type'::regclass AND castsource = u.objid
+        UNION ALL SELECT CAST('pg_constraint'::regclass AS oid), oid FROM pg_constraint
+            WHERE u.classid = 'pg_type'::regclass AND contypid = u.objid
+    ) AS next
+)
+SELECT CAST(CAST(p.oid AS regproc) AS text), r.rolname::text,
+    (SELECT pg_get_userbyid(relowner)::text FROM pg_class JOIN given ON given.id = oid), current_user::text
+FROM used JOIN pg_proc p ON used.classid = 'pg_proc'::regclass AND p.oid = used.objid
+JOIN pg_roles r ON r.oid = p.proowner
+WHERE r.rolname <> current_user AND NOT r.rolsuper AND NOT p.prosecdef
+ORDER BY 1 LIMIT 1";
+
+/// Says which function of another role would run, and what to do.
+pub fn found(table: &Table, access: Access, conn: &mut AnyConnection) -> Result<Option<String>> {
+    if conn.database() != POSTGRES {
+        return Ok(None);
+    }
+    let writes = match access {
+        Access::Reads => "",
+        Access::Writes => ATTACHED_FOR_WRITES,
+    };
+    let query = sql("WITH RECURSIVE given AS (SELECT CAST(to_regclass(");
+    let query = query.bind(&POSTGRES.table_name(table));
+    let query = query.sql(format!(
+        ") AS oid) AS id), tables AS (
+            SELECT id FROM given UNION SELECT inhrelid FROM tables JOIN pg_inherits ON inhparent = id
+        ), used (classid, objid) AS (({ATTACHED}{writes}){USED}"
+    ));
+    let query = query.typed::<(Text, Text, Text, Text)>();
+    let found: Option<Found> = query.get_result(conn).optional()?;
+    Ok(found.map(|(function, owner, of_table, me)| {
+        let then = match of_table == me {
+            true => "drop what uses it first".to_owned(),
+            false => format!("run this as {of_table}, who owns the table"),
+        };
+        format!(
+            "{table} uses the function {function} of {owner}, in a trigger, an index or a constraint. It would run \
+             with the rights of {me}: {then}"
+        )
+    }))
+}
+
+/// Fails if a function of another role would run.
+pub fn refuse(table: &Table, access: Access, conn: &mut AnyConnection) -> Result<()> {
+    match found(table, access, conn)? {
+        Some(why) => bail!("{why}"),
+        None => Ok(()),
+    }
+}
