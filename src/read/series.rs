@@ -3,16 +3,18 @@
 use std::iter;
 
 use chrono::NaiveDate;
-use diesel::QueryResult;
 use diesel::connection::LoadConnection;
-use diesel::query_builder::QueryId;
+use diesel::query_builder::{Query, QueryId};
+use diesel::query_dsl::methods::LimitDsl;
+use diesel::sql_types::Date;
+use diesel::{Expression, QueryResult};
 
 use crate::day::{DayRange, Period, UNDATED};
 use crate::error::refuse;
 use crate::read::sums::{GroupColumns, Many, Sums};
 use crate::sql::{Binds as _, CounterBackend, Sql, load, sql};
 use crate::typed::counters::{Counters, add, amounts};
-use crate::typed::entities::Entities;
+use crate::typed::entities::{Entities, Together};
 use crate::typed::key::{BindKey, KeyTypes};
 use crate::typed::table::CounterTable;
 
@@ -66,7 +68,7 @@ pub fn counter_series<C: Counters>(_counters: C) -> Series<C> {
 pub type Series<C, E = ()> = Sums<C, E, Per, DayRange>;
 
 /// A row for each day, which are added up to periods.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, QueryId)]
 pub struct Per(Period);
 
 /// The first day and the count of each period.
@@ -107,8 +109,28 @@ impl<C: Counters, E> Series<C, E> {
     }
 }
 
-// Not of `Many` entities, which are not in one query.
-impl<C: Counters, E: QueryId> Series<C, E> {
+/// Nothing implements it: it has the message of the compiler for a series that Diesel is to read.
+#[diagnostic::on_unimplemented(
+    message = "a series is not a query of Diesel's",
+    label = "after `counter_series`, write `load`",
+    note = "help: `load` returns the first day and the count of each period: `let days: Vec<(NaiveDate, i64)> = counter_series(views).of(id).load(conn)?`"
+)]
+pub trait ReadByDiesel {}
+
+impl<C: Counters, E: ReadByDiesel, Days> Query for Sums<C, E, Per, Days> {
+    type SqlType = (Date, <C as Expression>::SqlType);
+}
+
+// For the message, if it is read with `first`.
+impl<C, E, Days> LimitDsl for Sums<C, E, Per, Days> {
+    type Output = Self;
+
+    fn limit(self, _: i64) -> Self {
+        self
+    }
+}
+
+impl<C: Counters, E: Together> Series<C, E> {
     /// Runs the query. Returns the first day and the count of each period.
     ///
     /// # Errors

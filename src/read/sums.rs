@@ -8,6 +8,7 @@ use chrono::NaiveDate;
 use diesel::connection::LoadConnection;
 use diesel::deserialize;
 use diesel::query_builder::{AsQuery, AstPass, Query, QueryFragment, QueryId};
+use diesel::query_dsl::methods::LimitDsl;
 use diesel::{Expression, QueryResult, RunQueryDsl};
 
 use crate::day::DayRange;
@@ -107,6 +108,12 @@ pub struct Many<Types, K> {
     types: PhantomData<fn() -> Types>,
 }
 
+// It is never run, as Diesel cannot read it. Without it, the error of the compiler would name `QueryId`.
+impl<Types, K> QueryId for Many<Types, K> {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
 /// What sums of `C` are grouped by.
 pub trait GroupColumns<C: Counters, DB: CounterBackend> {
     /// Whether the columns are names, without their table.
@@ -141,6 +148,15 @@ impl<C: Counters, DB: CounterBackend> GroupColumns<C, DB> for Ungrouped {
 }
 
 impl<C, E, By, Days, Conn> RunQueryDsl<Conn> for Sums<C, E, By, Days> {}
+
+/// A total is one row: `first` is `get_result`.
+impl<C, E, Days> LimitDsl for Sums<C, E, Ungrouped, Days> {
+    type Output = Self;
+
+    fn limit(self, _: i64) -> Self {
+        self
+    }
+}
 
 impl<C, E, B, D, DB> QueryFragment<DB> for Sums<C, E, B, D>
 where

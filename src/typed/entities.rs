@@ -8,6 +8,12 @@ use crate::sql::{CounterBackend, Dialect, Keys, One, Sql, Values, fragment, list
 use crate::typed::key::{BindKey, KeyTypes};
 
 /// The entities that a statement reads or writes.
+#[diagnostic::on_unimplemented(
+    message = "the counts of each of several entities are not one query of Diesel's",
+    label = "after `of_many`, write `load`",
+    note = "help: `load` returns the counts of each entity, in the order of the keys: `let totals: Vec<i64> = counter_value(views).of_many(ids).load(conn)?`",
+    note = "help: for a `ranking`, or for one sum of several entities, give a query of their keys: `.of_any(articles::table.filter(…).select(articles::id))`"
+)]
 pub trait Entities<DB: Backend> {
     /// A condition on the first columns of `entity`: `"article_id" = ?`.
     fn condition<'b>(&'b self, db: Dialect, entity: &[Name<'b>]) -> Option<Sql<'b, DB>>;
@@ -66,6 +72,12 @@ impl<Q: QueryFragment<DB>, DB: CounterBackend> Entities<DB> for AnyOf<Q> {
         })
     }
 }
+
+/// Entities whose counts are read together, in one query: not those of `of_many`.
+pub trait Together {}
+impl Together for () {}
+impl<Types, K> Together for One<Types, K> {}
+impl<Q> Together for AnyOf<Q> {}
 
 /// The SQL type of the first columns of a key with the SQL types `Key`, or of all.
 #[diagnostic::on_unimplemented(
