@@ -10,8 +10,9 @@ use crate::error::is_retryable;
 use crate::sql::transaction::is_in_a_transaction;
 
 /// Runs a whole transaction again if it fails with an error that [`is_retryable`]: up to five times in
-/// all. The delay before each further attempt is random, so that transactions that have failed together
-/// do not meet again: 5 to 10 milliseconds before the second, and up to 80 before the last.
+/// all, or as often as [`attempts`](Retry::attempts) sets. The delay before each further attempt is random,
+/// so that transactions that have failed together do not meet again: 5 to 10 milliseconds before the
+/// second, twice as long before each further one, and never longer than 640.
 ///
 /// ```
 /// # include!("../docs/doctest_setup.rs");
@@ -45,19 +46,37 @@ pub fn retry() -> Retry<'static, Error> {
 }
 
 /// As [`retry()`], for the errors for which `is_retryable` returns `true`: for an error type of the
-/// application, for more errors, or with a limit of the time or of the attempts. It is called with the
-/// error of each attempt but the fifth, so it can also log them.
+/// application, for more errors, or with a limit of the time. It is called with the error of each attempt
+/// but the last, so it can also log them.
 pub fn retry_if<'a, E>(is_retryable: impl FnMut(&E) -> bool + Send + 'a) -> Retry<'a, E> {
-    Retry(Box::new(is_retryable))
+    Retry {
+        is_retryable: Box::new(is_retryable),
+        attempts: 5,
+    }
 }
 
 /// Runs a transaction again; made by [`retry()`] and [`retry_if`].
 #[must_use = "it runs nothing until `transaction` or `run` is called"]
-pub struct Retry<'a, E>(Box<dyn FnMut(&E) -> bool + Send + 'a>);
+pub struct Retry<'a, E> {
+    is_retryable: Box<IsRetryable<'a, E>>,
+    attempts: u32,
+}
 
-const ATTEMPTS: u32 = 5;
+type IsRetryable<'a, E> = dyn FnMut(&E) -> bool + Send + 'a;
+
+/// The number of times that the delay doubles: to 320 to 640 milliseconds.
+const DOUBLINGS: u32 = 6;
 
 impl<E> Retry<'_, E> {
+    /// Sets the greatest number of attempts in all. Defaults to five. With 0 or 1, the transaction is run
+    /// once. Each attempt after the seventh waits for another 320 to 640 milliseconds, during which the
+    /// connection is not in the pool: rather let transactions lock their rows in one order than make
+    /// more than some 10 attempts.
+    pub fn attempts(mut self, attempts: u32) -> Self {
+        self.attempts = attempts;
+        self
+    }
+
     /// Runs [`conn.transaction(work)`](Connection::transaction), and runs it again if it fails with
     /// an error to retry. Returns what the last attempt returned.
     pub fn transaction<Conn, T>(
@@ -79,13 +98,14 @@ impl<E> Retry<'_, E> {
         conn: &mut Conn,
         mut work: impl FnMut(&mut Conn) -> Result<T, E>,
     ) -> Result<T, E> {
-        for failed in 0..ATTEMPTS - 1 {
+        for failed in 0..self.attempts.saturating_sub(1) {
             match work(conn) {
                 // An open transaction is not this attempt's own. On a broken connection, this is an error.
-                Err(error) if is_in_a_transaction(conn) == Ok(false) && (self.0)(&error) => {}
+                Err(error)
+                    if is_in_a_transaction(conn) == Ok(false) && (self.is_retryable)(&error) => {}
                 result => return result,
             }
-            let shortest = 5 << failed;
+            let shortest = 5 << failed.min(DOUBLINGS);
             let delay = rand::random_range(shortest..=2 * shortest);
             thread::sleep(Duration::from_millis(delay));
         }

@@ -124,6 +124,21 @@ fn the_last_attempt_returns_its_error_and_no_attempt_has_counted() {
 }
 
 #[test]
+fn the_number_of_attempts_can_be_set() {
+    let (conn, _database, _article) = &mut TestDatabase::with_connection();
+    for (attempts, runs) in [(0, 1), (1, 1), (2, 2), (7, 7)] {
+        assert_eq!(fail(retry().attempts(attempts), conn, conflict), runs);
+        let chosen = retry_if(is_retryable).attempts(attempts);
+        assert_eq!(fail(chosen, conn, conflict), runs);
+    }
+    // Another error is returned at once, and so is a success.
+    let many = || retry().attempts(u32::MAX);
+    assert_eq!(fail(many(), conn, || Error::NotFound), 1);
+    assert_eq!(counted(1, conn), 0);
+    assert_eq!(many().transaction(conn, |conn| count(1, conn)), Ok(1));
+}
+
+#[test]
 fn in_an_open_transaction_it_runs_once() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
     let mut runs = 0;
