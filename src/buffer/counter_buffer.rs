@@ -78,8 +78,8 @@ use crate::typed::counters::Counters;
 /// [`on_write`]. [`flush`], [`stop`] and the drop of a buffer that was not stopped wait for it. So in an
 /// asynchronous program, call `flush` and `stop` in `spawn_blocking`, and `stop` before the runtime ends:
 /// if connections need the runtime, a task that waits for the thread on the only thread of the runtime
-/// waits forever. [`pending_of`](CounterBuffer::pending_of) waits while a
-/// write sorts what was counted, which can take seconds for a million texts. Other methods do not block.
+/// waits forever. [`pending_of`](CounterBuffer::pending_of) waits while a write sorts what was counted,
+/// which can take seconds for a million texts. Other methods do not block.
 ///
 /// [`max_keys`]: CounterBufferBuilder::max_keys
 /// [`on_write`]: CounterBufferBuilder::on_write
@@ -291,9 +291,8 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBufferBuilder<C
         self
     }
 
-    /// Calls `f` after each write, on the thread that has written, unless there was nothing to write. If
-    /// `f` panics, the message is printed, and the thread goes on. The [`Write`] has a `Display`, for a
-    /// log.
+    /// Calls `f` after each write, on the buffer's thread, unless there was nothing to write. If `f`
+    /// panics, the message is printed, and the thread goes on. The [`Write`] has a `Display`, for a log.
     pub fn on_write(mut self, f: impl Fn(&Write) + Send + Sync + 'static) -> Self {
         self.on_write = Box::new(f);
         self
