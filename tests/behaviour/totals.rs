@@ -52,11 +52,11 @@ fn a_total_may_be_a_field_of_a_model() {
 /// As a user of Diesel would read it.
 #[test]
 fn a_total_is_its_own_first_row() {
-    let (mut conn, _database) = counted();
+    let (conn, _database) = &mut counted();
     let of_one = counter_value(views).of(1_i64);
-    assert_eq!(of_one.first(&mut conn), Ok(30_i64));
+    assert_eq!(of_one.first(conn), Ok(30_i64));
     let of_none = counter_value((views, likes)).of(2_i64);
-    assert_eq!(of_none.first(&mut conn), Ok((0_i64, 0_i64)));
+    assert_eq!(of_none.first(conn), Ok((0_i64, 0_i64)));
 }
 
 #[test]
