@@ -59,7 +59,8 @@ use crate::typed::table::CounterTable;
 /// `source` selects one of two shapes:
 ///
 /// - `(key, count)`: the difference is added **to today's count**. The total is then correct.
-///   Today's count is not: it can be too large, or negative.
+///   Today's count is not: it can be too large, or negative. [The
+///   guide](crate::guide::operations#counts-without-a-day) has a table of where each correction is stored.
 /// - `(key, day, count)`: the difference of each day is added to that day. Totals and series are
 ///   then correct. Select the days that increments count on: days in UTC, unless the table has its
 ///   own `today`; for a table that counts by week, month or year, the first day of each period.

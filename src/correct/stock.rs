@@ -68,6 +68,9 @@ use crate::typed::table::CounterTable;
 /// - Run a transaction that takes with [`retry`](crate::retry()). Transactions that take the last units
 ///   can deadlock, also if each takes once: PostgreSQL keeps a row locked that another transaction emptied
 ///   while the statement ran.
+/// - In a transaction that takes of several stocks, take in the order of their keys: transactions that take the
+///   same stocks in different orders can deadlock when few units are left. [`retry`](crate::retry()) runs such
+///   a transaction again, and [`attempts`](crate::Retry::attempts) sets how often.
 /// - On MySQL and MariaDB, take in transactions at READ COMMITTED. At REPEATABLE READ, a take also locks the
 ///   rows that it passes, until its transaction ends, and others wait for them or deadlock.
 /// - Above READ COMMITTED on PostgreSQL, a take is refused by what was left when the transaction began. So it
