@@ -182,15 +182,7 @@ fn text(recounted: &Recounted, dry_run: bool) -> String {
     };
     let mut text = printable(&format!("{name}: {done}")) + "\n";
     for one in wrong.iter().take(SHOWN) {
-        let mut line = format!("  {}", one.counter);
-        if !one.entity.is_empty() {
-            line += &format!(" of {}", one.entity);
-        }
-        if one.day != "1970-01-01" {
-            line += &format!(" on {}", one.day);
-        }
-        let (stored, actual) = (thousands(one.stored), thousands(one.actual));
-        line += &format!(": stored {stored}, rows {actual}");
+        let line = format!("  {one}");
         text += &(printable(&line) + "\n");
     }
     if wrong.len() > SHOWN {

@@ -6,6 +6,7 @@
 //! merged rows, which increments do not wait for, except on SQLite. In an ordinary column it is the row
 //! itself. A recount that is killed has corrected the batches before.
 
+use std::fmt;
 use std::time::{Duration, Instant};
 
 use diesel::dsl::sql;
@@ -24,6 +25,7 @@ use super::statement::{by, numbered};
 use super::target::Target;
 use crate::catalogue::Index;
 use crate::database::{Joined, MYSQL, POSTGRES};
+use crate::output::thousands;
 
 /// Temporary tables: the entities with wrong counts, those of a batch, and their counts.
 const WRONG: &str = "diesel_counters_wrong";
@@ -55,6 +57,21 @@ pub struct Wrong {
     pub day: String,
     pub stored: i64,
     pub actual: i64,
+}
+
+/// `article_counters.likes of 7 on 2026-01-31: stored 102, rows 100`
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.counter)?;
+        if !self.entity.is_empty() {
+            write!(f, " of {}", self.entity)?;
+        }
+        if self.day != "1970-01-01" {
+            write!(f, " on {}", self.day)?;
+        }
+        let [stored, actual] = [self.stored, self.actual].map(thousands);
+        write!(f, ": stored {stored}, rows {actual}")
+    }
 }
 
 /// A connection that runs statements.
@@ -171,12 +188,28 @@ impl Recount {
         let wrong = self.wrong(&drift, conn)?;
         if !wrong.is_empty() {
             conn.run(&counting.correct(target, &drift, &self.merged))?;
+            self.compare_again(conn)?;
         }
         let is_done = counting.same_key(target, &listed, "locked");
         let is_done = format!("EXISTS (SELECT 1 FROM {batch} AS locked WHERE {is_done})");
         conn.run(&format!("DELETE FROM {listed} WHERE {is_done}"))?;
         self.drop_batch(conn)?;
         Ok(wrong)
+    }
+
+    /// Fails if a count of the batch is still wrong. A trigger, a rule or a policy can skip or change what was
+    /// written, and the database reports success.
+    fn compare_again<C: Lines>(&self, conn: &mut C) -> QueryResult<()> {
+        let drift = self.drift(Some(&|place| self.batch(place)));
+        let Some(wrong) = self.wrong(&drift, conn)?.into_iter().next() else {
+            return Ok(());
+        };
+        let message = format!(
+            "{wrong}, and a correction did not change that. A trigger, a rule or a policy of {0} skips or changes \
+             what is written: see `diesel-counters check`",
+            self.table
+        );
+        Err(Error::QueryBuilderError(message.into()))
     }
 
     /// No TRUNCATE of PostgreSQL can come from here on. A query that waits for one would read the rows of

@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::triggers::{LIKES_OF_ARTICLES, create_triggers, file_of, generate_triggers, migrate};
-use super::triggers::{counted, tables};
+use super::triggers::{counted, likes_of, open, tables};
+use crate::behaviour::Execute;
 use crate::{BACKEND, TestDatabase};
 
 /// A trigger that lets nothing be counted in a table.
@@ -62,6 +63,29 @@ fn a_trigger_that_vetoes_counts_is_found() {
         assert_eq!(found[0]["fault"], "veto");
         let what = found[0]["what"].as_str().unwrap();
         assert!(what.contains("veto") && what.contains(table), "{what}");
+    }
+}
+
+/// Nothing is "corrected" that still is what it was.
+#[test]
+fn a_correction_that_a_trigger_vetoes_is_an_error() {
+    for (table, event) in [("article_counters", "UPDATE"), ("articles", "UPDATE")] {
+        let database = counted_in_both();
+        let conn = &mut open(&database);
+        conn.run("INSERT INTO article_likes (id, article_id) VALUES (1, 1), (2, 1)");
+        assert_eq!(likes_of(1, conn), 2);
+        conn.run(
+            "UPDATE article_counters SET likes = 7; UPDATE articles SET likes = 7 WHERE id = 1",
+        );
+        // The row that a correction writes.
+        conn.run(
+            "INSERT INTO article_counters (article_id, day, slot) VALUES (1, '1970-01-01', 0)",
+        );
+        conn.run(&veto(table, event));
+        for _ in 0..2 {
+            let ran = database.run(&["recount"]);
+            ran.fails(&format!("{table}.likes of 1"));
+        }
     }
 }
 
