@@ -262,7 +262,7 @@ fn indexes(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>>
 }
 
 /// ON CONFLICT of PostgreSQL takes no key that is checked later.
-fn deferrable(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
+pub fn deferrable(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     if conn.database() != POSTGRES {
         return Ok(Vec::new());
     }

@@ -11,7 +11,7 @@ use crate::catalogue::{CounterTable, Table};
 use crate::connection::AnyConnection;
 use crate::database::{Database, MYSQL, POSTGRES, SQLITE};
 use crate::sql::sql;
-use crate::triggers::{Target, live_triggers};
+use crate::triggers::Target;
 
 /// A trigger of a table, which this command has not generated.
 struct Other {
@@ -55,7 +55,10 @@ pub fn in_column(target: &Target, conn: &mut AnyConnection) -> Result<Vec<Fault>
     let (table, database) = (&target.table, conn.database());
     let mut faults = Vec::new();
     for other in others(table, conn)? {
-        let is_of = |name: &String| other.columns.is_empty() || other.columns.contains(name);
+        let is_of = |name: &String| {
+            let mut columns = other.columns.iter();
+            other.columns.is_empty() || columns.any(|column| column.eq_ignore_ascii_case(name))
+        };
         if !other.event.contains("UPDATE") || !target.names.iter().any(is_of) {
             continue;
         }
@@ -164,23 +167,41 @@ fn words(body: &str, database: Database) -> Vec<String> {
     words.collect()
 }
 
+const OF_MYSQL: [&str; 2] = [
+    "SELECT CAST(trigger_name AS CHAR), CAST(CONCAT_WS(' ROW ', action_timing, event_manipulation) AS CHAR),
+         COALESCE(CAST(action_statement AS CHAR), '')
+     FROM information_schema.triggers WHERE event_object_schema = ",
+    " AND event_object_table = ",
+];
+
+/// Its event is in its text.
+const OF_SQLITE: &str =
+    "SELECT name, '', sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ";
+
 /// The triggers of a table, and of its partitions, that run before or after a row is written.
 fn others(table: &Table, conn: &mut AnyConnection) -> Result<Vec<Other>> {
     let database = conn.database();
-    if database == POSTGRES {
-        return others_of_postgres(table, conn);
-    }
-    let of_table = (table.in_schema.clone(), table.name.clone());
-    let live = live_triggers(conn)?.into_iter();
-    let live = live.filter(|live| live.table == of_table);
-    let others = live.map(|live| {
-        let body = words(&live.body, database);
+    let found = match database {
+        POSTGRES => return others_of_postgres(table, conn),
+        MYSQL => {
+            let [of_schema, of_table] = OF_MYSQL;
+            let found = sql(of_schema).bind(&table.in_schema).sql(of_table);
+            found.bind(&table.name).sql(" ORDER BY 1")
+        }
+        _ => sql(OF_SQLITE)
+            .bind(&table.name)
+            .sql(" COLLATE NOCASE ORDER BY 1"),
+    };
+    let found = found.typed::<(Text, Text, Text)>();
+    let found: Vec<(String, String, String)> = found.load(conn)?;
+    let others = found.into_iter().map(|(name, event, text)| {
+        let body = words(&text, database);
         let (event, columns) = match database {
             SQLITE => event_of_sqlite(&body),
-            _ => (live.event.replacen(' ', " ROW ", 1), Vec::new()),
+            _ => (event, Vec::new()),
         };
         Other {
-            name: live.name,
+            name,
             event,
             columns,
             body,
@@ -189,8 +210,13 @@ fn others(table: &Table, conn: &mut AnyConnection) -> Result<Vec<Other>> {
     Ok(others.collect())
 }
 
-/// The event of `AFTER UPDATE OF likes ON articles …`, and its columns.
+/// The event of `CREATE TRIGGER name AFTER UPDATE OF likes ON articles …`, and its columns.
 fn event_of_sqlite(words: &[String]) -> (String, Vec<String>) {
+    // Behind the name, which can have a schema.
+    let has_schema = words.get(3).is_some_and(|word| word == ".");
+    let words = words
+        .get(if has_schema { 5 } else { 3 }..)
+        .unwrap_or_default();
     let on = words
         .iter()
         .position(|word| word == "on")

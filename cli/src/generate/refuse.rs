@@ -6,8 +6,9 @@ use diesel::result::Error;
 use diesel::sql_types::{Bool, Text};
 use diesel::{QueryResult, RunQueryDsl};
 
+use crate::check::{self, Fault};
 use crate::connection::AnyConnection;
-use crate::database::{MYSQL, POSTGRES};
+use crate::database::{Joined, MYSQL, POSTGRES};
 use crate::sql::sql;
 use crate::triggers::{Compared, Counting, Existing, Plan, Target, definitions};
 
@@ -98,6 +99,22 @@ pub fn storage(plan: &Plan) -> Result<()> {
                  differ. Make it LOGGED, on MySQL and MariaDB InnoDB"
             );
         }
+    }
+    Ok(())
+}
+
+/// Tables in which nothing can be counted, or whose own triggers and rules could undo it.
+pub fn vetoes(plan: &Plan, conn: &mut AnyConnection) -> Result<()> {
+    if let Some(fault) = check::refusal(&plan.counting, conn)? {
+        let Fault {
+            what, cost, remedy, ..
+        } = fault;
+        let tables = plan
+            .counting
+            .targets
+            .iter()
+            .map(|target| target.table.to_string());
+        bail!("{}: {what} {cost} {remedy}", tables.joined(", "));
     }
     Ok(())
 }

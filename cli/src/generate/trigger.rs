@@ -91,6 +91,7 @@ pub fn up_and_down(args: Trigger, options: &Options) -> Result<[String; 2]> {
     for plan in &plans {
         let counting = &plan.counting;
         refuse::storage(plan)?;
+        refuse::vetoes(plan, conn)?;
         for table in counting.tables() {
             code_of_others::refuse(table, Access::Reads, conn)?;
         }

@@ -66,6 +66,18 @@ fn a_trigger_that_vetoes_counts_is_found() {
     }
 }
 
+#[test]
+fn what_a_trigger_would_veto_is_refused() {
+    for (table, event) in [("article_counters", "INSERT"), ("articles", "UPDATE")] {
+        let database = tables(true);
+        database.execute("ALTER TABLE articles ADD COLUMN likes BIGINT NOT NULL DEFAULT 0");
+        database.execute(&veto(table, event));
+        let words = "generate trigger count_likes --rows article_likes --count article_id:";
+        let refused = database.command(&format!("{words}{table}.likes"));
+        refused.fails("The trigger veto of");
+    }
+}
+
 /// Nothing is "corrected" that still is what it was.
 #[test]
 fn a_correction_that_a_trigger_vetoes_is_an_error() {
