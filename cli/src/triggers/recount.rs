@@ -9,14 +9,15 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use diesel::dsl::sql;
-use diesel::expression::SqlLiteral;
+use diesel::backend::Backend;
+use diesel::deserialize::{self, FromSql};
 use diesel::prelude::*;
 use diesel::query_builder::SqlQuery;
 use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
 use diesel::result::{DatabaseErrorKind, Error};
+use diesel::row::{Field, NamedRow, Row};
 use diesel::sql_query;
-use diesel::sql_types::Text;
+use diesel::sql_types::{Nullable, Text};
 use diesel_counters::{Dialect, is_retryable, retry_if};
 
 use super::counting::Counting;
@@ -31,9 +32,6 @@ use crate::output::thousands;
 const WRONG: &str = "diesel_counters_wrong";
 const LOCKED: &str = "diesel_counters_locked";
 const FOUND: &str = "diesel_counters_found";
-
-/// Between the columns of a line.
-const UNIT: char = '\u{1f}';
 
 /// The recount of one table.
 pub struct Recount {
@@ -77,21 +75,38 @@ impl fmt::Display for Wrong {
 /// A connection that runs statements.
 pub trait Lines: Connection {
     fn run(&mut self, statement: &str) -> QueryResult<()>;
-    /// The rows of a query of one text.
-    fn lines(&mut self, query: &str) -> QueryResult<Vec<String>>;
+    /// The rows of a query whose columns are texts.
+    fn lines(&mut self, query: &str) -> QueryResult<Vec<Line>>;
 }
 
 impl<C: Connection> Lines for C
 where
     SqlQuery: ExecuteDsl<C>,
-    for<'c> SqlLiteral<Text>: LoadQuery<'c, C, String>,
+    for<'c> SqlQuery: LoadQuery<'c, C, Line>,
 {
     fn run(&mut self, statement: &str) -> QueryResult<()> {
         ExecuteDsl::execute(sql_query(statement), self).map(drop)
     }
 
-    fn lines(&mut self, query: &str) -> QueryResult<Vec<String>> {
-        LoadQuery::internal_load(sql(query), self)?.collect()
+    fn lines(&mut self, query: &str) -> QueryResult<Vec<Line>> {
+        LoadQuery::internal_load(sql_query(query), self)?.collect()
+    }
+}
+
+/// The texts of a row, of any number. A key can be any text, so nothing can stand between two of them.
+#[derive(Debug)]
+pub struct Line(Vec<Option<String>>);
+
+impl<DB: Backend> QueryableByName<DB> for Line
+where
+    String: FromSql<Text, DB>,
+{
+    fn build<'a>(row: &impl NamedRow<'a, DB>) -> deserialize::Result<Self> {
+        let texts = (0..row.field_count()).map(|place| {
+            let field = Row::get(row, place).ok_or("a row has too few columns")?;
+            FromSql::<Nullable<Text>, DB>::from_nullable_sql(field.value())
+        });
+        texts.collect::<deserialize::Result<_>>().map(Line)
     }
 }
 
@@ -156,8 +171,9 @@ impl Recount {
         let entities = format!("DISTINCT {entities} FROM {}", self.drift(None));
         conn.run(&self.create(&listed, key, &entities))?;
         let number = self.counting.database.text("COUNT(*)");
-        let number = conn.lines(&format!("SELECT {number} AS line FROM {listed}"))?;
-        Ok(parsed(&number.concat())? as u64)
+        let number = conn.lines(&format!("SELECT {number} AS entities FROM {listed}"))?;
+        let number = number.iter().flat_map(|line| &line.0);
+        Ok(parsed(number.flatten().next())? as u64)
     }
 
     /// Corrects this number of entities.
@@ -239,7 +255,7 @@ impl Recount {
         let order = by("ORDER", &database.columns(DRIFT, &target.entity));
         let on = counting.same_key(target, DRIFT, "locked");
         let rows = format!("FROM {table} AS {DRIFT} JOIN {locked} ON {on}{order} {for_update}");
-        let number = format!("SELECT {} AS line", database.text("COUNT(*)"));
+        let number = format!("SELECT {} AS entities", database.text("COUNT(*)"));
         conn.lines(&format!("{number} FROM (SELECT 1 {rows}) AS locks"))
             .map(drop)
     }
@@ -302,20 +318,24 @@ impl Recount {
 
     /// The wrong counts of this query or table.
     fn wrong<C: Lines>(&self, drift: &str, conn: &mut C) -> QueryResult<Vec<Wrong>> {
-        let line = line(&self.counting, &self.target);
+        let texts = texts(&self.counting, &self.target).join(", ");
         let order = by("ORDER", &self.counting.group(&self.target));
-        let lines = conn.lines(&format!("SELECT {line} AS line FROM {drift}{order}"))?;
+        let lines = conn.lines(&format!("SELECT {texts} FROM {drift}{order}"))?;
         let mut wrong = Vec::new();
-        for line in lines {
-            let columns: Vec<_> = line.split(UNIT).collect();
-            let (key, rest) = columns.split_at(self.target.entity.len());
-            for (counter, counts) in self.target.names.iter().zip(rest[1..].chunks(2)) {
-                let [actual, stored] = [parsed(counts[0])?, parsed(counts[1])?];
+        for Line(texts) in lines {
+            let (key, rest) = texts.split_at(self.target.entity.len());
+            // Only SQLite lets a key be NULL.
+            let key = key.iter().map(|text| text.as_deref().unwrap_or("NULL"));
+            let entity = key.joined(", ");
+            let (day, counts) = rest.split_at(1);
+            for (counter, counts) in self.target.names.iter().zip(counts.chunks(2)) {
+                let actual = parsed(counts[0].as_ref())?;
+                let stored = parsed(counts[1].as_ref())?;
                 if actual != stored {
                     wrong.push(Wrong {
                         counter: format!("{}.{counter}", self.table),
-                        entity: key.join(", "),
-                        day: rest[0].to_owned(),
+                        entity: entity.clone(),
+                        day: day[0].clone().unwrap_or_default(),
                         stored,
                         actual,
                     });
@@ -350,8 +370,9 @@ fn one_if_none(columns: &[String], one: &str) -> String {
     }
 }
 
-/// The key, the day, and the true and the stored count of each counter, as one text.
-fn line(counting: &Counting, target: &Target) -> String {
+/// The key, the day, and the true and the stored count of each counter, as texts. Each has a name of its own,
+/// so that the ORDER BY of the query means the columns.
+fn texts(counting: &Counting, target: &Target) -> Vec<String> {
     let database = counting.database;
     let key = target.entity.iter().map(|key| database.as_text(key));
     let day = match counting.group(target).get(target.entity.len()) {
@@ -362,18 +383,13 @@ fn line(counting: &Counting, target: &Target) -> String {
         let names = [database.quoted(name), counting.stored_name(name)];
         names.map(|name| database.text(&name))
     });
-    let columns = key.chain([day]).chain(counts);
-    match database.0 {
-        Dialect::PostgreSql => format!("concat_ws(chr(31), {})", columns.joined(", ")),
-        Dialect::MySql => {
-            let columns = columns.joined(", ");
-            format!("CONCAT_WS(CHAR(31 USING utf8mb4), {columns})")
-        }
-        Dialect::Sqlite => columns.joined(" || char(31) || "),
-    }
+    let all = key.chain([day]).chain(counts).enumerate();
+    let named = all.map(|(place, text)| format!("{text} AS diesel_counters_{place}"));
+    named.collect()
 }
 
-fn parsed(text: &str) -> QueryResult<i64> {
+fn parsed(text: Option<&String>) -> QueryResult<i64> {
+    let text = text.map_or("NULL", String::as_str);
     let out_of_range = |_| {
         let message = format!("{text} is out of the range of a counter");
         Error::QueryBuilderError(message.into())

@@ -6,6 +6,7 @@ mod columns;
 mod forum;
 mod random;
 mod recipes;
+mod recounts;
 mod refused;
 mod writers;
 
