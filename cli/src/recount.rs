@@ -16,8 +16,8 @@ use crate::options::{self, Options};
 use crate::output::{printable, thousands};
 use crate::partition::merged_slot;
 use crate::triggers::{
-    Compared, Counting, Definition, Existing, Recount as OfTable, Stored, Wrong, definitions,
-    replace,
+    Compared, Counting, Definition, Existing, Modes, Recount as OfTable, Stored, Wrong,
+    definitions, replace,
 };
 
 /// Correct the counters of triggers by counting their rows again.
@@ -64,14 +64,21 @@ pub fn run(args: Recount, options: &Options) -> Result<()> {
         bail!("there are no triggers {name}; there are {known}");
     }
     known.retain(|one| args.names.is_empty() || args.names.contains(&one.definition.name));
+    let mut modes = None;
     if conn.database() == MYSQL {
         // Each statement names the rows that it changes.
         conn.batch_execute("SET SESSION sql_safe_updates = 0")?;
+        modes = Some(Modes::new(conn)?);
     }
     let (mut triggers, mut failed) = (Vec::new(), Vec::new());
     for stored in known {
         let (name, written) = (stored.definition.name.clone(), stored.written.clone());
-        let counting = counting(stored, conn);
+        let counting = counting(stored, conn).and_then(|counting| {
+            if let Some(modes) = &modes {
+                modes.set(&(counting.sql.triggers)(&counting)?, conn)?;
+            }
+            Ok(counting)
+        });
         match counting.and_then(|counting| recount(counting, written, &args, options, conn)) {
             Ok(recounted) => triggers.push(recounted),
             Err(error) => failed.push(format!("{name}: {error:#}")),

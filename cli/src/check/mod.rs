@@ -2,6 +2,7 @@
 
 mod days;
 mod fault;
+mod modes;
 mod rights;
 mod shape;
 mod triggers;

@@ -3,6 +3,7 @@
 use anyhow::Result;
 
 use super::fault::{Fault, Severity, wrong};
+use super::modes;
 use super::rights;
 use super::vetoes::in_column;
 use crate::catalogue::Table;
@@ -66,6 +67,7 @@ fn of_definition(
         let of_triggers = triggers.iter();
         let of_triggers = of_triggers.filter_map(|one| fault(one, &counting, live));
         faults.extend(of_triggers.map(|fault| whose.shown(fault, &not_seen(&counting))));
+        faults.extend(modes::several(&triggers, &counting, conn)?);
         // The function of several triggers is the same.
         faults.dedup_by(|one, other| one.what == other.what);
         let mut targets = counting.targets.iter();

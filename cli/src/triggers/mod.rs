@@ -23,6 +23,7 @@ pub use counting::Counting;
 pub use definition::{Count, Definition, Existing, Period};
 pub use drift::Compared;
 pub use expression::Expression;
+pub use mysql::Modes;
 pub use order::order;
 pub use plan::{Plan, migration};
 pub use recount::{Recount, Wrong};

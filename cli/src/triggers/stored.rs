@@ -9,6 +9,7 @@ use sqlparser::tokenizer::{Token, Tokenizer};
 
 use super::counting::Counting;
 use super::definition::Definition;
+use super::mysql::Modes;
 use super::postgres;
 use crate::connection::AnyConnection;
 use crate::database::{Database, MYSQL, POSTGRES, SQLITE};
@@ -32,10 +33,26 @@ pub struct Stored {
 pub fn create(counting: &Counting) -> String {
     let database = counting.database;
     let name = database.quoted(&counting.definition.name);
-    let json = database.literal(&counting.definition.json());
+    let json = database.literal(&in_ucs2(&counting.definition.json()));
     // A migration that failed half way can have left it.
     let or_replace = if database == MYSQL { "OR REPLACE " } else { "" };
     format!("CREATE {or_replace}VIEW {name} AS SELECT {json} AS {COLUMN};\n")
+}
+
+/// JSON without characters of four bytes, which the catalogue does not have.
+fn in_ucs2(json: &str) -> String {
+    let mut text = String::new();
+    for c in json.chars() {
+        match c {
+            '\u{10000}'.. => {
+                let mut units = [0; 2];
+                c.encode_utf16(&mut units);
+                text.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
+            }
+            c => text.push(c),
+        }
+    }
+    text
 }
 
 /// The statements that store a definition in place of the one with its name.
@@ -69,6 +86,8 @@ pub fn definitions(conn: &mut AnyConnection) -> Result<Vec<Stored>> {
     let mut rows: Vec<Row> = rows.load(conn)?;
     // The order of the database depends on its collation.
     rows.sort();
+    let modes = (database == MYSQL).then(|| Modes::new(conn));
+    let modes = modes.transpose()?;
     let mut read = Vec::new();
     for (schema, name, text, owner, is_own) in rows {
         if text.is_empty() {
@@ -82,7 +101,10 @@ pub fn definitions(conn: &mut AnyConnection) -> Result<Vec<Stored>> {
             POSTGRES => text.strip_prefix(postgres::COMMENT).map(str::to_owned),
             _ => literal(&text, database),
         };
-        let definition = json.and_then(|json| serde_json::from_str::<Definition>(&json).ok());
+        let has_no_escapes = modes
+            .as_ref()
+            .is_some_and(|modes| modes.has_no_escapes(&name));
+        let definition = json.and_then(|json| parsed(&json, has_no_escapes));
         match definition {
             Some(mut definition) => {
                 definition.name = name;
@@ -104,6 +126,19 @@ pub fn definitions(conn: &mut AnyConnection) -> Result<Vec<Stored>> {
         }
     }
     Ok(read)
+}
+
+/// A definition. A session without escapes has stored each backslash twice: [`Database::literal`] writes
+/// them for the others.
+fn parsed(json: &str, has_no_escapes: bool) -> Option<Definition> {
+    let once = json.replace(r"\\", r"\");
+    let texts = if has_no_escapes {
+        [&*once, json]
+    } else {
+        [json, &once]
+    };
+    let mut read = texts.iter().map(|text| serde_json::from_str(text).ok());
+    read.find_map(|definition| definition)
 }
 
 /// The text in the query of a view that selects it, and nothing else.

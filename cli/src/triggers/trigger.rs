@@ -16,6 +16,8 @@ pub struct Trigger {
     /// When it runs, such as `AFTER INSERT`.
     pub event: String,
     pub body: String,
+    /// Other bodies that are as good: as the database writes this one, or as an earlier version wrote it.
+    pub same: Vec<String>,
     /// The statements that create the function that it calls, if it has no statements of its own.
     pub function: Option<String>,
     pub create: String,
@@ -38,7 +40,9 @@ pub struct LiveTrigger {
 impl LiveTrigger {
     /// Whether it does the same, whatever its name.
     pub fn is_like(&self, trigger: &Trigger) -> bool {
-        words(&self.event).eq(words(&trigger.event)) && words(&self.body).eq(words(&trigger.body))
+        let mut bodies = [&trigger.body].into_iter().chain(&trigger.same);
+        let is_body = |body: &String| words(&self.body).eq(words(body));
+        words(&self.event).eq(words(&trigger.event)) && bodies.any(is_body)
     }
 }
 

@@ -3,6 +3,7 @@
 mod accounts;
 mod dumps;
 mod faults;
+mod modes;
 mod parents;
 mod slots;
 

@@ -1,6 +1,8 @@
 //! Triggers that count rows on MySQL and MariaDB: one a row.
 
 mod cascade;
+mod literals;
+mod mode;
 
 use anyhow::{Result, bail};
 use diesel_counters::Dialect;
@@ -15,6 +17,8 @@ use crate::catalogue::Table;
 use crate::database::{Joined, MYSQL};
 use cascade::cascades;
 pub use cascade::refuse_own_table;
+use literals::as_stored;
+pub use mode::Modes;
 
 pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     let rows = &counting.rows;
@@ -53,6 +57,7 @@ fn trigger(counting: &Counting, what: &str, event: &str, table: &str, all: Vec<S
         table: (counting.rows.in_schema.clone(), table.to_owned()),
         event: event.to_owned(),
         function: None,
+        same: as_stored(&body),
         body,
         name,
     }

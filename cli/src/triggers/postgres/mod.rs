@@ -58,6 +58,7 @@ fn trigger(counting: &Counting, [event, when, runs, referencing]: [&str; 4]) -> 
         event: runs.to_owned(),
         function: Some(function(counting)),
         body: body(counting),
+        same: Vec::new(),
     }
 }
 

@@ -26,7 +26,10 @@ fn tables() -> TestDatabase {
 fn joined(parts: &[&str], code: u8) -> String {
     let parts: Vec<_> = parts.iter().map(|part| format!("'{part}'")).collect();
     match crate::BACKEND {
-        "mysql" => format!("CONCAT({})", parts.join(&format!(", CHAR({code} USING utf8mb4), "))),
+        "mysql" => format!(
+            "CONCAT({})",
+            parts.join(&format!(", CHAR({code} USING utf8mb4), "))
+        ),
         "postgres" => parts.join(&format!(" || chr({code}) || ")),
         _ => parts.join(&format!(" || char({code}) || ")),
     }
@@ -53,9 +56,16 @@ fn any_text_can_be_a_key() {
     let wrong = dry["triggers"][0]["wrong"].as_array().unwrap().clone();
     assert_eq!(wrong.len(), 4, "{wrong:?}");
     for one in wrong {
-        assert_eq!((one["stored"].as_i64(), one["actual"].as_i64()), (Some(7), Some(1)), "{one}");
+        assert_eq!(
+            (one["stored"].as_i64(), one["actual"].as_i64()),
+            (Some(7), Some(1)),
+            "{one}"
+        );
     }
     database.command("recount").prints("4 counts corrected");
-    assert_eq!(number("SELECT COUNT(*) FROM page_counters WHERE hits = 7", conn), 4);
+    assert_eq!(
+        number("SELECT COUNT(*) FROM page_counters WHERE hits = 7", conn),
+        4
+    );
     database.assert_agrees();
 }

@@ -1,0 +1,114 @@
+//! The text of a trigger in the catalogue. It has the literals in another way than they were written: without
+//! introducers, and with the characters that escapes stand for. `SHOW CREATE TRIGGER` has them as they were
+//! written, but cannot be prepared, as Diesel does with each query.
+
+use std::iter::Peekable;
+use std::str::Chars;
+
+/// The texts that a server can have of this body: MySQL, MariaDB, each with and without escapes.
+pub fn as_stored(body: &str) -> Vec<String> {
+    let mut texts = Vec::new();
+    if body.contains(['\'', '"']) {
+        for has_escapes in [true, false] {
+            texts.push(written(body, has_escapes, |value, _| value.to_owned()));
+            texts.push(written(body, has_escapes, of_mariadb));
+        }
+    }
+    texts
+}
+
+/// Replaces the values of all literals.
+fn written(body: &str, has_escapes: bool, value_of: fn(&str, char) -> String) -> String {
+    let mut written = String::new();
+    let mut chars = body.chars().peekable();
+    while let Some(quote) = chars.next() {
+        match quote {
+            '`' => {
+                let name: String = chars.by_ref().take_while(|c| *c != '`').collect();
+                written += &format!("`{name}`");
+            }
+            '\'' | '"' => {
+                let value = value(&mut chars, quote, has_escapes);
+                remove_introducer(&mut written);
+                written.push(quote);
+                // The catalogue has characters of up to three bytes.
+                written += &value_of(&value, quote).replace(|c| c > '\u{ffff}', "?");
+                written.push(quote);
+            }
+            other => written.push(other),
+        }
+    }
+    written
+}
+
+/// The value of a literal whose first quote has been read.
+fn value(chars: &mut Peekable<Chars<'_>>, quote: char, has_escapes: bool) -> String {
+    let mut value = String::new();
+    while let Some(c) = chars.next() {
+        if c == quote {
+            if chars.next_if_eq(&quote).is_none() {
+                break;
+            }
+            value.push(quote);
+        } else if c == '\\' && has_escapes {
+            match chars.next().unwrap_or_default() {
+                '0' => value.push('\0'),
+                'b' => value.push('\u{8}'),
+                'n' => value.push('\n'),
+                'r' => value.push('\r'),
+                't' => value.push('\t'),
+                'Z' => value.push('\u{1a}'),
+                // LIKE reads these.
+                wildcard @ ('%' | '_') => value.extend(['\\', wildcard]),
+                other => value.push(other),
+            }
+        } else {
+            value.push(c);
+        }
+    }
+    value
+}
+
+/// Removes a character set such as `_utf8mb4` in front of a literal.
+fn remove_introducer(written: &mut String) {
+    let before = written.trim_end();
+    let is_of_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let other = before.trim_end_matches(is_of_word);
+    if before[other.len()..].starts_with('_') {
+        written.truncate(other.len());
+    }
+}
+
+/// A value as MariaDB writes it.
+fn of_mariadb(value: &str, quote: char) -> String {
+    let mut written = String::new();
+    for c in value.chars() {
+        match c {
+            '\0' => written += "\\0",
+            '\n' => written += "\\n",
+            '\r' => written += "\\r",
+            '\t' => written += "\\t",
+            '\u{1a}' => written += "\\Z",
+            c if c == quote => written.extend([quote, quote]),
+            c => written.push(c),
+        }
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_literal_is_written_as_the_server_does() {
+        let body = r#"`it's` = _utf8mb4 'a\\b\t''\%' AND "x"" \"" <> x'61'"#;
+        let [of_mysql, of_mariadb, ..] = &*as_stored(body) else {
+            panic!("four texts");
+        };
+        assert_eq!(of_mysql, "`it's` = 'a\\b\t'\\%' AND \"x\" \"\" <> x'61'");
+        let of = r#"`it's` = 'a\b\t''\%' AND "x"" """ <> x'61'"#;
+        assert_eq!(of_mariadb, of);
+        assert_eq!(as_stored("`a` = 1"), Vec::<String>::new());
+    }
+}
