@@ -18,7 +18,7 @@ pub struct Table {
     pub indexes: Vec<Index>,
     /// The foreign keys of several columns, and what the first of them refers to.
     pub wide_foreign_keys: Vec<(String, Parent)>,
-    /// The SQL of its CHECKs; on SQLite its `CREATE TABLE`.
+    /// The SQL of its CHECKs; on SQLite its `CREATE TABLE`, and then its `CREATE INDEX`es.
     pub checks: Vec<String>,
     /// A `STRICT` table of SQLite, which has no DATE, SMALLINT or BIGINT.
     pub strict: bool,

@@ -1,6 +1,8 @@
 //! The command on SQLite.
 
 mod behaviour;
+#[path = "sqlite/mod.rs"]
+mod policies;
 
 use diesel::RunQueryDsl;
 use diesel::connection::{Connection, SimpleConnection};

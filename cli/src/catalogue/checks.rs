@@ -27,7 +27,7 @@ impl CounterTable {
 }
 
 /// The conditions of the CHECKs in SQL, such as a `CREATE TABLE`.
-fn checks(sql: &str, database: Database) -> Vec<Expr> {
+pub fn checks(sql: &str, database: Database) -> Vec<Expr> {
     let mut checks = Vec::new();
     let Ok(mut parser) = Parser::new(database.grammar()).try_with_sql(sql) else {
         return checks;

@@ -10,6 +10,7 @@ mod sqlite;
 use anyhow::{Result, bail};
 
 pub use crate::table::{Column, Index, Kind, Parent, Table};
+pub use checks::checks;
 pub use counter_table::{CounterTable, MAX_COLUMNS, is_meant_to_count, is_zero};
 
 use crate::connection::AnyConnection;

@@ -50,11 +50,13 @@ pub const CATALOGUE: Catalogue = Catalogue {
     LEFT JOIN pragma_table_list p ON p.schema = t.schema AND p.name = f.\"table\" COLLATE NOCASE
     WHERE {where}
     ORDER BY t.name, f.id",
-    // A trigger can have the same name.
+    // A trigger can have the same name. An index of a constraint has no SQL.
     checks: "
     SELECT t.schema, t.name, s.sql
-    FROM pragma_table_list t JOIN sqlite_schema s ON s.type = 'table' AND s.name = t.name
-    WHERE {where}",
+    FROM pragma_table_list t
+    JOIN sqlite_schema s ON s.tbl_name = t.name AND s.type IN ('table', 'index') AND s.sql IS NOT NULL
+    WHERE {where}
+    ORDER BY t.name, s.type DESC, s.name",
     all: "t.type = 'table' AND t.schema = 'main' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
     of_name: "t.type = 'table' AND t.schema = 'main' AND t.name = {name} COLLATE NOCASE",
     of_schema: "t.type = 'table' AND t.schema = {schema} AND t.name = {name} COLLATE NOCASE",

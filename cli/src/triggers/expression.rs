@@ -89,11 +89,16 @@ impl Expression {
 
     /// The expression of the row `row`, as SQL. It is the text itself, but for the columns.
     pub fn of(&self, row: &str, database: Database) -> String {
+        self.with(|name| database.column(row, name))
+    }
+
+    /// The expression with these values of its columns, as SQL.
+    pub fn with(&self, value: impl Fn(&str) -> String) -> String {
         let text: Vec<char> = self.text.chars().collect();
         let (mut sql, mut end) = (String::new(), 0);
         for (first, after, name) in &self.columns {
             sql.extend(&text[end..*first]);
-            sql += &database.column(row, name);
+            sql += &value(name);
             end = *after;
         }
         sql.extend(&text[end..]);

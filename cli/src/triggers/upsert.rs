@@ -7,53 +7,79 @@ use super::statement::{Rows, clause, in_lines, not_0};
 use super::target::{Source, Target};
 use crate::database::{Joined, MYSQL, SQLITE};
 
+/// What a row of a trigger adds to a target.
+pub struct Added {
+    pub names: Vec<String>,
+    pub values: Vec<String>,
+    /// When it adds that. In an ordinary table, these conditions are of the row that has the counters.
+    pub conditions: Vec<String>,
+}
+
 impl Counting {
+    /// `more` is a condition of the trigger's own.
+    pub fn added(
+        &self,
+        target: &Target,
+        source: &Source,
+        rows: &Rows<'_>,
+        more: Option<String>,
+    ) -> Added {
+        let counted = target.names.iter().zip(self.counts(source, rows));
+        let counted = counted.zip(&source.weights);
+        let counted = counted.filter_map(|(one, weight)| weight.as_ref().map(|_| one));
+        let (names, values): (Vec<_>, Vec<_>) = counted.map(|(n, v)| (n.clone(), v)).unzip();
+        let mut conditions = Vec::new();
+        if target.slots.is_none() {
+            let keys = self.database.columns("", &target.entity).into_iter();
+            let keys = keys.zip(self.entity_of(source, rows.name));
+            conditions.extend(keys.map(|(key, value)| format!("{key} = {value}")));
+            conditions.extend(self.only(target, ""));
+        }
+        conditions.extend(self.conditions(target, source, rows));
+        if !source.has_one() {
+            conditions.push(format!("({})", not_0(values.iter().cloned())));
+        }
+        conditions.extend(more);
+        Added {
+            names,
+            values,
+            conditions,
+        }
+    }
+
     /// The statements of a trigger that runs for each row: they add it, or take it off. They write
-    /// nothing unless all of these conditions are true, too.
+    /// nothing unless all of the conditions are true.
     pub fn add_row(
         &self,
         target: &Target,
         source: &Source,
         rows: &Rows<'_>,
         slot: &str,
-        more: Option<String>,
+        added: &Added,
     ) -> String {
-        let counted = target.names.iter().zip(self.counts(source, rows));
-        let counted = counted.zip(&source.weights);
-        let counted = counted.filter_map(|(one, weight)| weight.as_ref().map(|_| one));
-        let (names, values): (Vec<_>, Vec<_>) = counted.unzip();
-        let mut all = self.conditions(target, source, rows);
-        if !source.has_one() {
-            all.push(format!("({})", not_0(values.iter().cloned())));
-        }
-        all.extend(more);
-        let entity = self.entity_of(source, rows.name);
-        let on = |all| clause("\nWHERE ", all, "\n    AND ");
+        let Added { names, values, .. } = added;
+        let all = &added.conditions;
+        let where_all = clause("\nWHERE ", all.clone(), "\n    AND ");
         if target.slots.is_none() {
-            let updates = names.iter().zip(&values);
+            let updates = names.iter().zip(values);
             let updates = updates.map(|(name, value)| self.set(target, name, "", value, true));
-            let keys = self.database.columns("", &target.entity).into_iter();
-            let keys = keys.zip(&entity);
-            let keys = keys.map(|(key, value)| format!("{key} = {value}"));
-            let keys = keys.chain(self.only(target, ""));
             return format!(
-                "UPDATE {} SET {}{}",
+                "UPDATE {} SET {}{where_all}",
                 self.database.table_name(&target.table),
                 updates.joined(", "),
-                on(keys.chain(all).collect())
             );
         }
-        let quoted = |name: &&String| self.database.quoted(name);
-        let names: Vec<_> = names.iter().map(quoted).collect();
-        let row = entity.into_iter();
+        let quoted = names.iter().map(|name| self.database.quoted(name));
+        let quoted: Vec<_> = quoted.collect();
+        let row = self.entity_of(source, rows.name).into_iter();
         let row = row.chain([self.day_of(rows.name), slot.to_owned()]);
         let row = row.chain(values.iter().cloned()).joined(", ");
         // When SQLite renames the table, it changes `excluded` in triggers to the name of the table.
-        let new = (self.database == SQLITE).then_some(&*values);
-        let insert = |query: &str| self.upsert(target, &names, query, new);
-        match (&*all, self.database) {
+        let new = (self.database == SQLITE).then_some(&**values);
+        let insert = |query: &str| self.upsert(target, &quoted, query, new);
+        match (&**all, self.database) {
             ([], _) => insert(&format!("VALUES ({row})")),
-            (_, SQLITE) => insert(&format!("SELECT {row}{}", on(all))),
+            (_, SQLITE) => insert(&format!("SELECT {row}{where_all}")),
             _ => format!(
                 "IF {} THEN\n{};\nEND IF",
                 all.join("\n    AND "),
@@ -97,8 +123,22 @@ impl Counting {
         value: &str,
         is_in_trigger: bool,
     ) -> String {
+        let sum = self.sum(target, counter, row, value, is_in_trigger);
+        let row = if self.database == MYSQL { row } else { "" };
+        format!("{} = {sum}", self.database.column(row, counter))
+    }
+
+    /// The sum of a counter and a value, or an error if it is out of the range of the column.
+    pub fn sum(
+        &self,
+        target: &Target,
+        counter: &str,
+        row: &str,
+        value: &str,
+        is_in_trigger: bool,
+    ) -> String {
         let sum = format!("{} + {value}", self.database.column(row, counter));
-        let sum = match target.table.range(counter) {
+        match target.table.range(counter) {
             None => self.sql.whole(sum),
             Some([least, greatest]) => {
                 let [in_trigger, elsewhere] = self.sql.overflow;
@@ -110,9 +150,7 @@ impl Counting {
                     "CASE WHEN {sum} BETWEEN {least} AND {greatest} THEN {sum} ELSE {fails} END"
                 )
             }
-        };
-        let row = if self.database == MYSQL { row } else { "" };
-        format!("{} = {sum}", self.database.column(row, counter))
+        }
     }
 
     /// The condition of the rows of an ordinary table in which rows are counted, if there is one.

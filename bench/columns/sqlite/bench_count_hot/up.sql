@@ -4,24 +4,40 @@ CREATE VIEW "bench_count_hot" AS SELECT '{"name":"bench_count_hot","rows":"bench
 CREATE TRIGGER "bench_count_hot_insert" AFTER INSERT ON "bench_hot_comments" FOR EACH ROW BEGIN
     UPDATE "bench_hot_articles" SET "comments" = CASE typeof("comments" + 1) WHEN 'integer' THEN "comments" + 1 ELSE abs(-9223372036854775807 - 1) END
     WHERE "id" = NEW."article_id";
+    SELECT RAISE(ABORT, 'bench_hot_articles.comments did not change: a constraint or a trigger of bench_hot_articles refused to count this row')
+    WHERE changes() = 0
+        AND EXISTS (SELECT 1 FROM "bench_hot_articles" WHERE "id" = NEW."article_id");
 END;
 CREATE TRIGGER "bench_count_hot_update" AFTER UPDATE ON "bench_hot_comments" FOR EACH ROW BEGIN
     UPDATE "bench_hot_articles" SET "comments" = CASE typeof("comments" + -1) WHEN 'integer' THEN "comments" + -1 ELSE abs(-9223372036854775807 - 1) END
     WHERE "id" = OLD."article_id"
         AND NEW."article_id" COLLATE BINARY IS NOT OLD."article_id";
+    SELECT RAISE(ABORT, 'bench_hot_articles.comments did not change: a constraint or a trigger of bench_hot_articles refused to count this row')
+    WHERE changes() = 0
+        AND EXISTS (SELECT 1 FROM "bench_hot_articles" WHERE "id" = OLD."article_id"
+        AND NEW."article_id" COLLATE BINARY IS NOT OLD."article_id");
     UPDATE "bench_hot_articles" SET "comments" = CASE typeof("comments" + 1) WHEN 'integer' THEN "comments" + 1 ELSE abs(-9223372036854775807 - 1) END
     WHERE "id" = NEW."article_id"
         AND NEW."article_id" COLLATE BINARY IS NOT OLD."article_id";
+    SELECT RAISE(ABORT, 'bench_hot_articles.comments did not change: a constraint or a trigger of bench_hot_articles refused to count this row')
+    WHERE changes() = 0
+        AND EXISTS (SELECT 1 FROM "bench_hot_articles" WHERE "id" = NEW."article_id"
+        AND NEW."article_id" COLLATE BINARY IS NOT OLD."article_id");
 END;
 CREATE TRIGGER "bench_count_hot_delete" AFTER DELETE ON "bench_hot_comments" FOR EACH ROW BEGIN
     UPDATE "bench_hot_articles" SET "comments" = CASE typeof("comments" + -1) WHEN 'integer' THEN "comments" + -1 ELSE abs(-9223372036854775807 - 1) END
     WHERE "id" = OLD."article_id";
+    SELECT RAISE(ABORT, 'bench_hot_articles.comments did not change: a constraint or a trigger of bench_hot_articles refused to count this row')
+    WHERE changes() = 0
+        AND EXISTS (SELECT 1 FROM "bench_hot_articles" WHERE "id" = OLD."article_id");
 END;
-CREATE TRIGGER "bench_count_hot_replace_by_insert" BEFORE INSERT ON "bench_hot_comments" FOR EACH ROW WHEN (EXISTS (SELECT 1 FROM "bench_hot_comments" AS other WHERE other."id" = NEW."id"))
+CREATE TRIGGER "bench_count_hot_replace_by_insert" BEFORE INSERT ON "bench_hot_comments" FOR EACH ROW WHEN (EXISTS (SELECT 1 FROM "bench_hot_comments" AS other WHERE other."id" = NEW."id")
+    OR EXISTS (SELECT 1 FROM "bench_hot_comments" AS other WHERE other.rowid = NEW.rowid))
     AND (SELECT recursive_triggers FROM pragma_recursive_triggers) = 0 BEGIN
     SELECT RAISE(ABORT, 'bench_hot_comments has this row, and SQLite would not count that it is replaced: run PRAGMA recursive_triggers = ON on this connection');
 END;
-CREATE TRIGGER "bench_count_hot_replace_by_update" BEFORE UPDATE ON "bench_hot_comments" FOR EACH ROW WHEN ((NEW."id") IS NOT (OLD."id") AND EXISTS (SELECT 1 FROM "bench_hot_comments" AS other WHERE other."id" = NEW."id"))
+CREATE TRIGGER "bench_count_hot_replace_by_update" BEFORE UPDATE ON "bench_hot_comments" FOR EACH ROW WHEN ((NEW."id") IS NOT (OLD."id") AND EXISTS (SELECT 1 FROM "bench_hot_comments" AS other WHERE other."id" = NEW."id")
+    OR (NEW.rowid) IS NOT (OLD.rowid) AND EXISTS (SELECT 1 FROM "bench_hot_comments" AS other WHERE other.rowid = NEW.rowid))
     AND (SELECT recursive_triggers FROM pragma_recursive_triggers) = 0 BEGIN
     SELECT RAISE(ABORT, 'bench_hot_comments has this row, and SQLite would not count that it is replaced: run PRAGMA recursive_triggers = ON on this connection');
 END;

@@ -75,7 +75,8 @@ fn after(counting: &Counting, event: &str, rows: &[&str]) -> Trigger {
     let all = counting.sources().map(|(target, source)| {
         let add = |name: &&str| {
             let rows = Rows::row(name, target.entities(source));
-            counting.add_row(target, source, &rows, &slot, None)
+            let added = counting.added(target, source, &rows, None);
+            counting.add_row(target, source, &rows, &slot, &added)
         };
         let mut all: Vec<_> = rows.iter().map(add).collect();
         if all.len() == 1 {

@@ -5,6 +5,8 @@ CREATE TRIGGER "count_article_likes_insert" AFTER INSERT ON "article_likes" FOR 
     INSERT INTO "article_counters" ("article_id", "day", "slot", "likes")
     VALUES (NEW."article_id", COALESCE(date(NEW."created_on"), '1970-01-01'), 0, 1)
     ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = CASE typeof("likes" + 1) WHEN 'integer' THEN "likes" + 1 ELSE abs(-9223372036854775807 - 1) END;
+    SELECT RAISE(ABORT, 'article_counters.likes did not change: a constraint or a trigger of article_counters refused to count this row')
+    WHERE changes() = 0;
 END;
 CREATE TRIGGER "count_article_likes_update" AFTER UPDATE ON "article_likes" FOR EACH ROW BEGIN
     INSERT INTO "article_counters" ("article_id", "day", "slot", "likes")
@@ -12,23 +14,36 @@ CREATE TRIGGER "count_article_likes_update" AFTER UPDATE ON "article_likes" FOR 
     WHERE EXISTS (SELECT 1 FROM "articles" AS parent WHERE parent."id" = OLD."article_id")
         AND (NEW."article_id" COLLATE BINARY IS NOT OLD."article_id" OR date(NEW."created_on") COLLATE BINARY IS NOT date(OLD."created_on"))
     ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = CASE typeof("likes" + -1) WHEN 'integer' THEN "likes" + -1 ELSE abs(-9223372036854775807 - 1) END;
+    SELECT RAISE(ABORT, 'article_counters.likes did not change: a constraint or a trigger of article_counters refused to count this row')
+    WHERE changes() = 0
+        AND EXISTS (SELECT 1 FROM "articles" AS parent WHERE parent."id" = OLD."article_id")
+        AND (NEW."article_id" COLLATE BINARY IS NOT OLD."article_id" OR date(NEW."created_on") COLLATE BINARY IS NOT date(OLD."created_on"));
     INSERT INTO "article_counters" ("article_id", "day", "slot", "likes")
     SELECT NEW."article_id", COALESCE(date(NEW."created_on"), '1970-01-01'), 0, 1
     WHERE (EXISTS (SELECT 1 FROM "articles" AS parent WHERE parent."id" = NEW."article_id") OR NEW."article_id" COLLATE BINARY IS NOT OLD."article_id")
         AND (NEW."article_id" COLLATE BINARY IS NOT OLD."article_id" OR date(NEW."created_on") COLLATE BINARY IS NOT date(OLD."created_on"))
     ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = CASE typeof("likes" + 1) WHEN 'integer' THEN "likes" + 1 ELSE abs(-9223372036854775807 - 1) END;
+    SELECT RAISE(ABORT, 'article_counters.likes did not change: a constraint or a trigger of article_counters refused to count this row')
+    WHERE changes() = 0
+        AND (EXISTS (SELECT 1 FROM "articles" AS parent WHERE parent."id" = NEW."article_id") OR NEW."article_id" COLLATE BINARY IS NOT OLD."article_id")
+        AND (NEW."article_id" COLLATE BINARY IS NOT OLD."article_id" OR date(NEW."created_on") COLLATE BINARY IS NOT date(OLD."created_on"));
 END;
 CREATE TRIGGER "count_article_likes_delete" AFTER DELETE ON "article_likes" FOR EACH ROW BEGIN
     INSERT INTO "article_counters" ("article_id", "day", "slot", "likes")
     SELECT OLD."article_id", COALESCE(date(OLD."created_on"), '1970-01-01'), 0, -1
     WHERE EXISTS (SELECT 1 FROM "articles" AS parent WHERE parent."id" = OLD."article_id")
     ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = CASE typeof("likes" + -1) WHEN 'integer' THEN "likes" + -1 ELSE abs(-9223372036854775807 - 1) END;
+    SELECT RAISE(ABORT, 'article_counters.likes did not change: a constraint or a trigger of article_counters refused to count this row')
+    WHERE changes() = 0
+        AND EXISTS (SELECT 1 FROM "articles" AS parent WHERE parent."id" = OLD."article_id");
 END;
-CREATE TRIGGER "count_article_likes_replace_by_insert" BEFORE INSERT ON "article_likes" FOR EACH ROW WHEN (EXISTS (SELECT 1 FROM "article_likes" AS other WHERE other."article_id" = NEW."article_id" AND other."visitor" = NEW."visitor"))
+CREATE TRIGGER "count_article_likes_replace_by_insert" BEFORE INSERT ON "article_likes" FOR EACH ROW WHEN (EXISTS (SELECT 1 FROM "article_likes" AS other WHERE other."article_id" = NEW."article_id" AND other."visitor" = NEW."visitor")
+    OR EXISTS (SELECT 1 FROM "article_likes" AS other WHERE other.rowid = NEW.rowid))
     AND (SELECT recursive_triggers FROM pragma_recursive_triggers) = 0 BEGIN
     SELECT RAISE(ABORT, 'article_likes has this row, and SQLite would not count that it is replaced: run PRAGMA recursive_triggers = ON on this connection');
 END;
-CREATE TRIGGER "count_article_likes_replace_by_update" BEFORE UPDATE ON "article_likes" FOR EACH ROW WHEN ((NEW."article_id", NEW."visitor") IS NOT (OLD."article_id", OLD."visitor") AND EXISTS (SELECT 1 FROM "article_likes" AS other WHERE other."article_id" = NEW."article_id" AND other."visitor" = NEW."visitor"))
+CREATE TRIGGER "count_article_likes_replace_by_update" BEFORE UPDATE ON "article_likes" FOR EACH ROW WHEN ((NEW."article_id", NEW."visitor") IS NOT (OLD."article_id", OLD."visitor") AND EXISTS (SELECT 1 FROM "article_likes" AS other WHERE other."article_id" = NEW."article_id" AND other."visitor" = NEW."visitor")
+    OR (NEW.rowid) IS NOT (OLD.rowid) AND EXISTS (SELECT 1 FROM "article_likes" AS other WHERE other.rowid = NEW.rowid))
     AND (SELECT recursive_triggers FROM pragma_recursive_triggers) = 0 BEGIN
     SELECT RAISE(ABORT, 'article_likes has this row, and SQLite would not count that it is replaced: run PRAGMA recursive_triggers = ON on this connection');
 END;

@@ -1,0 +1,162 @@
+//! Refuses a row that could replace another one. SQLite runs no trigger for the row that is replaced, unless
+//! `recursive_triggers` is on.
+
+use anyhow::{Context, Result, bail};
+use sqlparser::ast::Statement;
+use sqlparser::parser::Parser;
+use sqlparser::tokenizer::{Token, Tokenizer};
+
+use super::trigger;
+use crate::catalogue::{Index, Table};
+use crate::database::{Joined, SQLITE};
+use crate::triggers::counting::Counting;
+use crate::triggers::expression::Expression;
+use crate::triggers::statement::{NEW, OLD};
+use crate::triggers::trigger::Trigger;
+
+/// What no two rows have both.
+struct Key {
+    /// Names in SQL, and a collation if it is not BINARY.
+    columns: Vec<(String, Option<String>)>,
+    /// The condition of the rows that have it.
+    when: Option<Expression>,
+}
+
+pub fn replace(counting: &Counting, event: &str) -> Result<Option<Trigger>> {
+    let table = &counting.rows;
+    let keys = keys(table)?;
+    if keys.is_empty() {
+        return Ok(None);
+    }
+    let conditions = keys.iter().map(|key| key.replaces(table, event));
+    let off = "(SELECT recursive_triggers FROM pragma_recursive_triggers) = 0";
+    let when = format!("WHEN ({})\n    AND {off} ", conditions.joined("\n    OR "));
+    let message = format!(
+        "{table} has this row, and SQLite would not count that it is replaced: run PRAGMA \
+         recursive_triggers = ON on this connection"
+    );
+    let raise = format!("SELECT RAISE(ABORT, {})", SQLITE.literal(&message));
+    let name = format!("replace_by_{}", event.to_lowercase());
+    let head = format!("BEFORE {event}");
+    Ok(Some(trigger(counting, &name, &head, &when, vec![raise])))
+}
+
+impl Key {
+    /// Whether the new row can replace another one.
+    fn replaces(&self, table: &Table, event: &str) -> String {
+        let list = |row: &str| {
+            let names = self.columns.iter().map(|(name, _)| format!("{row}.{name}"));
+            names.collect::<Vec<_>>()
+        };
+        let same = list("other").into_iter().zip(list(NEW)).zip(&self.columns);
+        let mut same: Vec<_> = same
+            .map(|((other, new), (_, collation))| match collation {
+                Some(collation) => format!("{other} = {new} COLLATE {collation}"),
+                None => format!("{other} = {new}"),
+            })
+            .collect();
+        same.extend(self.when.iter().map(|when| when.of("other", SQLITE)));
+        let name = SQLITE.table_name(table);
+        let same = same.join(" AND ");
+        let mut all = Vec::new();
+        if event == "UPDATE" {
+            let [new, old] = [NEW, OLD].map(|row| list(row).join(", "));
+            let moved = format!("({new}) IS NOT ({old})");
+            all.push(match &self.when {
+                Some(when) => format!("({moved} OR {} IS NOT TRUE)", when.of(OLD, SQLITE)),
+                None => moved,
+            });
+        }
+        all.extend(self.when.iter().map(|when| when.of(NEW, SQLITE)));
+        all.push(format!(
+            "EXISTS (SELECT 1 FROM {name} AS other WHERE {same})"
+        ));
+        all.join(" AND ")
+    }
+}
+
+fn keys(table: &Table) -> Result<Vec<Key>> {
+    let mut keys = Vec::new();
+    for index in table.indexes.iter().filter(|index| index.unique) {
+        let columns = index.columns.iter().map(|name| table.column(name));
+        let Some(columns) = columns.collect::<Option<Vec<_>>>() else {
+            let name = &index.name;
+            bail!(
+                "the unique index {name} of {table} has an expression: INSERT OR REPLACE could replace a row by \
+                 it, and SQLite would not count that. Use a generated column instead"
+            );
+        };
+        let columns = columns.into_iter();
+        let columns = columns.map(|one| (SQLITE.quoted(&one.name), one.loose_collation.clone()));
+        keys.push(Key {
+            columns: columns.collect(),
+            when: condition(index, table)?,
+        });
+    }
+    keys.extend(rowid(table).map(|name| Key {
+        columns: vec![(name.to_owned(), None)],
+        when: None,
+    }));
+    Ok(keys)
+}
+
+/// The condition of the rows that an index has.
+fn condition(index: &Index, table: &Table) -> Result<Option<Expression>> {
+    let name = &index.name;
+    // SQLite writes the beginning itself.
+    let unique = table.checks.iter();
+    for create in unique.filter(|create| create.starts_with("CREATE UNIQUE INDEX ")) {
+        let cannot = || {
+            format!(
+                "cannot read an index of {table}: {create}. INSERT OR REPLACE could replace a row by it, and \
+                 SQLite would not count that"
+            )
+        };
+        let parsed = Parser::parse_sql(SQLITE.grammar(), create).with_context(cannot)?;
+        let [Statement::CreateIndex(parsed)] = &*parsed else {
+            bail!(cannot());
+        };
+        let parts = parsed.name.iter().flat_map(|name| &name.0);
+        let of_name = parts.last().and_then(|part| part.as_ident());
+        if of_name.is_none_or(|of_name| !of_name.value.eq_ignore_ascii_case(name)) {
+            continue;
+        }
+        let Some(predicate) = &parsed.predicate else {
+            return Ok(None);
+        };
+        let cannot = || {
+            format!(
+                "cannot read the condition of the unique index {name} of {table}: INSERT OR REPLACE could \
+                 replace a row by it, and SQLite would not count that. Write it with columns only"
+            )
+        };
+        let when = Expression::parse(&predicate.to_string(), table, SQLITE.0);
+        return when.map(Some).with_context(cannot);
+    }
+    Ok(None)
+}
+
+/// The name of the number of a row, which can conflict, too. A table has none if its primary key is the number,
+/// if it is WITHOUT ROWID, or if columns have all its names. Before an INSERT that does not give it, it is -1.
+fn rowid(table: &Table) -> Option<&'static str> {
+    if table.columns.iter().any(|column| column.auto_increment) {
+        return None;
+    }
+    let create = table.checks.first().map(String::as_str).unwrap_or_default();
+    let tokens = Tokenizer::new(SQLITE.grammar(), create).tokenize();
+    let tokens = tokens.unwrap_or_default().into_iter();
+    let words = tokens.filter_map(|token| match token {
+        Token::Word(word) if word.quote_style.is_none() => Some(word.value.to_lowercase()),
+        Token::Whitespace(_) => None,
+        _ => Some(String::new()),
+    });
+    let words: Vec<_> = words.collect();
+    if words.windows(2).any(|pair| pair == ["without", "rowid"]) {
+        return None;
+    }
+    let mut names = ["rowid", "_rowid_", "oid"].into_iter();
+    names.find(|name| {
+        let mut columns = table.columns.iter();
+        !columns.any(|column| column.name.eq_ignore_ascii_case(name))
+    })
+}

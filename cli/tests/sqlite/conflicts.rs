@@ -1,0 +1,193 @@
+//! `INSERT OR IGNORE` and the others. SQLite runs the statements of triggers with the policy of the
+//! statement that runs them.
+
+use diesel::connection::SimpleConnection;
+
+use crate::TestDatabase;
+use crate::behaviour::Execute;
+use crate::behaviour::triggers::{create_triggers, generate_triggers, number, open};
+
+const POLICIES: [&str; 6] = [
+    "",
+    "OR ABORT",
+    "OR FAIL",
+    "OR IGNORE",
+    "OR REPLACE",
+    "OR ROLLBACK",
+];
+
+const POSTS: &str = "
+    CREATE TABLE posts (id INTEGER PRIMARY KEY, likes INTEGER NOT NULL DEFAULT 0 CHECK (likes <= 2));
+    CREATE TABLE post_counters (
+        post_id INTEGER NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+        likes BIGINT NOT NULL DEFAULT 0 CHECK (typeof(likes) = 'integer'), PRIMARY KEY (post_id, day, slot)
+    );
+    CREATE TABLE post_likes (id INTEGER PRIMARY KEY, post_id INTEGER, stars INTEGER NOT NULL DEFAULT 1);
+    INSERT INTO posts (id) VALUES (1), (2), (3)";
+
+/// Runs each statement with each policy, in a transaction and without one. Returns those after which a
+/// count is not that of the rows.
+fn miscounted(counts: &str, before: &str, statements: &[&str]) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for policy in POLICIES {
+        for begin in ["", "BEGIN"] {
+            for statement in statements {
+                let database = TestDatabase::create();
+                database.execute(POSTS);
+                create_triggers(
+                    &database,
+                    "count_likes --rows post_likes",
+                    &["--count", counts],
+                );
+                let conn = &mut open(&database);
+                conn.run(before);
+                conn.run(begin);
+                let statement = statement.replace("OR ?", policy);
+                let ran = conn.batch_execute(&statement);
+                let _ = conn.batch_execute("COMMIT");
+                let recounted = database.command("recount --dry-run");
+                if !recounted.stdout.contains("all counts agree") {
+                    wrong.push(format!("{begin} {statement}: {ran:?}: {recounted:?}"));
+                }
+            }
+        }
+    }
+    wrong
+}
+
+#[test]
+fn a_row_whose_count_is_refused_by_a_check_is_refused_too() {
+    let wrong = miscounted(
+        "post_id:posts.likes",
+        "INSERT INTO post_likes (id, post_id) VALUES (1, 1), (2, 1), (3, 2)",
+        &[
+            "INSERT OR ? INTO post_likes (post_id) VALUES (2), (1)",
+            "UPDATE OR ? post_likes SET post_id = 1 WHERE id = 3",
+        ],
+    );
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_row_whose_count_is_out_of_range_is_refused_too() {
+    for counts in [
+        "post_id:post_counters.likes=stars",
+        "post_id:posts.likes=stars - 9223372036854775806",
+    ] {
+        let wrong = miscounted(
+            counts,
+            "INSERT INTO post_likes (id, post_id, stars) VALUES (1, 1, 9223372036854775806), (2, 2, 9223372036854775806)",
+            &[
+                "INSERT OR ? INTO post_likes (post_id, stars) VALUES (3, 9223372036854775806), (1, 9223372036854775807), (1, 9223372036854775807), (1, 9223372036854775807)",
+                "UPDATE OR ? post_likes SET post_id = 1 WHERE id = 2",
+            ],
+        );
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+}
+
+/// A trigger of the program can skip a row of the counters.
+#[test]
+fn a_row_whose_count_is_vetoed_is_refused() {
+    for (counts, veto) in [
+        ("post_id:posts.likes", "UPDATE ON posts"),
+        ("post_id:post_counters.likes", "INSERT ON post_counters"),
+    ] {
+        let wrong = miscounted(
+            counts,
+            &format!("CREATE TRIGGER veto BEFORE {veto} BEGIN SELECT RAISE(IGNORE); END"),
+            &["INSERT OR ? INTO post_likes (post_id) VALUES (1)"],
+        );
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+}
+
+/// Otherwise OR IGNORE would ignore the count of the first row, and OR REPLACE replace another entity's.
+#[test]
+fn a_counter_table_that_refuses_new_rows_is_refused() {
+    let tables = "
+        CREATE TABLE likes (id INTEGER PRIMARY KEY, post_id INTEGER);
+        CREATE TABLE noted (post_id INTEGER NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+            likes BIGINT NOT NULL DEFAULT 0, note TEXT NOT NULL, PRIMARY KEY (post_id, day, slot));
+        CREATE TABLE ranked (post_id INTEGER NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+            likes BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (post_id, day, slot), UNIQUE (day, likes));
+        CREATE TABLE few (post_id INTEGER NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+            likes BIGINT NOT NULL DEFAULT 0 CHECK (likes <= 100), PRIMARY KEY (post_id, day, slot));
+        CREATE TABLE posts (id INTEGER PRIMARY KEY, likes INTEGER NOT NULL DEFAULT 0 UNIQUE)";
+    let database = TestDatabase::create();
+    database.execute(tables);
+    for (count, why) in [
+        (
+            "post_id:noted.likes",
+            "noted.note is NOT NULL and has no default",
+        ),
+        ("post_id:ranked.likes", "a unique index of ranked"),
+        ("post_id:few.likes", "a CHECK of few"),
+        ("post_id:posts.likes", "a unique index of posts"),
+    ] {
+        let line = format!("generate trigger count_it --rows likes --count {count}");
+        database.command(&line).fails(why);
+    }
+}
+
+#[test]
+fn a_row_without_an_entity_is_ignored_as_before() {
+    let database = TestDatabase::create();
+    database.execute(POSTS);
+    create_triggers(
+        &database,
+        "count_likes --rows post_likes",
+        &["--count", "post_id:posts.likes"],
+    );
+    let conn = &mut open(&database);
+    conn.run(
+        "INSERT OR IGNORE INTO post_likes (id, post_id) VALUES (1, 9), (1, 1), (2, NULL), (3, 1)",
+    );
+    assert_eq!(number("SELECT COUNT(*) FROM post_likes", conn), 3);
+    assert_eq!(number("SELECT SUM(likes) FROM posts", conn), 1);
+}
+
+/// Version 0.1 did not look whether a row was counted.
+#[test]
+fn earlier_triggers_are_good_if_nothing_can_refuse_a_count() {
+    for (count, is_good) in [
+        ("post_id:post_counters.likes", true),
+        ("post_id:posts.likes", false),
+    ] {
+        let database = TestDatabase::create();
+        database.execute(POSTS);
+        let words = format!("count_likes --rows post_likes --count {count}");
+        let (ran, _) = generate_triggers(&database, &words, &[]);
+        let up = ran.json()["up"].as_str().unwrap().to_owned();
+        let statements = up.split_inclusive(";\n").map(|statement| {
+            let is_new = ["did not change", "CHECK constraint"];
+            match statement.find("    SELECT RAISE") {
+                Some(place) if is_new.iter().any(|text| statement.contains(text)) => {
+                    &statement[..place]
+                }
+                _ => statement,
+            }
+        });
+        let earlier: String = statements.collect();
+        assert_ne!(earlier, up);
+        database.execute(&earlier);
+        let faults = database.trigger_faults(count.split([':', '.']).nth(1).unwrap());
+        assert_eq!(faults.is_empty(), is_good, "{faults:?}");
+        faults.iter().for_each(|fault| database.mend(fault));
+        assert_eq!(database.trigger_faults("post_counters"), [0; 0]);
+    }
+}
+
+/// It has a function of the program, say.
+#[test]
+fn a_check_that_cannot_be_read_is_refused() {
+    let database = TestDatabase::create();
+    database.execute(
+        "CREATE TABLE posts (id INTEGER PRIMARY KEY, likes INTEGER NOT NULL DEFAULT 0, CHECK (posts.likes >= 0));
+         CREATE TABLE likes (id INTEGER PRIMARY KEY, post_id INTEGER)",
+    );
+    let line = "generate trigger count_it --rows likes --count post_id:posts.likes";
+    database
+        .command(line)
+        .fails("write it with columns only, and without their table");
+}

@@ -1,0 +1,4 @@
+//! What the conflict policies of statements do to triggers.
+
+mod conflicts;
+mod replaced;
