@@ -16,8 +16,8 @@ use crate::options::{self, Options};
 use crate::output::{printable, thousands};
 use crate::partition::merged_slot;
 use crate::triggers::{
-    Compared, Counting, Definition, Existing, Modes, Recount as OfTable, Stored, Wrong,
-    definitions, replace,
+    Compared, Counting, Definition, Existing, Lost, Modes, Recount as OfTable, Stored, Wrong,
+    definitions, lost, replace,
 };
 
 /// Correct the counters of triggers by counting their rows again.
@@ -53,17 +53,21 @@ struct Recounted {
 pub fn run(args: Recount, options: &Options) -> Result<()> {
     let conn = &mut options.connect()?;
     let mut known = definitions(conn)?;
-    if known.is_empty() {
+    let mut lost = lost(conn)?;
+    lost.retain(|one| one.is_own);
+    if known.is_empty() && lost.is_empty() {
         let write = "`diesel-counters generate trigger` writes them";
         bail!("this database has no triggers that count rows: {write}");
     }
     let name = |one: &Stored| one.definition.name.clone();
-    let names: Vec<_> = known.iter().map(name).collect();
+    let lost_names = lost.iter().map(|one| one.name.clone());
+    let names: Vec<_> = known.iter().map(name).chain(lost_names).collect();
     if let Some(name) = args.names.iter().find(|name| !names.contains(name)) {
         let known = names.join(", ");
         bail!("there are no triggers {name}; there are {known}");
     }
-    known.retain(|one| args.names.is_empty() || args.names.contains(&one.definition.name));
+    let is_asked = |name: &String| args.names.is_empty() || args.names.contains(name);
+    known.retain(|one| is_asked(&one.definition.name));
     let mut modes = None;
     if conn.database() == MYSQL {
         // Each statement names the rows that it changes.
@@ -83,6 +87,12 @@ pub fn run(args: Recount, options: &Options) -> Result<()> {
             Ok(recounted) => triggers.push(recounted),
             Err(error) => failed.push(format!("{name}: {error:#}")),
         }
+    }
+    for Lost { schema, name, .. } in lost.iter().filter(|one| is_asked(&one.name)) {
+        failed.push(format!(
+            "{name}: the comment on the function {schema}.{name}() is lost, which had the definition. Run the \
+             COMMENT ON FUNCTION of its migration again"
+        ));
     }
     let report = json!({ "dry_run": args.dry_run, "triggers": triggers });
     let text = |one| text(one, args.dry_run);

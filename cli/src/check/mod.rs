@@ -2,6 +2,7 @@
 
 mod days;
 mod fault;
+mod lost;
 mod modes;
 mod rights;
 mod shape;
@@ -58,7 +59,10 @@ pub fn run(args: Check, options: &Options) -> Result<bool> {
         named.collect::<Result<_>>()?
     };
     let named = if args.tables.is_empty() { &[] } else { &*found };
-    let of_triggers = triggers::check(named, conn)?;
+    let mut of_triggers = triggers::check(named, conn)?;
+    if named.is_empty() {
+        of_triggers.extend(lost::functions(conn)?);
+    }
     if found.is_empty() && of_triggers.is_empty() {
         bail!(
             "this database has no counter table: is it the right database? \

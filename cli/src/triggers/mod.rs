@@ -27,6 +27,6 @@ pub use mysql::Modes;
 pub use order::order;
 pub use plan::{Plan, migration};
 pub use recount::{Recount, Wrong};
-pub use stored::{Stored, definitions, replace};
+pub use stored::{Lost, Stored, definitions, lost, replace};
 pub use target::Target;
 pub use trigger::{LiveTrigger, Trigger, live_triggers};

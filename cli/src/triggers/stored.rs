@@ -1,4 +1,5 @@
-//! Definitions in the database. On PostgreSQL, each is the comment on its function. Elsewhere it is the text
+//! Definitions in the database. On PostgreSQL, each is the comment on its function, and a comment in its text,
+//! for a database that was restored without comments. Elsewhere it is the text
 //! of a view, which is read and never run: a view runs what its owner wants. They stay when the table of
 //! the rows is dropped and created again, and its triggers are lost.
 
@@ -26,6 +27,15 @@ pub struct Stored {
     /// The role or account that created it.
     pub owner: String,
     /// Whether that is the one of this connection. SQL of others is not run.
+    pub is_own: bool,
+}
+
+/// A function of PostgreSQL that has lost its definition.
+#[derive(Debug, diesel::Queryable)]
+pub struct Lost {
+    pub schema: String,
+    pub name: String,
+    /// Whether it is the role's of this connection.
     pub is_own: bool,
 }
 
@@ -126,6 +136,26 @@ pub fn definitions(conn: &mut AnyConnection) -> Result<Vec<Stored>> {
         }
     }
     Ok(read)
+}
+
+/// The functions of PostgreSQL that count rows, by their text, and have no definition. Version 0.1 stored it in
+/// the comment only.
+pub fn lost(conn: &mut AnyConnection) -> Result<Vec<Lost>> {
+    if conn.database() != POSTGRES {
+        return Ok(Vec::new());
+    }
+    let functions = sql(
+        "SELECT n.nspname::text, p.proname::text, pg_get_userbyid(p.proowner) = current_user
+         FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+         LEFT JOIN pg_description d
+             ON d.objoid = p.oid AND d.classoid = CAST('pg_proc'::regclass AS oid) AND d.objsubid = 0
+         WHERE p.prorettype = CAST('trigger'::regtype AS oid)
+             AND d.description LIKE 'diesel_counters: {%' IS NOT TRUE
+             AND p.prosrc NOT LIKE chr(10) || '-- diesel_counters: {%'
+             AND position('this function counts the rows of %.%, not those of %.%' IN p.prosrc) > 0
+         ORDER BY 1, 2",
+    );
+    Ok(functions.typed::<(Text, Text, Bool)>().load(conn)?)
 }
 
 /// A definition. A session without escapes has stored each backslash twice: [`Database::literal`] writes

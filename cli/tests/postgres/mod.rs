@@ -3,6 +3,7 @@
 mod attached;
 mod attacks;
 mod faults;
+mod comments;
 mod replaced;
 mod roles;
 mod row_security;

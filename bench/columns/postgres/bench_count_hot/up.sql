@@ -19,6 +19,7 @@ LOCK TABLE "public"."bench_hot_articles", "public"."bench_hot_comments" IN SHARE
 -- Counts the rows of bench_hot_comments in bench_hot_articles.comments.
 CREATE FUNCTION "public"."bench_count_hot"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
+-- diesel_counters: {"name":"bench_count_hot","rows":"bench_hot_comments","count":["article_id:bench_hot_articles.comments"],"by":"1","period":"day","slots":32}
 DECLARE
     counting_sums RECORD;
 BEGIN

@@ -19,6 +19,7 @@ LOCK TABLE "public"."bench_forum_posts", "public"."bench_forum_comments", "publi
 -- Counts the rows of bench_forum_post_votes in bench_forum_posts.upvotes, bench_forum_posts.downvotes, bench_forum_posts.score.
 CREATE FUNCTION "public"."bench_count_post_votes"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
+-- diesel_counters: {"name":"bench_count_post_votes","rows":"bench_forum_post_votes","count":["post_id:bench_forum_posts.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END","post_id:bench_forum_posts.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END","post_id:bench_forum_posts.score=vote"],"by":"1","period":"day","slots":32}
 DECLARE
     counting_sums RECORD;
 BEGIN
@@ -84,6 +85,7 @@ CREATE TRIGGER "bench_count_post_votes_truncate" BEFORE TRUNCATE ON "public"."be
 -- Counts the rows of bench_forum_comment_votes in bench_forum_comments.upvotes, bench_forum_comments.downvotes, bench_forum_comments.score.
 CREATE FUNCTION "public"."bench_count_comment_votes"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
+-- diesel_counters: {"name":"bench_count_comment_votes","rows":"bench_forum_comment_votes","count":["comment_id:bench_forum_comments.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END","comment_id:bench_forum_comments.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END","comment_id:bench_forum_comments.score=vote"],"by":"1","period":"day","slots":32}
 DECLARE
     counting_sums RECORD;
 BEGIN
@@ -149,6 +151,7 @@ CREATE TRIGGER "bench_count_comment_votes_truncate" BEFORE TRUNCATE ON "public".
 -- Counts the rows of bench_forum_comments in bench_forum_posts.comments, bench_forum_people.comment_count.
 CREATE FUNCTION "public"."bench_count_comments_by_post"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
+-- diesel_counters: {"name":"bench_count_comments_by_post","rows":"bench_forum_comments","count":["post_id:bench_forum_posts.comments","creator_id:bench_forum_people.comment_count"],"by":"1","when":"NOT deleted AND NOT removed","period":"day","slots":32}
 DECLARE
     counting_sums RECORD;
 BEGIN
@@ -246,6 +249,7 @@ CREATE TRIGGER "bench_count_comments_by_post_truncate" BEFORE TRUNCATE ON "publi
 -- Counts the rows of bench_forum_comments in bench_forum_people.comment_score.
 CREATE FUNCTION "public"."bench_count_comments_by_score"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
+-- diesel_counters: {"name":"bench_count_comments_by_score","rows":"bench_forum_comments","count":["creator_id:bench_forum_people.comment_score=score"],"by":"1","period":"day","slots":32}
 DECLARE
     counting_sums RECORD;
 BEGIN
@@ -311,6 +315,7 @@ CREATE TRIGGER "bench_count_comments_by_score_truncate" BEFORE TRUNCATE ON "publ
 -- Counts the rows of bench_forum_comments in bench_forum_site.comments.
 CREATE FUNCTION "public"."bench_count_comments_by_site"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
+-- diesel_counters: {"name":"bench_count_comments_by_site","rows":"bench_forum_comments","count":[":bench_forum_site.comments"],"by":"1","when":"local AND NOT deleted AND NOT removed","period":"day","slots":32}
 DECLARE
     counting_sums RECORD;
 BEGIN
@@ -379,6 +384,7 @@ CREATE TRIGGER "bench_count_comments_by_site_truncate" BEFORE TRUNCATE ON "publi
 -- Counts the rows of bench_forum_posts in bench_forum_communities.posts.
 CREATE FUNCTION "public"."bench_count_posts_by_community"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
+-- diesel_counters: {"name":"bench_count_posts_by_community","rows":"bench_forum_posts","count":["community_id:bench_forum_communities.posts"],"by":"1","when":"NOT deleted AND NOT removed","only":"local","period":"day","slots":32}
 DECLARE
     counting_sums RECORD;
 BEGIN
@@ -444,6 +450,7 @@ CREATE TRIGGER "bench_count_posts_by_community_truncate" BEFORE TRUNCATE ON "pub
 -- Counts the rows of bench_forum_posts in bench_forum_communities.comments.
 CREATE FUNCTION "public"."bench_count_posts_by_comments"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
+-- diesel_counters: {"name":"bench_count_posts_by_comments","rows":"bench_forum_posts","count":["community_id:bench_forum_communities.comments=comments"],"by":"1","only":"local","period":"day","slots":32}
 DECLARE
     counting_sums RECORD;
 BEGIN
@@ -509,6 +516,7 @@ CREATE TRIGGER "bench_count_posts_by_comments_truncate" BEFORE TRUNCATE ON "publ
 -- Counts the rows of bench_forum_posts in bench_forum_people.post_count.
 CREATE FUNCTION "public"."bench_count_posts_by_person"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
+-- diesel_counters: {"name":"bench_count_posts_by_person","rows":"bench_forum_posts","count":["creator_id:bench_forum_people.post_count"],"by":"1","when":"NOT deleted AND NOT removed","period":"day","slots":32}
 DECLARE
     counting_sums RECORD;
 BEGIN
@@ -574,6 +582,7 @@ CREATE TRIGGER "bench_count_posts_by_person_truncate" BEFORE TRUNCATE ON "public
 -- Counts the rows of bench_forum_posts in bench_forum_people.post_score.
 CREATE FUNCTION "public"."bench_count_posts_by_score"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
+-- diesel_counters: {"name":"bench_count_posts_by_score","rows":"bench_forum_posts","count":["creator_id:bench_forum_people.post_score=score"],"by":"1","period":"day","slots":32}
 DECLARE
     counting_sums RECORD;
 BEGIN
@@ -639,6 +648,7 @@ CREATE TRIGGER "bench_count_posts_by_score_truncate" BEFORE TRUNCATE ON "public"
 -- Counts the rows of bench_forum_posts in bench_forum_site.posts.
 CREATE FUNCTION "public"."bench_count_posts_by_site"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
+-- diesel_counters: {"name":"bench_count_posts_by_site","rows":"bench_forum_posts","count":[":bench_forum_site.posts"],"by":"1","when":"local AND NOT deleted AND NOT removed","period":"day","slots":32}
 DECLARE
     counting_sums RECORD;
 BEGIN

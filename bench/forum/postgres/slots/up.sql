@@ -18,6 +18,7 @@ LOCK TABLE "public"."bench_forum_comment_votes", "public"."bench_forum_post_vote
 -- Counts the rows of bench_forum_comment_votes in bench_forum_comment_counters.upvotes, bench_forum_comment_counters.downvotes, bench_forum_comment_counters.score, bench_forum_person_counters.comment_score.
 CREATE FUNCTION "public"."bench_count_comment_votes"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
+-- diesel_counters: {"name":"bench_count_comment_votes","rows":"bench_forum_comment_votes","count":["comment_id:bench_forum_comment_counters.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END","comment_id:bench_forum_comment_counters.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END","comment_id:bench_forum_comment_counters.score=vote","creator_id:bench_forum_person_counters.comment_score=vote"],"by":"1","period":"total","slots":32}
 DECLARE
     counting_slot SMALLINT; counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
@@ -113,6 +114,7 @@ CREATE TRIGGER "bench_count_comment_votes_truncate" BEFORE TRUNCATE ON "public".
 -- Counts the rows of bench_forum_post_votes in bench_forum_post_counters.upvotes, bench_forum_post_counters.downvotes, bench_forum_post_counters.score, bench_forum_person_counters.post_score.
 CREATE FUNCTION "public"."bench_count_post_votes"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
+-- diesel_counters: {"name":"bench_count_post_votes","rows":"bench_forum_post_votes","count":["post_id:bench_forum_post_counters.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END","post_id:bench_forum_post_counters.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END","post_id:bench_forum_post_counters.score=vote","creator_id:bench_forum_person_counters.post_score=vote"],"by":"1","period":"total","slots":32}
 DECLARE
     counting_slot SMALLINT; counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
@@ -208,6 +210,7 @@ CREATE TRIGGER "bench_count_post_votes_truncate" BEFORE TRUNCATE ON "public"."be
 -- Counts the rows of bench_forum_comments in bench_forum_post_counters.comments, bench_forum_community_counters.comments, bench_forum_person_counters.comment_count.
 CREATE FUNCTION "public"."bench_count_comments"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
+-- diesel_counters: {"name":"bench_count_comments","rows":"bench_forum_comments","count":["post_id:bench_forum_post_counters.comments","community_id:bench_forum_community_counters.comments","creator_id:bench_forum_person_counters.comment_count"],"by":"1","when":"NOT deleted AND NOT removed","period":"total","slots":32}
 DECLARE
     counting_slot SMALLINT; counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
@@ -335,6 +338,7 @@ CREATE TRIGGER "bench_count_comments_truncate" BEFORE TRUNCATE ON "public"."benc
 -- Counts the rows of bench_forum_comments in bench_forum_site_counters.comments.
 CREATE FUNCTION "public"."bench_count_site_comments"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
+-- diesel_counters: {"name":"bench_count_site_comments","rows":"bench_forum_comments","count":["bench_forum_site_counters.comments"],"by":"1","when":"local AND NOT deleted AND NOT removed","period":"total","slots":32}
 DECLARE
     counting_slot SMALLINT; counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
@@ -408,6 +412,7 @@ CREATE TRIGGER "bench_count_site_comments_truncate" BEFORE TRUNCATE ON "public".
 -- Counts the rows of bench_forum_posts in bench_forum_community_counters.posts, bench_forum_person_counters.post_count.
 CREATE FUNCTION "public"."bench_count_posts"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
+-- diesel_counters: {"name":"bench_count_posts","rows":"bench_forum_posts","count":["community_id:bench_forum_community_counters.posts","creator_id:bench_forum_person_counters.post_count"],"by":"1","when":"NOT deleted AND NOT removed","period":"total","slots":32}
 DECLARE
     counting_slot SMALLINT; counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
@@ -507,6 +512,7 @@ CREATE TRIGGER "bench_count_posts_truncate" BEFORE TRUNCATE ON "public"."bench_f
 -- Counts the rows of bench_forum_posts in bench_forum_site_counters.posts.
 CREATE FUNCTION "public"."bench_count_site_posts"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
+-- diesel_counters: {"name":"bench_count_site_posts","rows":"bench_forum_posts","count":["bench_forum_site_counters.posts"],"by":"1","when":"local AND NOT deleted AND NOT removed","period":"total","slots":32}
 DECLARE
     counting_slot SMALLINT; counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN

@@ -77,6 +77,12 @@ pub fn comment(counting: &Counting) -> String {
     format!("COMMENT ON FUNCTION {name}() IS {comment};\n")
 }
 
+/// The body of the function, below the definition. A dump can be without comments on functions.
+fn source(counting: &Counting) -> String {
+    let definition = counting.definition.json();
+    format!("\n-- {COMMENT}{definition}{}", body(counting))
+}
+
 /// Creates the function. Nobody else can call it. Its comment has the definition.
 fn function(counting: &Counting) -> String {
     let name = function_name(counting);
@@ -84,7 +90,7 @@ fn function(counting: &Counting) -> String {
         "CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER\n    \
          SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting${}$counting$;\n{}\
          REVOKE EXECUTE ON FUNCTION {name}() FROM PUBLIC;\n",
-        body(counting),
+        source(counting),
         comment(counting),
     )
 }

@@ -39,7 +39,8 @@ pub const SQL: TriggerSql = TriggerSql {
                 CASE WHEN NOT p.prosecdef THEN 'SECURITY INVOKER' END,
                 CASE WHEN p.proconfig IS DISTINCT FROM
                     '{\"search_path=pg_catalog, pg_temp\",row_security=off}' THEN 'with other settings' END),
-            p.prosrc,
+            -- Its text without the definition, which its comment has, too.
+            pg_catalog.regexp_replace(p.prosrc, '^\n-- diesel_counters: [^\n]*', ''),
             CASE t.tgenabled WHEN 'D' THEN 'it is disabled'
                 WHEN 'R' THEN 'it runs on replicas only'
                 WHEN 'A' THEN 'it also runs on replicas, which then count twice' END,
@@ -53,9 +54,13 @@ pub const SQL: TriggerSql = TriggerSql {
         WHERE c.relkind = 'p' ORDER BY 1, 2, 3",
     definitions: "SELECT CASE WHEN n.nspname = (current_setting('diesel_counters.path')::text[])[1] THEN ''
                 ELSE n.nspname::text END,
-            p.proname::text, d.description, pg_get_userbyid(p.proowner)::text,
-            pg_get_userbyid(p.proowner) = current_user
+            p.proname::text,
+            CASE WHEN d.description LIKE 'diesel_counters: {%' THEN d.description
+                ELSE substr(split_part(p.prosrc, chr(10), 2), 4) END,
+            pg_get_userbyid(p.proowner)::text, pg_get_userbyid(p.proowner) = current_user
         FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
-        JOIN pg_description d ON d.objoid = p.oid AND d.classoid = CAST('pg_proc'::regclass AS oid) AND d.objsubid = 0
-        WHERE p.prorettype = CAST('trigger'::regtype AS oid) AND d.description LIKE 'diesel_counters: {%'",
+        LEFT JOIN pg_description d
+            ON d.objoid = p.oid AND d.classoid = CAST('pg_proc'::regclass AS oid) AND d.objsubid = 0
+        WHERE p.prorettype = CAST('trigger'::regtype AS oid) AND (d.description LIKE 'diesel_counters: {%'
+            OR p.prosrc LIKE chr(10) || '-- diesel_counters: {%')",
 };

@@ -19,6 +19,7 @@ LOCK TABLE "public"."articles", "public"."article_likes" IN SHARE ROW EXCLUSIVE 
 -- Counts the rows of article_likes in article_counters.likes, articles.like_count.
 CREATE FUNCTION "public"."count_article_likes"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
+-- diesel_counters: {"name":"count_article_likes","rows":"article_likes","count":["article_id:article_counters.likes","article_id:articles.like_count"],"by":"1","period":"day","slots":32}
 DECLARE
     counting_slot SMALLINT; counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
     counting_sums RECORD;

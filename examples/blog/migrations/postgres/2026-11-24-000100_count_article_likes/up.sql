@@ -18,6 +18,7 @@ LOCK TABLE "public"."article_likes" IN SHARE ROW EXCLUSIVE MODE;
 -- Counts the rows of article_likes in article_counters.likes.
 CREATE FUNCTION "public"."count_article_likes"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
+-- diesel_counters: {"name":"count_article_likes","rows":"article_likes","count":["article_id:article_counters.likes"],"by":"1","day":"created_on","period":"day","slots":16}
 DECLARE
     counting_slot SMALLINT; counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN

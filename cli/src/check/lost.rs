@@ -1,0 +1,24 @@
+//! Functions of triggers whose definition is gone: it was their comment, which `pg_dump --no-comments` leaves out.
+
+use anyhow::Result;
+
+use super::fault::{Fault, wrong};
+use crate::connection::AnyConnection;
+use crate::triggers::lost;
+
+/// The faults of these functions, with their names.
+pub fn functions(conn: &mut AnyConnection) -> Result<Vec<(String, Vec<Fault>)>> {
+    let lost = lost(conn)?.into_iter();
+    let faults = lost.map(|function| {
+        let function = format!("{}.{}", function.schema, function.name);
+        let what = format!(
+            "The function {function}() counts rows, and has lost its comment, which has its definition."
+        );
+        let cost = "Nothing can tell whether its triggers are there, and no recount knows what they count.";
+        let fault = wrong("trigger_lost", what, cost).remedy(
+            "Run the COMMENT ON FUNCTION of its migration again. Dump without --no-comments.",
+        );
+        (function, vec![fault])
+    });
+    Ok(faults.collect())
+}
