@@ -25,7 +25,7 @@ pub fn is_retryable(error: &Error) -> bool {
 }
 
 /// Returns whether the error is an overflow: a count, or a sum of counts, that is out of the range
-/// of an `i64`.
+/// of an `i64`, or of its own column.
 ///
 /// An overflow is an [`Error::DatabaseError`] on all databases. The statement that failed changed
 /// nothing. It is recognized by its text, because Diesel does not return its code. If the `lc_messages`
@@ -92,7 +92,9 @@ const OVERFLOWS: &[&str] = &[
     OVERFLOW,
     "bigint out of range",          // PostgreSQL
     "BIGINT value is out of range", // MySQL, MariaDB
-    "integer overflow",             // SQLite
+    // A count in an unsigned column that would be below 0.
+    "BIGINT UNSIGNED value is out of range",
+    "integer overflow", // SQLite
 ];
 
 const OF_ONE_ROW: &[&str] = &[

@@ -1,5 +1,6 @@
 //! `generate`: the SQL of migrations.
 
+mod binary_log;
 mod migration;
 mod refuse;
 mod trigger;

@@ -10,6 +10,7 @@ use diesel::RunQueryDsl;
 use diesel::sql_types::BigInt;
 use serde::Deserialize;
 
+use super::binary_log;
 use super::refuse;
 use crate::catalogue::Table;
 use crate::code_of_others::{self, Access};
@@ -108,6 +109,9 @@ pub fn up_and_down(args: Trigger, options: &Options) -> Result<[String; 2]> {
             let names = target.names.iter().filter(|_| target.slots.is_some());
             counters.extend(names.map(|name| format!("{}.{name}", target.table)));
         }
+    }
+    if let Some(advice) = binary_log::advice(conn)? {
+        note(&advice);
     }
     let first =
         "first, let the function of an own trigger find what it names inside of the counting:";

@@ -3,6 +3,7 @@
 mod accounts;
 mod dumps;
 mod faults;
+mod errors;
 mod modes;
 mod parents;
 mod slots;

@@ -1,0 +1,27 @@
+//! The right to create triggers on a server with a binary log.
+
+use anyhow::Result;
+use diesel::RunQueryDsl;
+use diesel::sql_types::Bool;
+
+use crate::connection::AnyConnection;
+use crate::database::MYSQL;
+use crate::sql::sql;
+
+/// What to do if the server would refuse the migration with error 1419.
+pub fn advice(conn: &mut AnyConnection) -> Result<Option<String>> {
+    if conn.database() != MYSQL {
+        return Ok(None);
+    }
+    let refuses = sql(
+        "SELECT @@GLOBAL.log_bin AND NOT @@GLOBAL.log_bin_trust_function_creators AND NOT EXISTS (
+             SELECT 1 FROM information_schema.user_privileges WHERE privilege_type = 'SUPER'
+                 AND grantee = CONCAT('''', SUBSTRING_INDEX(CURRENT_USER(), '@', 1), '''@''',
+                     SUBSTRING_INDEX(CURRENT_USER(), '@', -1), ''''))",
+    );
+    let advice = "the server has a binary log, and this account cannot create triggers there (error 1419). GRANT \
+                  SUPER ON *.* to it, or SET GLOBAL log_bin_trust_function_creators = ON, before you run the \
+                  migration";
+    let refuses: bool = refuses.typed::<Bool>().get_result(conn)?;
+    Ok(refuses.then(|| advice.to_owned()))
+}
