@@ -3,7 +3,7 @@
 use super::counting::Counting;
 use super::target::{Source, Target};
 use crate::catalogue::{Column, Table};
-use crate::database::Joined;
+use crate::database::{Joined, SQLITE};
 
 pub const OLD: &str = "OLD";
 pub const NEW: &str = "NEW";
@@ -71,7 +71,16 @@ impl Counting {
     pub fn key(&self, target: &Target, source: &Source, rows: &Rows<'_>) -> Vec<String> {
         let has_day = self.day.is_some() && target.slots.is_some();
         let day = has_day.then(|| self.day_of(rows.name));
-        let entity = self.entity_of(source, rows.name).into_iter();
+        let columns = source.entity.iter().zip(&target.entity);
+        let entity = columns.map(|(column, key)| {
+            let value = self.database.column(rows.name, &column.name);
+            // Otherwise SQLite would group by the collation of the first query.
+            let is_exact = self.database == SQLITE && key.loose_collation.is_none();
+            match &column.loose_collation {
+                Some(_) if is_exact => format!("{value} COLLATE BINARY"),
+                _ => value,
+            }
+        });
         entity.chain(day).collect()
     }
 

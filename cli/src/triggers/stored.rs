@@ -138,8 +138,8 @@ pub fn definitions(conn: &mut AnyConnection) -> Result<Vec<Stored>> {
     Ok(read)
 }
 
-/// The functions of PostgreSQL that count rows, by their text, and have no definition. Version 0.1 stored it in
-/// the comment only.
+/// The functions of PostgreSQL that count rows, by their text, and have no definition. An earlier version
+/// stored it in the comment only.
 pub fn lost(conn: &mut AnyConnection) -> Result<Vec<Lost>> {
     if conn.database() != POSTGRES {
         return Ok(Vec::new());

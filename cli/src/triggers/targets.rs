@@ -10,7 +10,7 @@ use super::target::{ParentTable, Target};
 use crate::catalogue::{self, Column, CounterTable, Kind, Table, is_zero, table};
 use crate::code_of_others::{self, Access};
 use crate::connection::AnyConnection;
-use crate::database::{Database, Joined, MYSQL};
+use crate::database::{Database, Joined, POSTGRES};
 use crate::sql::sql;
 
 /// The targets of a definition, in the order in which it names them. Triggers write and lock them in this
@@ -121,10 +121,10 @@ fn column_of_entity(
         let [one_type, other_type] = [&column.sql_type, &key.sql_type];
         bail!("{one} is {one_type}, and {other} is {other_type}: it cannot have the same values");
     }
-    // Texts that a foreign key takes as equal are one entity. Otherwise an exact key counts for each of them;
-    // MySQL and MariaDB then compare exactly, whatever the other collation is.
+    // Texts that a foreign key takes as equal are one entity. Otherwise an exact key counts for each of them.
+    // PostgreSQL compares no two collations.
     let is_of_texts = column.refers_to.is_none() && key.refers_to.is_none();
-    let is_exact = database == MYSQL && is_of_texts && key.loose_collation.is_none();
+    let is_exact = database != POSTGRES && is_of_texts && key.loose_collation.is_none();
     if column.loose_collation != key.loose_collation && !is_exact {
         bail!(
             "{one} and {other} have different collations: a text could be one entity in the one, and two in \

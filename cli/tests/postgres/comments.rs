@@ -71,8 +71,8 @@ fn rows_that_a_recount_has_counted_are_counted_again_without_the_comment() {
     database.command("check article_counters").works();
 }
 
-/// The body of a function of version 0.1 begins with a new line and DECLARE.
-fn of_version_0_1(database: &TestDatabase) {
+/// The body of a function of an earlier version begins with a new line and DECLARE.
+fn of_earlier_version(database: &TestDatabase) {
     database.execute(
         "DO $do$ DECLARE create_it TEXT; BEGIN
              create_it := regexp_replace(pg_get_functiondef('count_likes()'::regprocedure),
@@ -86,7 +86,7 @@ fn of_version_0_1(database: &TestDatabase) {
 fn a_function_without_its_definition_is_good_until_it_loses_the_comment() {
     let database = counted_likes();
     inserted(&database);
-    of_version_0_1(&database);
+    of_earlier_version(&database);
     database.command("check article_counters").works();
     let conn = &mut open(&database);
     conn.batch_execute(NO_COMMENT).unwrap();

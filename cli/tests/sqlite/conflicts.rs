@@ -147,7 +147,7 @@ fn a_row_without_an_entity_is_ignored_as_before() {
     assert_eq!(number("SELECT SUM(likes) FROM posts", conn), 1);
 }
 
-/// Version 0.1 did not look whether a row was counted.
+/// An earlier version did not look whether a row was counted.
 #[test]
 fn earlier_triggers_are_good_if_nothing_can_refuse_a_count() {
     for (count, is_good) in [

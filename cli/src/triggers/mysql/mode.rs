@@ -1,5 +1,6 @@
-//! The `sql_mode` in which triggers were created. They keep it, whatever that of the session is, and it
-//! decides what an expression means: `||` is OR, or joins texts.
+//! The `sql_mode` and the collation in which triggers were created. They keep them, whatever those of the session
+//! are, and these decide what an expression means: `||` is OR, or joins texts; `CAST(n AS CHAR) = 'A'` ignores
+//! case, or does not.
 
 use anyhow::{Context, Result, bail};
 use diesel::RunQueryDsl;
@@ -25,32 +26,48 @@ const HARMLESS: [&str; 8] = [
 
 /// The modes of the triggers of a database, and that of the session.
 pub struct Modes {
-    session: String,
+    session: Mode,
     /// By the name of the trigger.
-    triggers: Vec<(String, String)>,
+    triggers: Vec<(String, Mode)>,
+}
+
+#[derive(Debug, PartialEq, diesel::Queryable)]
+struct Mode {
+    sql_mode: String,
+    collation: String,
 }
 
 impl Modes {
     pub fn new(conn: &mut AnyConnection) -> Result<Self> {
-        let session = sql("SELECT CAST(@@SESSION.sql_mode AS CHAR)").typed::<Text>();
-        let triggers = sql("SELECT CAST(trigger_name AS CHAR), CAST(sql_mode AS CHAR)
+        let session =
+            sql("SELECT CAST(@@SESSION.sql_mode AS CHAR), @@SESSION.collation_connection");
+        let triggers = sql("SELECT CAST(trigger_name AS CHAR), CAST(sql_mode AS CHAR),
+                 CAST(collation_connection AS CHAR)
              FROM information_schema.triggers WHERE trigger_schema = DATABASE()");
         Ok(Modes {
-            session: session.get_result(conn)?,
-            triggers: triggers.typed::<(Text, Text)>().load(conn)?,
+            session: session.typed::<(Text, Text)>().get_result(conn)?,
+            triggers: triggers.typed::<(Text, (Text, Text))>().load(conn)?,
         })
     }
 
     /// The modes of these triggers that differ in what a statement means. Usually there is one.
     pub fn of(&self, triggers: &[Trigger]) -> Vec<&str> {
         let mut modes: Vec<&str> = Vec::new();
-        let is_one = |name: &str| triggers.iter().any(|trigger| trigger.name == name);
-        for (_, mode) in self.triggers.iter().filter(|(name, _)| is_one(name)) {
-            if !modes.iter().any(|other| meaning(other) == meaning(mode)) {
-                modes.push(mode);
+        for Mode { sql_mode, .. } in self.all(triggers) {
+            if !modes
+                .iter()
+                .any(|other| meaning(other) == meaning(sql_mode))
+            {
+                modes.push(sql_mode);
             }
         }
         modes
+    }
+
+    fn all(&self, triggers: &[Trigger]) -> Vec<&Mode> {
+        let is_one = |name: &str| triggers.iter().any(|trigger| trigger.name == name);
+        let all = self.triggers.iter().filter(|(name, _)| is_one(name));
+        all.map(|(_, mode)| mode).collect()
     }
 
     /// Whether a backslash is a character like others in the triggers of this definition.
@@ -60,25 +77,48 @@ impl Modes {
             rest.is_some_and(|rest| rest.starts_with('_'))
         };
         let mut triggers = self.triggers.iter().filter(|(name, _)| is_of_it(name));
-        triggers.any(|(_, mode)| mode.split(',').any(|one| one == "NO_BACKSLASH_ESCAPES"))
+        triggers.any(|(_, mode)| {
+            mode.sql_mode
+                .split(',')
+                .any(|one| one == "NO_BACKSLASH_ESCAPES")
+        })
     }
 
     /// Sets the mode of these triggers, or that of the session if there are none.
     pub fn set(&self, triggers: &[Trigger], conn: &mut AnyConnection) -> Result<()> {
-        let mode = match &*self.of(triggers) {
-            [] => &self.session,
-            [one] => *one,
-            several => bail!(
-                "its triggers were created in several modes, of which each can mean other rows: {}. Run \
-                 `diesel-counters check`, which prints how to create them again",
-                several
-                    .iter()
-                    .map(|mode| format!("'{mode}'"))
-                    .joined(" and ")
-            ),
+        let several = self.of(triggers);
+        if several.len() > 1 {
+            let modes = several
+                .iter()
+                .map(|mode| format!("'{mode}'"))
+                .joined(" and ");
+            bail!(
+                "its triggers were created in several modes (sql_mode), and count other rows in each: {modes}. \
+                 Revert their migration, and run it again"
+            );
+        }
+        let all = self.all(triggers);
+        let Mode {
+            sql_mode,
+            collation,
+        } = all.first().unwrap_or(&&self.session);
+        // A trigger that was created again can have another collation, which seldom matters.
+        let is_same = all.iter().all(|other| other.collation == *collation);
+        let collation = if is_same {
+            collation
+        } else {
+            &self.session.collation
         };
-        let set = format!("SET SESSION sql_mode = {}", MYSQL.literal(mode));
-        let cannot = || format!("cannot set the sql_mode of its triggers, '{mode}'");
+        let values = [sql_mode, collation].map(|value| MYSQL.literal(value));
+        let set = format!(
+            "SET SESSION sql_mode = {}, collation_connection = {}",
+            values[0], values[1]
+        );
+        let cannot = || {
+            format!(
+                "cannot set the sql_mode '{sql_mode}' and the collation {collation} of its triggers"
+            )
+        };
         conn.batch_execute(&set).with_context(cannot)
     }
 }

@@ -62,7 +62,8 @@ fn after(counting: &Counting, event: &str, rows: &[&str]) -> Result<Trigger> {
     let is_checked = all.len() > 2 * before.len();
     let mut after = trigger(counting, &what, &head, "", all);
     if !is_checked {
-        // Version 0.1 does not look whether a row was counted. It was, unless a trigger of the program refused it.
+        // An earlier version does not look whether a row was counted. It was, unless a trigger of the program
+        // refused it.
         after.same = vec![trigger(counting, &what, &head, "", before).body];
     }
     Ok(after)
