@@ -2,8 +2,8 @@
 
 mod accounts;
 mod dumps;
-mod faults;
 mod errors;
+mod faults;
 mod modes;
 mod parents;
 mod slots;

@@ -101,13 +101,21 @@ fn literals_are_what_they_were() {
         "CREATE TABLE notes (id BIGINT PRIMARY KEY, note VARCHAR(20) CHARACTER SET utf8mb4 NOT NULL);
          CREATE TABLE note_counters (day DATE NOT NULL, slot SMALLINT NOT NULL, PRIMARY KEY (day, slot))",
     );
+    let mut file = String::new();
     for (place, when) in conditions.iter().enumerate() {
         let add = "ALTER TABLE note_counters ADD COLUMN";
         database.execute(&format!("{add} notes{place} BIGINT NOT NULL DEFAULT 0"));
-        let words = format!("count_{place} --rows notes --count note_counters.notes{place}");
-        let (ran, _) = generate_triggers(&database, &words, &["--when", when]);
-        database.execute(ran.json()["up"].as_str().unwrap());
+        file += &format!(
+            "[[trigger]]\nname = 'count_{place}'\nrows = 'notes'\ncount = ['note_counters.notes{place}']\n\
+             when = '''{when} '''\n"
+        );
     }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("counters.toml");
+    std::fs::write(&path, file).unwrap();
+    let words = format!("--file {}", path.display());
+    let (ran, _) = generate_triggers(&database, &words, &[]);
+    database.execute(ran.json()["up"].as_str().unwrap());
     let conn = &mut open(&database);
     conn.run(r"INSERT INTO notes VALUES (1, 'x'), (2, 'a\\b'), (3, ''), (4, 'é🦀'), (5, 'é????')");
     let of_crabs = "SELECT CAST(SUM(notes10) AS SIGNED) FROM note_counters";

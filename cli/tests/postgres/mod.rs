@@ -2,8 +2,8 @@
 
 mod attached;
 mod attacks;
-mod faults;
 mod comments;
+mod faults;
 mod replaced;
 mod roles;
 mod row_security;
