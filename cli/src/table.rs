@@ -50,6 +50,8 @@ pub struct Column {
     pub comment: Option<String>,
     /// The column that a foreign key of this column alone refers to.
     pub refers_to: Option<Parent>,
+    /// What other foreign keys of this column alone refer to.
+    pub also_refers_to: Vec<Parent>,
 }
 
 /// A column that a foreign key refers to.
@@ -95,6 +97,12 @@ pub struct Index {
     pub included: Vec<String>,
     pub unique: bool,
     pub primary: bool,
+    /// It does not have each row: it has a condition, or is not valid.
+    pub partial: bool,
+    /// It has an expression, or the beginning of a column.
+    pub expression: bool,
+    /// Two rows can have the same values until a transaction ends.
+    pub deferrable: bool,
 }
 
 impl Parent {
@@ -123,6 +131,11 @@ impl Parent {
 }
 
 impl Column {
+    /// What the foreign keys of this column alone refer to.
+    pub fn parents(&self) -> impl Iterator<Item = &Parent> {
+        self.refers_to.iter().chain(&self.also_refers_to)
+    }
+
     /// `timestamp without time zone` of `timestamp(3) without time zone`.
     pub fn plain_type(&self) -> String {
         let mut sql_type = self.sql_type.to_lowercase();
@@ -161,6 +174,35 @@ impl Table {
 
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name == name)
+    }
+
+    /// The keys of this number of columns: the primary key, and the unique indexes that find one row at any time.
+    pub fn keys(&self, len: usize) -> Vec<Vec<Column>> {
+        let columns = |names: &[String]| -> Option<Vec<Column>> {
+            let columns = names.iter().map(|name| self.column(name).cloned());
+            columns.collect()
+        };
+        let is_key = |index: &&Index| {
+            index.unique
+                && !index.primary
+                && !index.partial
+                && !index.expression
+                && !index.deferrable
+        };
+        let unique = self.indexes.iter().filter(is_key);
+        let unique = unique.filter_map(|index| columns(&index.columns));
+        let unique = unique.filter(|key| !key.iter().any(|column| column.nullable));
+        let mut keys: Vec<Vec<Column>> = Vec::new();
+        for key in columns(&self.primary_key).into_iter().chain(unique) {
+            let is_known = keys.iter().any(|known| {
+                let mut columns = key.iter();
+                known.len() == key.len() && columns.all(|column| known.contains(column))
+            });
+            if key.len() == len && !is_known {
+                keys.push(key);
+            }
+        }
+        keys
     }
 
     /// The least and the greatest integer in a column, unless any `i64` can be in it.

@@ -31,8 +31,9 @@ pub const CATALOGUE: Catalogue = Catalogue {
     indexes: "
     SELECT CAST(t.table_schema AS CHAR) AS in_schema, CAST(t.table_name AS CHAR) AS table_name,
            CAST(s.index_name AS CHAR) AS index_name,
-           s.non_unique = 0 AS is_unique, s.index_name = 'PRIMARY' AS is_primary,
-           COALESCE(CAST(s.column_name AS CHAR), '(expression)') AS column_name, FALSE AS is_included
+           s.non_unique = 0 AS is_unique, s.index_name = 'PRIMARY' AS is_primary, FALSE AS is_partial,
+           FALSE AS is_deferrable, COALESCE(CAST(s.column_name AS CHAR), '(expression)') AS column_name,
+           FALSE AS is_included, s.column_name IS NULL OR s.sub_part IS NOT NULL AS is_expression
     FROM information_schema.tables t
     JOIN information_schema.statistics s
       ON s.table_schema = t.table_schema AND s.table_name = t.table_name

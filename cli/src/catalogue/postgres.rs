@@ -41,9 +41,12 @@ pub const CATALOGUE: Catalogue = Catalogue {
     indexes: "
     SELECT n.nspname::text AS in_schema, c.relname::text AS table_name, i.relname::text AS index_name,
            x.indisunique AS is_unique, x.indisprimary AS is_primary,
+           -- WITHOUT OVERLAPS has each value once for each time.
+           x.indpred IS NOT NULL OR NOT x.indisvalid OR x.indisexclusion AS is_partial,
+           NOT x.indimmediate AS is_deferrable,
            coalesce(a.attname::text, pg_get_indexdef(x.indexrelid, k.position::int, true))
                AS column_name,
-           k.position > x.indnkeyatts AS is_included
+           k.position > x.indnkeyatts AS is_included, k.attnum = 0 AS is_expression
     FROM pg_index x
     JOIN pg_class c ON c.oid = x.indrelid
     JOIN pg_namespace n ON n.oid = c.relnamespace

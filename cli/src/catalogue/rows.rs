@@ -24,11 +24,14 @@ type TableTypes = (Texts, Text, Text, Bool, Bool, Texts);
 type OfColumnTypes = ((Text, Text, Bool, Texts, Bool), RestOfColumn);
 type RestOfColumn = (Bool, Texts, Texts, Bool, Texts);
 
-/// The schema, the table, an index, a column of it, and whether that is only included. Ordered by index,
-/// and by the columns' order in it.
-type IndexRow = (String, String, OfIndex, String, bool);
-type OfIndex = (String, bool, bool);
-type IndexTypes = (Text, Text, (Text, Bool, Bool), Text, Bool);
+/// The schema, the table, an index and a column of it. Ordered by index, and by the columns' order in it.
+type IndexRow = (String, String, OfIndex, IndexColumn);
+/// The name, and whether it is unique, primary, partial and deferrable.
+type OfIndex = (String, bool, bool, bool, bool);
+/// The name or the expression, whether it is only included, and whether it is an expression.
+type IndexColumn = (String, bool, bool);
+type IndexTypes = (Text, Text, OfIndexTypes, (Text, Bool, Bool));
+type OfIndexTypes = (Text, Bool, Bool, Bool, Bool);
 
 /// The schema, the table, the first column, the name if there are several, and what it refers to.
 type ForeignKeyRow = (String, String, String, Opt, Parent);
@@ -80,11 +83,12 @@ impl Catalogue {
             }
         }
         let indexes = query(self.indexes).typed::<IndexTypes>();
-        for (in_schema, table, of_index, column, is_included) in indexes.load::<IndexRow>(conn)? {
+        for (in_schema, table, of_index, of_column) in indexes.load::<IndexRow>(conn)? {
             let Some(table) = find(&mut tables, &in_schema, &table) else {
                 continue;
             };
-            let (name, unique, primary) = of_index;
+            let (name, unique, primary, partial, deferrable) = of_index;
+            let (column, is_included, is_expression) = of_column;
             if primary {
                 table.primary_key.push(column.clone());
             }
@@ -93,10 +97,13 @@ impl Catalogue {
                     name,
                     unique,
                     primary,
+                    partial,
+                    deferrable,
                     ..Index::default()
                 });
             }
             if let Some(index) = table.indexes.last_mut() {
+                index.expression |= is_expression;
                 match is_included {
                     true => index.included.push(column),
                     false => index.columns.push(column),
@@ -111,8 +118,10 @@ impl Catalogue {
             let mut columns = table.columns.iter_mut();
             match (wide, columns.find(|one| one.name == column)) {
                 (Some(name), _) => table.wide_foreign_keys.push((name, parent)),
-                // The first one of several.
-                (None, Some(column)) => drop(column.refers_to.get_or_insert(parent)),
+                (None, Some(column)) if column.refers_to.is_some() => {
+                    column.also_refers_to.push(parent);
+                }
+                (None, Some(column)) => column.refers_to = Some(parent),
                 (None, None) => {}
             }
         }
@@ -160,6 +169,7 @@ impl Catalogue {
             not_stored,
             comment,
             refers_to: None,
+            also_refers_to: Vec::new(),
         }
     }
 }

@@ -23,11 +23,13 @@ pub const CATALOGUE: Catalogue = Catalogue {
     ORDER BY t.name, c.cid",
     indexes: "
     SELECT t.schema AS in_schema, t.name AS table_name, 'PRIMARY KEY' AS index_name, 1 AS is_unique,
-           1 AS is_primary, c.name AS column_name, 0 AS is_included, c.pk AS position
+           1 AS is_primary, 0 AS is_partial, 0 AS is_deferrable, c.name AS column_name, 0 AS is_included,
+           0 AS is_expression, c.pk AS position
     FROM pragma_table_list t JOIN pragma_table_info(t.name) c ON c.pk > 0
     WHERE {where}
     UNION ALL
-    SELECT t.schema, t.name, l.name, l.\"unique\", 0, coalesce(x.name, '(expression)'), 0, x.seqno
+    SELECT t.schema, t.name, l.name, l.\"unique\", 0, l.partial, 0, coalesce(x.name, '(expression)'), 0,
+           x.cid = -2, x.seqno
     FROM pragma_table_list t
     JOIN pragma_index_list(t.name) l ON l.origin <> 'pk'
     JOIN pragma_index_info(l.name) x

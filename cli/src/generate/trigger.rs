@@ -74,9 +74,11 @@ pub fn up_and_down(args: Trigger, options: &Options) -> Result<[String; 2]> {
     if args.existing == Existing::Later {
         (definitions.iter_mut()).for_each(|one| one.existing = Existing::Later);
     }
-    let plans = definitions.into_iter();
-    let plans = plans.map(|definition| Plan::new(Counting::new(definition, conn)?));
-    let plans: Vec<_> = plans.collect::<Result<_>>()?;
+    let mut plans = Vec::new();
+    for mut definition in definitions {
+        triggers::name_keys(&mut definition, conn)?;
+        plans.push(Plan::new(Counting::new(definition, conn)?)?);
+    }
     if plans.is_empty() {
         bail!("the file has no [[trigger]]");
     }

@@ -22,15 +22,16 @@ pub struct Definition {
     pub rows: String,
     /// A counter, and the column of the row that names its entity, such as
     /// article_id:article_counters.likes. The counter can be in a counter table, or an integer column of
-    /// an ordinary table, such as post_id:posts.tag_count, whose primary key names the entity. A row
-    /// whose column is NULL counts for no entity. A key of several columns takes as many, as in
+    /// an ordinary table, such as post_id:posts.tag_count. There, the primary key or a unique index names the
+    /// entity: the one that has the values of the column by the tables' foreign keys. If they do not say which,
+    /// name it, as in post_id:post_stats(post_id).likes. A row whose column is NULL counts for no entity. A key of several columns takes as many, as in
     /// article_id,emoji:article_reactions.given. A counter table without an entity takes no column, as
     /// in site_counters.likes, and neither does the only row of a table, as in :local_site.posts. A
     /// weight of its own can follow, as in article_id:article_counters.stars=stars. Repeat it for more
     /// counters. Triggers lock the tables in this order.
     #[arg(long = "count", required_unless_present = "file")]
     #[arg(value_parser = |count: &str| Count::try_from(count.to_owned()))]
-    #[arg(value_name = "[[COLUMN,…]:]TABLE.COUNTER[=WEIGHT]")]
+    #[arg(value_name = "[[COLUMN,…]:]TABLE[(KEY,…)].COUNTER[=WEIGHT]")]
     #[serde(rename = "count")]
     pub counts: Vec<Count>,
     /// What a row adds to a counter: an integer column, or an SQL expression of the row's columns.
@@ -124,6 +125,8 @@ pub struct Count {
     /// the table.
     pub columns: Option<Vec<String>>,
     pub table: String,
+    /// The columns of an ordinary table that name the entity, if they are given. Otherwise it is the primary key.
+    pub key: Option<Vec<String>>,
     pub counter: String,
     pub weight: Option<String>,
 }
@@ -146,12 +149,18 @@ impl TryFrom<String> for Count {
             columns => columns.split(',').map(str::to_owned).collect(),
         });
         let (table, counter) = counter.rsplit_once('.').ok_or(HELP)?;
-        let [table, counter] = [table, counter].map(str::to_owned);
-        let parts = columns.iter().flatten().chain([&table, &counter]);
-        let is_whole = !parts.chain(&weight).any(|part| part.trim().is_empty());
+        let key_of_table = table.strip_suffix(')').and_then(|one| one.split_once('('));
+        let key =
+            key_of_table.map(|(_, key)| key.split(',').map(str::to_owned).collect::<Vec<_>>());
+        let table = key_of_table.map_or(table, |(table, _)| table).to_owned();
+        let counter = counter.to_owned();
+        let parts = columns.iter().flatten().chain(key.iter().flatten());
+        let parts = parts.chain([&table, &counter]).chain(&weight);
+        let is_whole = !parts.into_iter().any(|part| part.trim().is_empty());
         let count = Count {
             columns,
             table,
+            key,
             counter,
             weight,
         };
@@ -170,7 +179,11 @@ impl fmt::Display for Count {
         if let Some(columns) = &self.columns {
             write!(f, "{}:", columns.join(","))?;
         }
-        write!(f, "{}.{}", self.table, self.counter)?;
+        f.write_str(&self.table)?;
+        if let Some(key) = &self.key {
+            write!(f, "({})", key.join(","))?;
+        }
+        write!(f, ".{}", self.counter)?;
         let mut weight = self.weight.iter();
         weight.try_for_each(|weight| write!(f, "={weight}"))
     }
@@ -190,10 +203,24 @@ mod tests {
             ["blog.post_counters", "score"]
         );
         assert_eq!(count.weight.as_deref(), Some("points * 2"));
-        for text in ["site.hits", ":site.hits", "a,e:b.c", "a:b.c=d::bigint"] {
+        for text in [
+            "site.hits",
+            ":site.hits",
+            "a,e:b.c",
+            "a:b.c=d::bigint",
+            "a:s.b(k,l).c",
+        ] {
             assert_eq!(parse(text).unwrap().to_string(), text);
         }
-        for wrong in ["", "likes", "a,:t.likes", "a:.likes", "a:t.", "a:t.likes="] {
+        for wrong in [
+            "",
+            "likes",
+            "a,:t.likes",
+            "a:.likes",
+            "a:t.",
+            "a:t.likes=",
+            "a:t().likes",
+        ] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
     }

@@ -6,6 +6,7 @@ use diesel::sql_types::BigInt;
 
 use super::definition::{Count, Definition};
 use super::expression::Expression;
+use super::keys::{key_of, refuse_others};
 use super::target::{ParentTable, Target};
 use crate::catalogue::{self, Column, CounterTable, Kind, Table, is_zero, table};
 use crate::code_of_others::{self, Access};
@@ -33,14 +34,15 @@ pub fn targets(
             );
         }
         let entity = entity(count, &found, rows, database)?;
+        refuse_others(count, &entity, &found, rows, conn)?;
         refuse_foreign_keys(&entity, &found, rows)?;
         let text = count.weight.as_ref().unwrap_or(&definition.by);
         let weight = weight(text, rows, database)?;
         let mut places = targets.iter();
         let place = match places.position(|target| target.table.is(&found.table)) {
-            Some(place) if targets[place].entity != found.entity => bail!(
-                "--count {count}: {table} is counted in by its key and as an only row. Write two definitions"
-            ),
+            Some(place) if targets[place].entity != found.entity => {
+                bail!("--count {count}: {table} is counted in by two keys. Write two definitions")
+            }
             Some(place) => place,
             None => {
                 let parents = found.parents().filter(|_| found.slots.is_some());
@@ -155,6 +157,16 @@ fn refuse_foreign_keys(entity: &[Column], target: &Target, rows: &Table) -> Resu
                  its rows twice. Remove ON UPDATE {action} first"
             );
         }
+        // The row with the counter and the counted rows follow the same update, one after the other.
+        let follow =
+            [of_rows, key].map(|column| column.refers_to.as_ref().filter(|one| one.updates()));
+        if let ([Some(of_rows), Some(_)], false) = (follow, is_slotted) {
+            let (action, parent) = (&of_rows.on_update, &of_rows.table);
+            bail!(
+                "the foreign keys of {rows}.{column} and {table}.{key_column} change with an update of {parent}, \
+                 which would count its rows twice. Remove ON UPDATE {action} first"
+            );
+        }
         let Some(parent) = refers_to else {
             continue;
         };
@@ -200,6 +212,9 @@ fn find(
                      definition of its own for it"
                 );
             }
+            if count.key.is_some() {
+                bail!("{table} is a counter table, which is found by its primary key: name no key");
+            }
             let names = counters.counters.iter().map(|column| &*column.name);
             if !names.clone().any(|name| name == counter) {
                 match &*names.joined(", ") {
@@ -226,8 +241,15 @@ fn find(
         }
         Err(table) => table,
     };
+    let is_only_row = matches!(count.columns.as_deref(), Some([]));
+    let key = match is_only_row && count.key.is_none() {
+        true => Vec::new(),
+        false => key_of(count, &table)?,
+    };
+    let is_in_key =
+        |name: &String| table.primary_key.contains(name) || key.iter().any(|key| key.name == *name);
     let column = table.column(counter);
-    let Some(column) = column.filter(|column| !table.primary_key.contains(&column.name)) else {
+    let Some(column) = column.filter(|column| !is_in_key(&column.name)) else {
         bail!("{table} has no column {counter} to count in, besides its key");
     };
     let why = match column.default.as_deref() {
@@ -242,7 +264,6 @@ fn find(
         let must = "a column that is counted in is an integer NOT NULL DEFAULT 0";
         bail!("{table}.{counter} {why}: {must}");
     }
-    let is_only_row = matches!(count.columns.as_deref(), Some([]));
     if is_only_row {
         code_of_others::refuse(&table, Access::Reads, conn)?;
         let name = conn.database().table_name(&table);
@@ -251,8 +272,6 @@ fn find(
             bail!("--count {count} counts in the only row of {table}, which has several rows");
         }
     }
-    let key = table.primary_key.iter().filter(|_| !is_only_row);
-    let key: Vec<_> = key.filter_map(|key| table.column(key).cloned()).collect();
     if key.is_empty() && !is_only_row {
         bail!("{table} has no primary key: {counter} cannot be counted in it");
     }

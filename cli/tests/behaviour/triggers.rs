@@ -8,6 +8,7 @@ mod random;
 mod recipes;
 mod recounts;
 mod refused;
+mod targets;
 mod writers;
 
 use crate::behaviour::Execute;
