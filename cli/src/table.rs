@@ -24,6 +24,10 @@ pub struct Table {
     pub strict: bool,
     /// A partitioned table of PostgreSQL.
     pub partitioned: bool,
+    /// The table whose rows its own rows are, too: a table of PostgreSQL that it is a partition of or inherits from.
+    pub part_of: Option<String>,
+    /// A table that inherits from it, whose rows are its own, too.
+    pub inherited_by: Option<String>,
     /// `UNLOGGED` on PostgreSQL; on MySQL an engine without transactions.
     pub unsafe_storage: Option<String>,
 }

@@ -8,7 +8,7 @@ pub const CATALOGUE: Catalogue = Catalogue {
     columns: "
     SELECT CASE WHEN t.table_schema <> DATABASE() THEN CAST(t.table_schema AS CHAR) END AS schema_name,
            CAST(t.table_schema AS CHAR) AS in_schema, CAST(t.table_name AS CHAR) AS table_name,
-           FALSE AS is_strict, FALSE AS is_partitioned,
+           FALSE AS is_strict, FALSE AS is_partitioned, NULL AS part_of, NULL AS inherited_by,
            (SELECT CAST(e.engine AS CHAR) FROM information_schema.engines e
             WHERE e.engine = t.engine AND COALESCE(e.transactions, 'NO') <> 'YES') AS unsafe_storage,
            CAST(c.column_name AS CHAR) AS column_name, CAST(c.column_type AS CHAR) AS column_type,

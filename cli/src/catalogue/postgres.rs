@@ -15,6 +15,10 @@ pub const CATALOGUE: Catalogue = Catalogue {
                ) THEN NULL ELSE n.nspname::text END AS schema_name,
            n.nspname::text AS in_schema, c.relname::text AS table_name,
            false AS is_strict, c.relkind = 'p' AS is_partitioned,
+           (SELECT o.relname::text FROM pg_inherits h JOIN pg_class o ON o.oid = h.inhparent
+            WHERE h.inhrelid = c.oid LIMIT 1) AS part_of,
+           (SELECT o.relname::text FROM pg_inherits h JOIN pg_class o ON o.oid = h.inhrelid
+            WHERE h.inhparent = c.oid AND c.relkind = 'r' LIMIT 1) AS inherited_by,
            CASE WHEN c.relpersistence = 'u' THEN 'UNLOGGED' END AS unsafe_storage,
            a.attname::text AS column_name, format_type(a.atttypid, a.atttypmod) AS column_type,
            NOT a.attnotnull AS is_nullable, pg_get_expr(d.adbin, d.adrelid) AS column_default,

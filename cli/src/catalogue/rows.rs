@@ -14,13 +14,13 @@ type Opt = Option<String>;
 
 /// A table, and a column of it. Ordered by table, and by the columns' order in it.
 type ColumnRow = (TableRow, OfColumn);
-type TableRow = (Opt, String, String, bool, bool, Opt);
+type TableRow = (Opt, String, String, bool, bool, Opt, Opt, Opt);
 type OfColumn = (
     (String, String, bool, Opt, bool),
     (bool, Opt, Opt, bool, Opt),
 );
 type ColumnTypes = (TableTypes, OfColumnTypes);
-type TableTypes = (Texts, Text, Text, Bool, Bool, Texts);
+type TableTypes = (Texts, Text, Text, Bool, Bool, Texts, Texts, Texts);
 type OfColumnTypes = ((Text, Text, Bool, Texts, Bool), RestOfColumn);
 type RestOfColumn = (Bool, Texts, Texts, Bool, Texts);
 
@@ -135,7 +135,8 @@ impl Catalogue {
     }
 
     fn table(&self, row: TableRow, column: Column) -> Table {
-        let (schema, in_schema, name, strict, partitioned, unsafe_storage) = row;
+        let (schema, in_schema, name, strict, partitioned, part_of, inherited_by, unsafe_storage) =
+            row;
         Table {
             schema,
             in_schema,
@@ -143,6 +144,8 @@ impl Catalogue {
             columns: vec![column],
             strict,
             partitioned,
+            part_of,
+            inherited_by,
             unsafe_storage,
             ..Table::default()
         }

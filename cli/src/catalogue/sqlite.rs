@@ -6,7 +6,8 @@ use crate::table::Kind;
 pub const CATALOGUE: Catalogue = Catalogue {
     columns: "
     SELECT NULL AS schema_name, t.schema AS in_schema, t.name AS table_name,
-           t.strict AS is_strict, 0 AS is_partitioned, NULL AS unsafe_storage,
+           t.strict AS is_strict, 0 AS is_partitioned, NULL AS part_of, NULL AS inherited_by,
+           NULL AS unsafe_storage,
            c.name AS column_name, c.type AS column_type,
            c.\"notnull\" = 0 AS is_nullable, c.dflt_value AS column_default,
            -- It is the row's number, unless the table is WITHOUT ROWID.

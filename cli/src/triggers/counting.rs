@@ -72,6 +72,7 @@ impl Counting {
         let day = definition.day.as_deref();
         let day = day.map(|name| day_of(&rows, name, sql)).transpose()?;
         let targets = targets(&definition, &rows, conn)?;
+        refuse_shared_rows(&rows, &targets)?;
         let counts = definition.counts.iter_mut();
         for count in counts.filter(|_| database == POSTGRES) {
             let is_other = |table: &&Table| {
@@ -183,6 +184,33 @@ impl Counting {
             names.map(|name| (&target.table, &**name))
         })
     }
+}
+
+/// PostgreSQL runs the triggers of one table for the rows of another one, or runs none. A foreign key does not
+/// see the rows of a table that inherits.
+fn refuse_shared_rows(rows: &Table, targets: &[Target]) -> Result<()> {
+    let of_targets = targets.iter().map(|target| &target.table);
+    for table in [rows].into_iter().chain(of_targets) {
+        if let Some(other) = &table.part_of {
+            bail!(
+                "{table} is a partition of {other}, or inherits from it: rows that are written by the name of one \
+                 are not counted, or counted twice, for the other. Name the partitioned table itself, or run \
+                 ALTER TABLE {table} NO INHERIT {other}"
+            );
+        }
+    }
+    let parents = targets.iter().flat_map(|target| &target.parents);
+    let parents = parents.map(|parent| &parent.table);
+    let of_targets = targets.iter().map(|target| &target.table);
+    for table in [rows].into_iter().chain(of_targets).chain(parents) {
+        if let Some(other) = &table.inherited_by {
+            bail!(
+                "{other} inherits from {table}: its rows are those of {table}, too, but not for foreign keys and \
+                 triggers. Run ALTER TABLE {other} NO INHERIT {table}, or partition {table} instead"
+            );
+        }
+    }
+    Ok(())
 }
 
 fn day_of(rows: &Table, name: &str, sql: &TriggerSql) -> Result<Day> {

@@ -146,3 +146,36 @@ fn a_virtual_column_is_counted_or_refused() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// Triggers get rows of other tables, or none, and a foreign key does not see the rows of a child.
+#[test]
+fn tables_that_share_rows_are_refused() {
+    let partition = partitioned("likes", "id")
+        + "ALTER TABLE likes RENAME TO all_likes; ALTER TABLE likes_0 RENAME TO likes;";
+    for (table, share) in [
+        ("likes", "CREATE TABLE old_likes () INHERITS (likes)"),
+        (
+            "likes",
+            "CREATE TABLE all_likes (LIKE likes); ALTER TABLE likes INHERIT all_likes",
+        ),
+        ("likes", &partition),
+        (
+            "post_counters",
+            "CREATE TABLE old_counters () INHERITS (post_counters)",
+        ),
+        ("posts", "CREATE TABLE old_posts () INHERITS (posts)"),
+    ] {
+        let roles = Roles::create(false);
+        roles.owner().run(share);
+        let generated = roles.run(&super::roles::generate());
+        assert_eq!(generated.code, 1, "{share}");
+        assert!(generated.stderr.contains(table), "{share}: {generated:?}");
+
+        let roles = Roles::create(false);
+        roles.counted();
+        roles.owner().run(share);
+        let checked = roles.run(&words("check"));
+        checked.finds(table);
+        assert_eq!(roles.run(&words("recount")).code, 1, "{share}");
+    }
+}
