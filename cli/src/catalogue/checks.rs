@@ -1,28 +1,35 @@
 //! The counters that a CHECK keeps from going below 0.
 
-use sqlparser::ast::BinaryOperator::{And, Gt, GtEq, LtEq, Or};
+use sqlparser::ast::BinaryOperator::{And, Gt, GtEq, Lt, LtEq, Or};
 use sqlparser::ast::{Expr, UnaryOperator, Value};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
 
-use super::CounterTable;
+use super::{CounterTable, Table};
 use crate::database::Database;
 
 impl CounterTable {
     /// The counters that a CHECK lets be 0, and not -1. A row that was there before one that is not valid
     /// can be below 0.
     pub fn guarded(&self, is_valid: bool, database: Database) -> Vec<String> {
-        let all = self.table.checks.iter();
+        let names = self.counters.iter().map(|counter| counter.name.clone());
+        let names = names.filter(|name| self.table.is_guarded(name, is_valid, database));
+        names.collect()
+    }
+}
+
+impl Table {
+    /// Whether a CHECK lets a column be 0, and not -1.
+    pub fn is_guarded(&self, name: &str, is_valid: bool, database: Database) -> bool {
+        let all = self.checks.iter();
         let all = all.filter(|sql| !is_valid || !sql.ends_with(" NOT VALID"));
         let checks: Vec<_> = all.flat_map(|sql| checks(sql, database)).collect();
-        let refuses = |name: &str, number| {
+        let refuses = |number| {
             let mut values = checks.iter().map(|check| value(check, name, number));
             values.any(|value| value == Some(0))
         };
-        let names = self.counters.iter().map(|counter| counter.name.clone());
-        let names = names.filter(|name| refuses(name, -1) && !refuses(name, 0));
-        names.collect()
+        refuses(-1) && !refuses(0)
     }
 }
 
@@ -56,6 +63,7 @@ fn value(expression: &Expr, name: &str, number: i64) -> Option<i64> {
             _ => None,
         },
         Expr::UnaryOp { op, expr } if *op == UnaryOperator::Minus => of(expr)?.checked_neg(),
+        Expr::UnaryOp { op, expr } if *op == UnaryOperator::Not => is(of(expr)? == 0),
         Expr::Between {
             expr,
             low,
@@ -67,6 +75,7 @@ fn value(expression: &Expr, name: &str, number: i64) -> Option<i64> {
             (And | Or, left, right) => Some(left? | right?),
             (Gt, left, right) => is(left? > right?),
             (GtEq, left, right) => is(left? >= right?),
+            (Lt, left, right) => is(left? < right?),
             (LtEq, left, right) => is(left? <= right?),
             _ => None,
         },

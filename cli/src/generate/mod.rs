@@ -35,7 +35,7 @@ enum What {
 pub fn run(args: Generate, options: &Options) -> Result<()> {
     let [up, down] = match args.what {
         What::Migration(args) => migration::up_and_down(args)?,
-        What::Trigger(args) => trigger::up_and_down(args, options)?,
+        What::Trigger(of_triggers) => trigger::up_and_down(of_triggers, args.down, options)?,
     };
     let part = if args.down { &down } else { &up };
     // It is read before it is run. What would be escaped in another text cannot be escaped in SQL.

@@ -39,7 +39,7 @@ use crate::triggers::{self, Counting, Definition, Existing, Plan, migration, ord
 pub struct Trigger {
     /// A TOML file of definitions: a [[trigger]] for each table, with a name, rows, a list of counts, and
     /// by, when, only, day, period and slots, as the options below have them.
-    #[arg(long, conflicts_with_all = ["name", "rows", "counts"])]
+    #[arg(long, conflicts_with_all = ["name", "rows", "counts", "by", "when", "only", "day", "period", "slots"])]
     file: Option<PathBuf>,
     /// When existing rows are counted: by the migration, while writers wait, or later by
     /// `diesel-counters recount NAME`, beside writers.
@@ -55,7 +55,7 @@ struct File {
     trigger: Vec<Definition>,
 }
 
-pub fn up_and_down(args: Trigger, options: &Options) -> Result<[String; 2]> {
+pub fn up_and_down(args: Trigger, is_down: bool, options: &Options) -> Result<[String; 2]> {
     let conn = &mut options.connect()?;
     let mut definitions = match &args.file {
         Some(file) => {
@@ -82,12 +82,25 @@ pub fn up_and_down(args: Trigger, options: &Options) -> Result<[String; 2]> {
     if plans.is_empty() {
         bail!("the file has no [[trigger]]");
     }
-    refuse::names(&plans, conn)?;
     // Anybody can create what looks like one.
     let known = triggers::definitions(conn)?.into_iter();
     let known = known.filter(|known| known.is_own);
     let known = known.filter_map(|known| Counting::new(known.definition, conn).ok());
-    let known: Vec<_> = known.collect();
+    let mut known: Vec<_> = known.collect();
+    if is_down {
+        keep_new(&mut plans, &known);
+        // They can have run.
+        known.retain(|known| {
+            !plans
+                .iter()
+                .any(|plan| plan.name() == known.definition.name)
+        });
+    } else {
+        if args.file.is_some() {
+            leave_out(&mut plans, &known)?;
+        }
+        refuse::names(&plans, conn)?;
+    }
     refuse::others(&plans, &known)?;
     let locks = locks(&plans, &known)?;
     let (mut own_triggers, mut counters) = (Vec::new(), Vec::new());
@@ -126,6 +139,39 @@ pub fn up_and_down(args: Trigger, options: &Options) -> Result<[String; 2]> {
         note(&format!("then name {names} {then}"));
     }
     Ok(migration(&plans, &locks))
+}
+
+/// Keeps the plans that the database does not have, or all if it has all of them: the migration has run.
+fn keep_new(plans: &mut Vec<Plan>, known: &[Counting]) {
+    let is_there = |plan: &Plan| {
+        let mut names = known.iter().map(|known| &*known.definition.name);
+        names.any(|name| name == plan.name())
+    };
+    if !plans.iter().all(is_there) {
+        plans.retain(|plan| !is_there(plan));
+    }
+}
+
+/// Leaves out the definitions of a file that an earlier migration has.
+fn leave_out(plans: &mut Vec<Plan>, known: &[Counting]) -> Result<()> {
+    let is_same = |plan: &Plan| {
+        let mut definition = plan.counting.definition.clone();
+        known.iter().any(|known| {
+            definition.existing = known.definition.existing;
+            definition == known.definition
+        })
+    };
+    if plans.iter().all(is_same) {
+        bail!("the database has all triggers of this file. `--down` prints what drops them");
+    }
+    for plan in plans.iter().filter(|plan| is_same(plan)) {
+        note(&format!(
+            "{} is in the database already, and left out",
+            plan.name()
+        ));
+    }
+    plans.retain(|plan| !is_same(plan));
+    Ok(())
 }
 
 /// A comment with the order in which rows of columns are locked. SQLite has one writer.
