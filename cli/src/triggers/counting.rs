@@ -46,16 +46,8 @@ impl Counting {
     pub fn new(mut definition: Definition, conn: &mut AnyConnection) -> Result<Self> {
         let database = conn.database();
         let sql = trigger_sql::of(database);
-        // A new line would end a comment of the SQL, and lines are indented. The others would end the body
-        // of a function.
-        const ENDS: [&str; 2] = ["$counting$", "$diesel_counters$"];
         for text in definition.texts() {
-            if text.contains(char::is_control) {
-                bail!("{text:?} has a control character: write it without");
-            }
-            if ENDS.iter().any(|end| text.contains(end)) {
-                bail!("{text:?} has {}: write it without", ENDS.join(" or "));
-            }
+            refuse_control(&text)?;
         }
         let rows = table(conn, &definition.rows)?;
         let mut wide = rows.wide_foreign_keys.iter();
@@ -73,6 +65,18 @@ impl Counting {
         let day = day.map(|name| day_of(&rows, name, sql)).transpose()?;
         let targets = targets(&definition, &rows, conn)?;
         refuse_shared_rows(&rows, &targets)?;
+        for target in &targets {
+            let columns = target.entity.iter().chain(target.slots.iter().flatten());
+            let of_parents = target.parents.iter().map(|parent| &parent.table.name);
+            let keys = target.parents.iter().map(|parent| &parent.key);
+            let names = columns
+                .map(|column| &column.name)
+                .chain(of_parents)
+                .chain(keys);
+            for name in names {
+                refuse_control(name)?;
+            }
+        }
         let counts = definition.counts.iter_mut();
         for count in counts.filter(|_| database == POSTGRES) {
             let is_other = |table: &&Table| {
@@ -184,6 +188,14 @@ impl Counting {
             names.map(|name| (&target.table, &**name))
         })
     }
+}
+
+/// A new line would end a comment of the SQL, and lines are indented.
+fn refuse_control(text: &str) -> Result<()> {
+    if text.contains(char::is_control) {
+        bail!("{text:?} has a control character: write it without");
+    }
+    Ok(())
 }
 
 /// PostgreSQL runs the triggers of one table for the rows of another one, or runs none. A foreign key does not

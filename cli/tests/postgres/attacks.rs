@@ -386,3 +386,62 @@ fn a_table_without_functions_of_others_is_merged_by_whoever_may() {
     roles.database.run(&["compact", "post_counters"]).works();
     roles.database.run(&["doctor"]).works();
 }
+
+/// The counter table refers to a table of another role, whose names end the quotes of the migration. `psql -f`
+/// would run what follows.
+#[test]
+fn names_of_others_do_not_end_the_quotes_of_a_migration() {
+    let end = "$diesel_counters$; CREATE TABLE planted (); --";
+    for [table, column] in [[end, "id"], ["words", end], ["words", "id$counting$"]] {
+        let roles = Roles::create(false);
+        roles.attacker().run(&format!(
+            "CREATE TABLE public.\"{table}\" (\"{column}\" BIGINT PRIMARY KEY);
+             INSERT INTO public.\"{table}\" VALUES (1);
+             GRANT SELECT, REFERENCES ON public.\"{table}\" TO PUBLIC"
+        ));
+        let owner = &mut roles.owner();
+        owner.run(&format!(
+            "CREATE TABLE word_counters (
+                 word BIGINT NOT NULL REFERENCES \"{table}\" ON DELETE CASCADE, day DATE NOT NULL,
+                 slot SMALLINT NOT NULL, uses BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (word, day, slot)
+             );
+             CREATE TABLE uses (id BIGINT PRIMARY KEY, word BIGINT)"
+        ));
+        let up = roles.run(&words(
+            "generate trigger count_uses --rows uses --count word:word_counters.uses",
+        ));
+        up.works();
+        let quote = up.stdout.find('$').unwrap();
+        let quote = up.stdout[quote..]
+            .split_inclusive('$')
+            .take(2)
+            .collect::<String>();
+        assert_eq!(up.stdout.matches(&quote).count(), 2, "{}", up.stdout);
+        owner.run(&up.stdout);
+        owner.run("INSERT INTO uses VALUES (1, 1), (2, 1); DELETE FROM uses WHERE id = 1");
+        assert_eq!(
+            roles.number("SELECT sum(uses)::bigint FROM public.word_counters"),
+            1
+        );
+        assert_eq!(
+            roles.number("SELECT count(*) FROM pg_class WHERE relname = 'planted'"),
+            0
+        );
+        let checked = roles.run(&words("check word_counters"));
+        assert!(!checked.stdout.contains("count_uses"), "{checked:?}");
+    }
+}
+
+/// A line of SQL is indented, also in a name.
+#[test]
+fn names_of_several_lines_are_refused() {
+    let roles = Roles::create(false);
+    roles
+        .owner()
+        .run("ALTER TABLE posts RENAME COLUMN code TO \"co\nde\"");
+    let generated = roles.run(&generate());
+    assert!(
+        generated.code == 1 && generated.stderr.contains("control character"),
+        "{generated:?}"
+    );
+}

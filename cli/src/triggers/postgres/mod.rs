@@ -88,11 +88,24 @@ fn function(counting: &Counting) -> String {
     let name = function_name(counting);
     format!(
         "CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER\n    \
-         SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting${}$counting$;\n{}\
+         SET search_path = pg_catalog, pg_temp SET row_security = off AS {};\n{}\
          REVOKE EXECUTE ON FUNCTION {name}() FROM PUBLIC;\n",
-        source(counting),
+        dollar_quoted("counting", &source(counting)),
         comment(counting),
     )
+}
+
+/// A text in dollar quotes. The tag is `tag`, and a number if the text has that: names of the catalogue are
+/// those of others.
+fn dollar_quoted(tag: &str, text: &str) -> String {
+    let numbers =
+        std::iter::once(String::new()).chain((2..).map(|number: usize| number.to_string()));
+    let mut quotes = numbers.map(|number| format!("${tag}{number}$"));
+    // One of them is not in the text, which has an end.
+    let quote = quotes
+        .find(|quote| !text.contains(quote))
+        .unwrap_or_default();
+    format!("{quote}{text}{quote}")
 }
 
 /// One statement keeps its lock to its end, also outside of a transaction.
@@ -118,8 +131,8 @@ pub fn up(plans: &[Plan]) -> String {
         let [heading, existing, create] = [plan.heading(), plan.existing(), plan.create()];
         format!("\n{heading}{function}{existing}{create}")
     });
-    format!(
-        "DO $diesel_counters$ DECLARE\n    \
+    let body = format!(
+        " DECLARE\n    \
          counting_path TEXT := pg_catalog.current_setting('search_path');\n    \
          counting_security TEXT := pg_catalog.current_setting('row_security');\n\
          BEGIN\n\
@@ -139,9 +152,10 @@ pub fn up(plans: &[Plan]) -> String {
          {}\n\
          PERFORM set_config('search_path', counting_path, true), \
          set_config('row_security', counting_security, true);\n\
-         END $diesel_counters$;\n",
+         END ",
         all.collect::<String>(),
-    )
+    );
+    format!("DO {};\n", dollar_quoted("diesel_counters", &body))
 }
 
 fn once(all: impl Iterator<Item = String>) -> String {
