@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use diesel::connection::{Connection, SimpleConnection};
 use diesel::result::Error;
-use diesel::sql_types::{Bool, Text};
+use diesel::sql_types::Bool;
 use diesel::{QueryResult, RunQueryDsl};
 
 use crate::check::{self, Fault};
@@ -217,32 +217,4 @@ pub fn functions(plan: &Plan, conn: &mut AnyConnection) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// The application's own triggers of the tables that are counted in, whose functions look up names in the
-/// session. They run inside the counting.
-pub fn own_triggers(plan: &Plan, conn: &mut AnyConnection) -> Result<Vec<String>> {
-    let mut all = Vec::new();
-    if plan.counting.database != POSTGRES {
-        return Ok(all);
-    }
-    for target in &plan.counting.targets {
-        let found = sql(
-            "SELECT t.tgname::text, quote_ident(n.nspname) || '.' || quote_ident(p.proname), n.nspname::text
-             FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid JOIN pg_namespace n ON n.oid = p.pronamespace
-             JOIN pg_language l ON l.oid = p.prolang
-             WHERE NOT t.tgisinternal AND t.tgenabled <> 'D' AND t.tgtype & 20 <> 0
-                 AND l.lanname NOT IN ('c', 'internal') AND NOT EXISTS (
-                     SELECT FROM unnest(p.proconfig) AS setting WHERE setting LIKE 'search_path=%')
-                 AND t.tgrelid = CAST(to_regclass(",
-        );
-        let table = POSTGRES.table_name(&target.table);
-        let found = found.bind(&table).sql(") AS oid) ORDER BY 1");
-        let found = found.typed::<(Text, Text, Text)>();
-        for (trigger, function, schema) in found.load::<(String, String, String)>(conn)? {
-            let alter = format!("ALTER FUNCTION {function}() SET search_path = {schema};");
-            all.push(format!("{trigger} of {}: {alter}", target.table));
-        }
-    }
-    Ok(all)
 }

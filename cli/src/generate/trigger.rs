@@ -11,6 +11,7 @@ use diesel::sql_types::BigInt;
 use serde::Deserialize;
 
 use super::binary_log;
+use super::own_triggers;
 use super::refuse;
 use crate::catalogue::Table;
 use crate::code_of_others::{self, Access};
@@ -115,7 +116,7 @@ pub fn up_and_down(args: Trigger, is_down: bool, options: &Options) -> Result<[S
         refuse::later(plan)?;
         refuse::changing_expressions(plan, conn)?;
         counting.refuse_hidden_rows(conn)?;
-        own_triggers.extend(refuse::own_triggers(plan, conn)?);
+        own_triggers.extend(own_triggers::to_alter(plan, conn)?);
         for target in &counting.targets {
             // It finds expressions that the database refuses.
             let drift = counting.drift(target, counting.compared(target), None);

@@ -184,3 +184,108 @@ fn triggers_of_the_application_run_when_a_count_changes_or_are_named() {
         .run("INSERT INTO public.likes (id, post) VALUES (50, 'a')");
     roles.assert_right();
 }
+
+/// Only functions of which a name is not the server's own can fail to find it inside the counting.
+#[test]
+fn own_triggers_that_use_only_the_server_are_not_named() {
+    let diesel = "
+        BEGIN
+            IF (
+                NEW IS DISTINCT FROM OLD AND
+                NEW.likes IS NOT DISTINCT FROM OLD.likes
+            ) THEN
+                NEW.likes := coalesce(NEW.likes, extract(year FROM current_timestamp)::bigint);
+            END IF;
+            RETURN NEW;
+        END;";
+    let cases = [
+        (diesel, false),
+        (
+            "BEGIN NEW.likes := NEW.likes + 0 * length(TG_TABLE_NAME || now()); RETURN NEW; END",
+            false,
+        ),
+        (
+            "BEGIN UPDATE public.likes SET stars = 1; RETURN NEW; END",
+            false,
+        ),
+        ("BEGIN -- of likes\n RETURN NEW; END", false),
+        ("BEGIN UPDATE likes SET stars = 1; RETURN NEW; END", true),
+        ("BEGIN UPDATE \"Words\" SET word = 1; RETURN NEW; END", true),
+        ("DECLARE one Likes%ROWTYPE; BEGIN RETURN NEW; END", true),
+        ("DECLARE one mood; BEGIN RETURN NEW; END", true),
+        (
+            "BEGIN NEW.likes := normal(NEW.likes); RETURN NEW; END",
+            true,
+        ),
+        (
+            "BEGIN NEW.likes := nextval('numbers'); RETURN NEW; END",
+            true,
+        ),
+        (
+            "BEGIN NEW.likes := NEW.likes + 0 * nextval('public.numbers'); RETURN NEW; END",
+            false,
+        ),
+        ("BEGIN EXECUTE 'SELECT 1'; RETURN NEW; END", true),
+        (
+            "BEGIN IF NEW.code = 'a' THEN RETURN NEW; END IF; RETURN NEW; END",
+            false,
+        ),
+        (
+            "BEGIN IF NEW.likes ==> 1 THEN RETURN NEW; END IF; RETURN NEW; END",
+            true,
+        ),
+    ];
+    for (body, is_named) in cases {
+        let roles = Roles::create(false);
+        roles.owner().run(&format!(
+            "CREATE TYPE mood AS ENUM ('good'); CREATE SEQUENCE numbers; CREATE TABLE \"Words\" (word INTEGER);
+             CREATE FUNCTION normal(BIGINT) RETURNS BIGINT LANGUAGE sql AS 'SELECT $1';
+             CREATE FUNCTION is_more(BIGINT, INTEGER) RETURNS BOOLEAN LANGUAGE sql AS 'SELECT $1 > $2';
+             CREATE OPERATOR ==> (LEFTARG = BIGINT, RIGHTARG = INTEGER, FUNCTION = is_more);
+             CREATE FUNCTION own() RETURNS trigger LANGUAGE plpgsql AS $body${body}$body$;
+             CREATE TRIGGER app_own BEFORE UPDATE ON posts FOR EACH ROW EXECUTE FUNCTION own()"
+        ));
+        let generated = roles.run(&super::roles::generate());
+        assert_eq!(
+            generated.stderr.contains("app_own"),
+            is_named,
+            "{body}: {}",
+            generated.stderr
+        );
+        if !is_named {
+            roles.owner().run(&generated.stdout);
+            let written = "INSERT INTO public.likes (id, post) VALUES (50, 'a')";
+            roles.attacker().run(written);
+            assert_eq!(roles.wrong(), 0, "{body}");
+        }
+    }
+}
+
+/// The server finds the operators of an extension's type by its path.
+#[test]
+fn own_triggers_that_compare_a_type_of_an_extension_are_named() {
+    for (body, is_named) in [
+        (
+            "BEGIN IF NEW.word = 'a' THEN RETURN NEW; END IF; RETURN NEW; END",
+            true,
+        ),
+        (
+            "BEGIN IF NEW IS DISTINCT FROM OLD THEN RETURN NEW; END IF; RETURN NEW; END",
+            false,
+        ),
+    ] {
+        let roles = Roles::create(true);
+        roles.owner().run(&format!(
+            "CREATE EXTENSION citext; ALTER TABLE posts ADD COLUMN word citext;
+             CREATE FUNCTION own() RETURNS trigger LANGUAGE plpgsql AS $body${body}$body$;
+             CREATE TRIGGER app_own BEFORE UPDATE ON posts FOR EACH ROW EXECUTE FUNCTION own()"
+        ));
+        let generated = roles.run(&super::roles::generate());
+        assert_eq!(
+            generated.stderr.contains("app_own"),
+            is_named,
+            "{body}: {}",
+            generated.stderr
+        );
+    }
+}
