@@ -13,9 +13,6 @@ pub enum Compared {
     WithRows,
 }
 
-/// The name of a query of wrong counts, or of a table of them.
-pub const DRIFT: &str = "drift";
-
 impl Counting {
     /// The entities whose counts are corrected. An ordinary column that has the rows of a condition may
     /// be kept by others for entities without such a row, unless the definition says which rows are its own.
@@ -27,7 +24,7 @@ impl Counting {
         }
     }
 
-    /// The query of the wrong counts, as a table of the name [`DRIFT`]: the key, the day of the row if it
+    /// The query of the wrong counts, as a table of the name `drift_name`: the key, the day of the row if it
     /// has one, the true count of each counter, and its stored count. `batch` is the name of a table of the
     /// entities to compare, for each of its uses.
     pub fn drift(
@@ -39,15 +36,16 @@ impl Counting {
         let (group, names) = (self.group(target), self.counter_names(target));
         let stored = target.names.iter().map(|name| self.stored_name(name));
         let stored: Vec<_> = stored.collect();
-        let counted = (compared == Compared::WithRows).then_some("counted_rows");
-        let kept = target.can_lack_entities().then_some("kept_rows");
+        let [counted_rows, kept_rows] = ["counted_rows", "kept_rows"].map(|name| self.free(name));
+        let counted = (compared == Compared::WithRows).then_some(&counted_rows);
+        let kept = target.can_lack_entities().then_some(&kept_rows);
         let marks: Vec<_> = counted.into_iter().chain(kept).collect();
-        let mark = |rows: &str| -> String {
-            let mark = |name: &&str| format!(", {} AS {name}", u8::from(*name == rows));
+        let mark = |rows: &String| -> String {
+            let mark = |name: &&String| format!(", {} AS {name}", u8::from(*name == rows));
             marks.iter().map(mark).collect()
         };
         let none = stored.iter().map(|name| format!(", 0 AS {name}"));
-        let none = none.collect::<String>() + &mark("counted_rows");
+        let none = none.collect::<String>() + &mark(&counted_rows);
         let in_batch = |place: usize, entity: &[String]| {
             let is_same = self.is_key(&target.entity, "locked", entity);
             let join = |batch| format!(" JOIN {batch} AS locked ON {is_same}");
@@ -70,7 +68,7 @@ impl Counting {
         let kept = format!(
             "SELECT {}{} FROM {}{}{}",
             columns.joined(", "),
-            mark("kept_rows"),
+            mark(&kept_rows),
             self.used_as("kept", &target.table),
             in_batch(target.sources.len(), &entity),
             clause(" WHERE ", self.only(target, &kept), ""),
@@ -87,26 +85,34 @@ impl Counting {
             having = format!("({having}) AND {}", marked.joined(" AND "));
         }
         format!(
-            "(SELECT {columns} FROM (\n{}\n) AS moved{} HAVING {having}) AS {DRIFT}",
+            "(SELECT {columns} FROM (\n{}\n) AS moved{} HAVING {having}) AS {}",
             union(&queries),
             by("GROUP", &group),
+            self.drift_name(),
         )
     }
 
     pub fn stored_name(&self, counter: &str) -> String {
-        self.database.quoted(&format!("stored_{counter}"))
+        let stored = self.free("stored");
+        self.database.quoted(&format!("{stored}_{counter}"))
+    }
+
+    /// The name of a query of wrong counts, or of a table of them.
+    pub fn drift_name(&self) -> String {
+        self.free("drift")
     }
 
     /// Adds what the counters lack. `from` is the query of the wrong counts, or a table of them, of the
-    /// name [`DRIFT`]; `merged` is the slot of merged rows.
+    /// name `drift_name`; `merged` is the slot of merged rows.
     pub fn correct(&self, target: &Target, from: &str, merged: &str) -> String {
+        let drift = self.drift_name();
         let missing = |counter: &str| {
             let [name, stored] = [self.database.quoted(counter), self.stored_name(counter)];
-            format!("{DRIFT}.{name} - {DRIFT}.{stored}")
+            format!("{drift}.{name} - {drift}.{stored}")
         };
         if target.slots.is_none() {
             let missing = |counter: &str| format!("({})", missing(counter));
-            return self.add_to_column(target, from, DRIFT, missing);
+            return self.add_to_column(target, from, &drift, missing);
         }
         let whole = |counter: &String| self.sql.whole(missing(counter));
         let counts = target.names.iter().map(whole).collect();
@@ -134,7 +140,9 @@ impl Counting {
     ) -> String {
         let mut key = self.group(target);
         key.truncate(target.entity.len() + usize::from(own_day));
-        let mut order = by("ORDER", &key);
+        // The name of another column could be the same, such as that of a date.
+        let places = (1..=key.len()).map(|place| place.to_string());
+        let mut order = by("ORDER", &places.collect::<Vec<_>>());
         if order.is_empty() {
             // Otherwise SQLite takes what follows for a part of a join.
             order += " WHERE true";

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 
 use super::definition::{Count, Definition};
 use super::target::Target;
-use crate::catalogue::{self, Column, CounterTable, Table, table};
+use crate::catalogue::{self, Column, CounterTable, Parent, Table, table};
 use crate::connection::AnyConnection;
 use crate::database::{Database, Joined};
 
@@ -145,9 +145,7 @@ fn proof(
 ) -> Result<Proof> {
     let mut proved = Proof::Unknown;
     for (column, key) in of_rows.iter().zip(key) {
-        let of_column = same_values(rows, column, conn)?;
-        let of_key = same_values(table, key, conn)?;
-        if of_column.iter().any(|one| of_key.contains(one)) {
+        if are_same(&[(rows, column), (table, key)], conn)? {
             proved = Proof::Same;
         } else if column.refers_to.is_some() && (is_own || key.refers_to.is_some()) {
             return Ok(Proof::Other);
@@ -159,24 +157,64 @@ fn proof(
 /// A schema, a table and a column.
 type Place = (String, String, String);
 
-/// The columns that have each value of this one: itself, and what foreign keys refer to from there.
-fn same_values(table: &Table, column: &Column, conn: &mut AnyConnection) -> Result<Vec<Place>> {
-    let place = |in_schema: &str, table: &str, column: &str| {
-        (in_schema.to_owned(), table.to_owned(), column.to_owned())
-    };
-    let mut places = vec![place(&table.in_schema, &table.name, &column.name)];
-    let mut to_follow: Vec<_> = column.parents().cloned().collect();
-    while let Some(parent) = to_follow.pop() {
-        let next = place(&parent.in_schema, &parent.table, &parent.column);
-        if places.contains(&next) {
-            continue;
+/// Whether foreign keys lead from two columns to one. It follows them step by step: the first one often does.
+fn are_same(columns: &[(&Table, &Column); 2], conn: &mut AnyConnection) -> Result<bool> {
+    let mut steps = columns.map(|(table, column)| Steps {
+        places: vec![(
+            table.in_schema.clone(),
+            table.name.clone(),
+            column.name.clone(),
+        )],
+        next: column.parents().cloned().collect(),
+    });
+    loop {
+        let known = [0, 1].map(|one| steps[one].reached());
+        if known[0].iter().any(|place| known[1].contains(place)) {
+            return Ok(true);
         }
-        places.push(next);
-        let table = catalogue::parent(&parent, conn)?;
-        let column = table.and_then(|table| table.column(&parent.column).cloned());
-        to_follow.extend(column.iter().flat_map(|column| column.parents().cloned()));
+        if steps.iter().all(|steps| steps.next.is_empty()) {
+            return Ok(false);
+        }
+        for steps in &mut steps {
+            steps.follow(conn)?;
+        }
     }
-    Ok(places)
+}
+
+/// The columns that have each value of one: itself, and what foreign keys refer to from there.
+struct Steps {
+    places: Vec<Place>,
+    /// Those whose own foreign keys are not known yet.
+    next: Vec<Parent>,
+}
+
+impl Steps {
+    fn reached(&self) -> Vec<Place> {
+        let next = self.next.iter().map(place);
+        self.places.iter().cloned().chain(next).collect()
+    }
+
+    fn follow(&mut self, conn: &mut AnyConnection) -> Result<()> {
+        for parent in std::mem::take(&mut self.next) {
+            if self.places.contains(&place(&parent)) {
+                continue;
+            }
+            self.places.push(place(&parent));
+            let table = catalogue::parent(&parent, conn)?;
+            let column = table.and_then(|table| table.column(&parent.column).cloned());
+            self.next
+                .extend(column.iter().flat_map(|column| column.parents().cloned()));
+        }
+        Ok(())
+    }
+}
+
+fn place(parent: &Parent) -> Place {
+    (
+        parent.in_schema.clone(),
+        parent.table.clone(),
+        parent.column.clone(),
+    )
 }
 
 /// Whether a key can have the values of these columns.

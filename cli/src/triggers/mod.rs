@@ -5,6 +5,7 @@ mod counting;
 mod definition;
 mod drift;
 mod expression;
+mod free;
 mod keys;
 mod mysql;
 mod order;

@@ -21,7 +21,7 @@ use diesel::sql_types::{Nullable, Text};
 use diesel_counters::{Dialect, is_retryable, retry_if};
 
 use super::counting::Counting;
-use super::drift::{Compared, DRIFT};
+use super::drift::Compared;
 use super::statement::{by, numbered};
 use super::target::Target;
 use crate::catalogue::Index;
@@ -199,8 +199,9 @@ impl Recount {
         let no_key = group.is_empty();
         let one = if no_key { "1 AS entity, " } else { "" };
         let drift = self.drift(Some(&|place| self.batch(place)));
-        conn.run(&self.create(&found, &group, &format!("{one}{DRIFT}.* FROM {drift}")))?;
-        let drift = format!("{found} AS {DRIFT}");
+        let drift_name = counting.drift_name();
+        conn.run(&self.create(&found, &group, &format!("{one}{drift_name}.* FROM {drift}")))?;
+        let drift = format!("{found} AS {drift_name}");
         let wrong = self.wrong(&drift, conn)?;
         if !wrong.is_empty() {
             conn.run(&counting.correct(target, &drift, &self.merged))?;
@@ -246,15 +247,16 @@ impl Recount {
         if target.slots.is_some() {
             return conn.run(&counting.lock_in_slots(target, locked, &self.merged));
         }
+        let drift = counting.drift_name();
         let for_update = match database.0 {
-            Dialect::PostgreSql => format!("FOR NO KEY UPDATE OF {DRIFT}"),
+            Dialect::PostgreSql => format!("FOR NO KEY UPDATE OF {drift}"),
             Dialect::MySql => "FOR UPDATE".to_owned(),
             Dialect::Sqlite => return Ok(()),
         };
         let table = database.table_name(&target.table);
-        let order = by("ORDER", &database.columns(DRIFT, &target.entity));
-        let on = counting.same_key(target, DRIFT, "locked");
-        let rows = format!("FROM {table} AS {DRIFT} JOIN {locked} ON {on}{order} {for_update}");
+        let order = by("ORDER", &database.columns(&drift, &target.entity));
+        let on = counting.same_key(target, &drift, "locked");
+        let rows = format!("FROM {table} AS {drift} JOIN {locked} ON {on}{order} {for_update}");
         let number = format!("SELECT {} AS entities", database.text("COUNT(*)"));
         conn.lines(&format!("{number} FROM (SELECT 1 {rows}) AS locks"))
             .map(drop)

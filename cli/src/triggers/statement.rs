@@ -207,6 +207,7 @@ impl Counting {
         queries: &[String],
         slot: Option<&str>,
         more: &[String],
+        order: &[String],
     ) -> String {
         let (group, names) = (self.group(target), self.counter_names(target));
         let sums = names.iter().map(|name| self.sql.sum.replace("{}", name));
@@ -226,7 +227,7 @@ impl Counting {
             union(queries),
             by("GROUP", &group),
             having.joined(" AND "),
-            by("ORDER", &group),
+            by("ORDER", order),
         )
     }
 

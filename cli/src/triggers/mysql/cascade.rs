@@ -158,7 +158,8 @@ fn cascade(counting: &Counting, columns: &[(&Column, &Parent)], event: &str) -> 
         });
         let queries: Vec<_> = queries.collect();
         let is_slotted = target.slots.is_some();
-        let sums = counting.sums(target, &queries, is_slotted.then_some(&*slot), &[]);
+        let (slot, order) = (is_slotted.then_some(&*slot), counting.group(target));
+        let sums = counting.sums(target, &queries, slot, &[], &order);
         if is_slotted {
             return counting.add(target, &sums);
         }

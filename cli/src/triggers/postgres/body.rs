@@ -1,6 +1,6 @@
 //! What the triggers run: one function for all triggers of a table.
 
-use crate::catalogue::Parent;
+use crate::catalogue::{Parent, Table};
 use crate::database::{Joined, POSTGRES};
 use crate::partition::slot_block;
 use crate::triggers::counting::Counting;
@@ -11,13 +11,76 @@ use crate::triggers::target::{Source, Target};
 pub const OLD: &str = "old_rows";
 pub const NEW: &str = "new_rows";
 
+/// What wrote the function.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Version {
+    This,
+    /// One that did not look whose tables the function reads and writes, or whether columns have the names of
+    /// variables. It counts the same.
+    Earlier,
+}
+
 pub fn body(counting: &Counting) -> String {
+    written(counting, Version::This)
+}
+
+pub fn earlier_body(counting: &Counting) -> String {
+    written(counting, Version::Earlier)
+}
+
+/// An error if a table that the function names is that of another role: after a rename, whoever may create
+/// tables in its schema can take its name. A table of another role that entities are in is the one that a
+/// foreign key of the counters refers to.
+fn guard(counting: &Counting) -> String {
+    let oids = |tables: &mut dyn Iterator<Item = &Table>| {
+        let mut oids: Vec<String> = Vec::new();
+        for table in tables {
+            let name = POSTGRES.literal(&POSTGRES.table_name(table));
+            let oid = format!("{name}::regclass");
+            if !oids.contains(&oid) {
+                oids.push(oid);
+            }
+        }
+        oids.join(", ")
+    };
+    let targets = oids(&mut counting.targets.iter().map(|target| &target.table));
+    let parents = counting.targets.iter().flat_map(|target| &target.parents);
+    let parents = oids(&mut parents.map(|parent| &parent.table));
+    let of_parents = match &*parents {
+        "" => String::new(),
+        parents => format!(
+            " OR oid IN ({parents})\n        \
+             AND NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid IN ({targets})\n            \
+             AND confrelid = pg_class.oid)"
+        ),
+    };
+    format!(
+        "    IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user\n        \
+         AND (oid IN ({targets}){of_parents})) THEN\n        \
+         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;\n    \
+         END IF;\n"
+    )
+}
+
+fn written(counting: &Counting, version: Version) -> String {
+    let is_earlier = version == Version::Earlier;
+    let label = if is_earlier {
+        ""
+    } else {
+        "#variable_conflict use_column\n<<counting>>\n"
+    };
+    let guard = if is_earlier {
+        String::new()
+    } else {
+        guard(counting)
+    };
     let table = POSTGRES.table_name(&counting.rows);
     let [old, new, all] = [OLD, NEW, &table].map(|name| format!("FROM {name}"));
     let of_targets = |statement: &dyn Fn(&Target) -> String| {
         statements(counting.targets.iter().map(statement), 8)
     };
-    let changed = |rows: &[(&str, bool)]| of_targets(&|target| add_rows(counting, target, rows));
+    let changed =
+        |rows: &[(&str, bool)]| of_targets(&|target| add_rows(counting, target, rows, version));
     let insert = changed(&[(&new, false)]);
     let update = match counting.has_updates() {
         false => String::new(),
@@ -40,7 +103,7 @@ pub fn body(counting: &Counting) -> String {
         declare += "\n    counting_sums RECORD;";
     }
     if !declare.is_empty() {
-        declare = format!("DECLARE{declare}\n");
+        declare = format!("{label}DECLARE{declare}\n");
     }
     let [schema, name] = [&counting.rows.in_schema, &counting.rows.name];
     let [schema, name] = [schema, name].map(|name| POSTGRES.literal(name));
@@ -50,7 +113,7 @@ pub fn body(counting: &Counting) -> String {
          IF TG_TABLE_SCHEMA <> {schema} OR TG_TABLE_NAME <> {name} THEN\n        \
          RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',\n            \
          {schema}, {name}, TG_TABLE_SCHEMA, TG_TABLE_NAME;\n    \
-         END IF;\n{slot}    \
+         END IF;\n{guard}{slot}    \
          IF TG_OP = 'INSERT' THEN\n{insert}{update}    \
          ELSIF TG_OP = 'DELETE' THEN\n{delete}    \
          ELSE -- TRUNCATE\n        \
@@ -64,7 +127,12 @@ pub fn body(counting: &Counting) -> String {
 }
 
 /// Adds the rows of these tables, or takes them off, as a statement has changed them.
-fn add_rows(counting: &Counting, target: &Target, all: &[(&str, bool)]) -> String {
+fn add_rows(
+    counting: &Counting,
+    target: &Target,
+    all: &[(&str, bool)],
+    version: Version,
+) -> String {
     let rows = |from, minus| Rows::new("", from, minus, Entities::All);
     if let ([source], [(from, minus)]) = (&*target.sources, all) {
         let exist = exist(target, counting, &counting.entity_of(source, "moved"), all);
@@ -73,7 +141,7 @@ fn add_rows(counting: &Counting, target: &Target, all: &[(&str, bool)]) -> Strin
             false => format!("{from} AS moved"),
         };
         let rows = rows(&from, *minus);
-        return add(counting, target, |slot| {
+        return add(counting, target, version, |slot| {
             counting.sums_of_one(target, source, &rows, slot, &exist)
         });
     }
@@ -93,15 +161,36 @@ fn add_rows(counting: &Counting, target: &Target, all: &[(&str, bool)]) -> Strin
         let query = |source| counting.query(target, source, &rows(from, *minus), &mark);
         queries.extend(target.sources.iter().map(query));
     }
-    add(counting, target, |slot| {
-        counting.sums(target, &queries, slot, &exist)
+    let group = counting.group(target);
+    let order = match version {
+        // The other columns have names of the server's choice, such as `sum`.
+        Version::This => places(group.len()),
+        Version::Earlier => group,
+    };
+    add(counting, target, version, |slot| {
+        counting.sums(target, &queries, slot, &exist, &order)
     })
 }
 
+/// The numbers of the first columns.
+fn places(len: usize) -> Vec<String> {
+    (1..=len).map(|place| place.to_string()).collect()
+}
+
 /// Adds sums to slots, or to the rows of an ordinary table, one after the other in the order of keys.
-fn add(counting: &Counting, target: &Target, sums: impl Fn(Option<&str>) -> String) -> String {
-    if target.slots.is_some() {
-        return counting.add(target, &sums(Some("counting_slot")));
+fn add(
+    counting: &Counting,
+    target: &Target,
+    version: Version,
+    sums: impl Fn(Option<&str>) -> String,
+) -> String {
+    if let Some([_, slot]) = &target.slots {
+        let slot = match version {
+            // Without a name of its own, it would have that of a column.
+            Version::This => format!("counting.counting_slot AS {}", POSTGRES.quoted(&slot.name)),
+            Version::Earlier => "counting_slot".to_owned(),
+        };
+        return counting.add(target, &sums(Some(&slot)));
     }
     let updates = target.names.iter().map(|counter| {
         let value = POSTGRES.column("counting_sums", counter);
@@ -138,7 +227,7 @@ impl Counting {
         });
         let mut sums: Vec<_> = sums.collect();
         let mut key = self.key(target, source, rows);
-        let places: Vec<_> = (1..=key.len()).map(|place| place.to_string()).collect();
+        let places = places(key.len());
         let is_counted = !key.is_empty() && source.has_one();
         let not_0 = format!("({})", not_0(sums.iter().cloned()));
         let having = (!is_counted).then_some(not_0).into_iter();

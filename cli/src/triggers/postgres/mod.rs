@@ -12,7 +12,7 @@ use super::definition::Existing;
 use super::plan::Plan;
 use super::trigger::Trigger;
 use crate::database::POSTGRES;
-use body::{NEW, OLD, body};
+use body::{NEW, OLD, body, earlier_body};
 
 pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     let rows = &counting.rows;
@@ -58,7 +58,7 @@ fn trigger(counting: &Counting, [event, when, runs, referencing]: [&str; 4]) -> 
         event: runs.to_owned(),
         function: Some(function(counting)),
         body: body(counting),
-        same: Vec::new(),
+        same: vec![earlier_body(counting)],
     }
 }
 
@@ -132,7 +132,7 @@ pub fn up(plans: &[Plan]) -> String {
         format!("\n{heading}{function}{existing}{create}")
     });
     let body = format!(
-        " DECLARE\n    \
+        "\n#variable_conflict use_column\nDECLARE\n    \
          counting_path TEXT := pg_catalog.current_setting('search_path');\n    \
          counting_security TEXT := pg_catalog.current_setting('row_security');\n\
          BEGIN\n\

@@ -1,0 +1,30 @@
+//! Names in generated SQL that no table and no column has.
+
+use super::counting::Counting;
+use super::statement::numbered;
+use crate::catalogue::Table;
+
+impl Counting {
+    /// A name that no table and no column begins with: this one, or one with a number.
+    pub fn free(&self, name: &str) -> String {
+        let begins = |other: &str, name: &str| {
+            let begin = other.get(..name.len());
+            begin.is_some_and(|begin| begin.eq_ignore_ascii_case(name))
+        };
+        let is_taken = |name: &str| {
+            let columns = |table: &Table| {
+                table
+                    .columns
+                    .iter()
+                    .any(|column| begins(&column.name, name))
+            };
+            self.tables()
+                .any(|table| begins(&table.name, name) || columns(table))
+        };
+        let mut place = 0;
+        while is_taken(&numbered(name, place)) {
+            place += 1;
+        }
+        numbered(name, place)
+    }
+}
