@@ -445,3 +445,63 @@ fn names_of_several_lines_are_refused() {
         "{generated:?}"
     );
 }
+
+/// A table is renamed, and whoever may create tables takes its name.
+#[test]
+fn the_name_of_a_renamed_table_is_not_written_or_read() {
+    let counters = |table: &str, key: &str, definition: &str| {
+        format!(
+            "CREATE TABLE public.{table} ({definition} day DATE, slot SMALLINT, likes BIGINT, stars BIGINT,
+                 PRIMARY KEY ({key} day, slot));
+             CREATE FUNCTION public.act() RETURNS trigger LANGUAGE plpgsql AS
+                 'BEGIN PERFORM public.spy(''{table}''); RETURN NEW; END';
+             CREATE TRIGGER act BEFORE INSERT ON public.{table} EXECUTE FUNCTION public.act();
+             GRANT ALL ON public.{table} TO PUBLIC"
+        )
+    };
+    let view = "CREATE VIEW public.posts AS SELECT code, likes FROM (VALUES ('a'::varchar, 0::bigint)) AS v (code, likes)
+             WHERE public.spy('posts') IS NOT NULL;
+         GRANT ALL ON public.posts TO PUBLIC";
+    for (table, plant) in [
+        (
+            "post_counters",
+            counters("post_counters", "post,", "post VARCHAR(20),"),
+        ),
+        ("site_counters", counters("site_counters", "", "")),
+        ("posts", view.to_owned()),
+    ] {
+        let roles = Roles::create(false);
+        roles.counted();
+        let mut writer = roles.owner();
+        // The session knows the tables.
+        writer.run("DELETE FROM likes WHERE id = 1; INSERT INTO likes (id, post) VALUES (1, 'a')");
+        roles
+            .owner()
+            .run(&format!("ALTER TABLE {table} RENAME TO renamed"));
+        let roles = roles.planted(&plant);
+        for statement in [
+            "INSERT INTO likes (id, post) VALUES (20, 'a')",
+            "UPDATE likes SET post = 'b' WHERE id = 1",
+            "DELETE FROM likes WHERE id = 2",
+        ] {
+            for writer in [&mut writer, &mut roles.owner()] {
+                let refused = writer.batch_execute(statement).unwrap_err().to_string();
+                let says = "names is not of its owner: generate the triggers again";
+                roles.assert_not_caught(&format!("{table}: {statement}"));
+                assert!(refused.contains(says), "{table}: {refused}");
+            }
+        }
+        drop(writer);
+    }
+}
+
+/// A function of an earlier version does not look whose tables it writes, and counts the same.
+#[test]
+fn a_function_of_an_earlier_version_is_good() {
+    let roles = Roles::create(false);
+    roles.owner().run(include_str!("earlier.sql"));
+    let roles = roles.planted("");
+    roles.write("SELECT 1");
+    let checked = roles.run(&words("check"));
+    assert!(!checked.stdout.contains("count_likes"), "{checked:?}");
+}

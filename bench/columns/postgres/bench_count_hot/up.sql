@@ -1,5 +1,7 @@
 -- Rows are locked in this order, as the program must lock them: bench_hot_comments, bench_hot_articles.
-DO $diesel_counters$ DECLARE
+DO $diesel_counters$
+#variable_conflict use_column
+DECLARE
     counting_path TEXT := pg_catalog.current_setting('search_path');
     counting_security TEXT := pg_catalog.current_setting('row_security');
 BEGIN
@@ -20,12 +22,18 @@ LOCK TABLE "public"."bench_hot_articles", "public"."bench_hot_comments" IN SHARE
 CREATE FUNCTION "public"."bench_count_hot"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
 -- diesel_counters: {"name":"bench_count_hot","rows":"bench_hot_comments","count":["article_id:bench_hot_articles.comments"],"by":"1","period":"day","slots":32}
+#variable_conflict use_column
+<<counting>>
 DECLARE
     counting_sums RECORD;
 BEGIN
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_hot_comments' THEN
         RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
             'public', 'bench_hot_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    END IF;
+    IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
+        AND (oid IN ('"public"."bench_hot_articles"'::regclass))) THEN
+        RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     IF TG_OP = 'INSERT' THEN
         FOR counting_sums IN
@@ -39,7 +47,7 @@ BEGIN
                 SELECT "article_id" AS "id", -1 AS "comments" FROM old_rows
                 UNION ALL SELECT "article_id" AS "id", 1 AS "comments" FROM new_rows
             ) AS moved GROUP BY "id"
-            HAVING SUM("comments") <> 0 ORDER BY "id"
+            HAVING SUM("comments") <> 0 ORDER BY 1
         LOOP
             UPDATE "public"."bench_hot_articles" AS kept SET "comments" = kept."comments" + counting_sums."comments" WHERE kept."id" = counting_sums."id";
         END LOOP;

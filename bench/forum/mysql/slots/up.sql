@@ -136,45 +136,45 @@ INSERT INTO `bench_forum_comment_counters` (`comment_id`, `day`, `slot`, `upvote
 SELECT `comment_id`, DATE '1970-01-01', 0, drift.`upvotes` - drift.`stored_upvotes`, drift.`downvotes` - drift.`stored_downvotes`, drift.`score` - drift.`stored_score` FROM (SELECT `comment_id`, SUM(`upvotes`) AS `upvotes`, SUM(`downvotes`) AS `downvotes`, SUM(`score`) AS `score`, SUM(`stored_upvotes`) AS `stored_upvotes`, SUM(`stored_downvotes`) AS `stored_downvotes`, SUM(`stored_score`) AS `stored_score` FROM (
     SELECT `counted_bench_forum_comment_votes`.`comment_id`, COALESCE(CAST((CASE WHEN `counted_bench_forum_comment_votes`.`vote` > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) AS `upvotes`, COALESCE(CAST((CASE WHEN `counted_bench_forum_comment_votes`.`vote` < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) AS `downvotes`, COALESCE(CAST(`counted_bench_forum_comment_votes`.`vote` AS DECIMAL(65, 0)), 0) AS `score`, 0 AS `stored_upvotes`, 0 AS `stored_downvotes`, 0 AS `stored_score` FROM `bench_forum_comment_votes` AS `counted_bench_forum_comment_votes`
     UNION ALL SELECT `kept_bench_forum_comment_counters`.`comment_id`, 0, 0, 0, `kept_bench_forum_comment_counters`.`upvotes`, `kept_bench_forum_comment_counters`.`downvotes`, `kept_bench_forum_comment_counters`.`score` FROM `bench_forum_comment_counters` AS `kept_bench_forum_comment_counters`
-) AS moved GROUP BY `comment_id` HAVING SUM(`upvotes`) <> SUM(`stored_upvotes`) OR SUM(`downvotes`) <> SUM(`stored_downvotes`) OR SUM(`score`) <> SUM(`stored_score`)) AS drift ORDER BY `comment_id`
+) AS moved GROUP BY `comment_id` HAVING SUM(`upvotes`) <> SUM(`stored_upvotes`) OR SUM(`downvotes`) <> SUM(`stored_downvotes`) OR SUM(`score`) <> SUM(`stored_score`)) AS drift ORDER BY 1
 ON DUPLICATE KEY UPDATE `upvotes` = `bench_forum_comment_counters`.`upvotes` + VALUES(`upvotes`), `downvotes` = `bench_forum_comment_counters`.`downvotes` + VALUES(`downvotes`), `score` = `bench_forum_comment_counters`.`score` + VALUES(`score`);
 INSERT INTO `bench_forum_person_counters` (`person_id`, `day`, `slot`, `comment_score`)
 SELECT `person_id`, DATE '1970-01-01', 0, drift.`comment_score` - drift.`stored_comment_score` FROM (SELECT `person_id`, SUM(`comment_score`) AS `comment_score`, SUM(`stored_comment_score`) AS `stored_comment_score` FROM (
     SELECT `counted_bench_forum_comment_votes`.`creator_id` AS `person_id`, COALESCE(CAST(`counted_bench_forum_comment_votes`.`vote` AS DECIMAL(65, 0)), 0) AS `comment_score`, 0 AS `stored_comment_score` FROM `bench_forum_comment_votes` AS `counted_bench_forum_comment_votes` WHERE EXISTS (SELECT 1 FROM `bench_forum_people` AS `parent_bench_forum_people` WHERE `parent_bench_forum_people`.`id` = `counted_bench_forum_comment_votes`.`creator_id`)
     UNION ALL SELECT `kept_bench_forum_person_counters`.`person_id`, 0, `kept_bench_forum_person_counters`.`comment_score` FROM `bench_forum_person_counters` AS `kept_bench_forum_person_counters`
-) AS moved GROUP BY `person_id` HAVING SUM(`comment_score`) <> SUM(`stored_comment_score`)) AS drift ORDER BY `person_id`
+) AS moved GROUP BY `person_id` HAVING SUM(`comment_score`) <> SUM(`stored_comment_score`)) AS drift ORDER BY 1
 ON DUPLICATE KEY UPDATE `comment_score` = `bench_forum_person_counters`.`comment_score` + VALUES(`comment_score`);
 -- Counts the existing rows: adds the difference between the rows and the counters.
 INSERT INTO `bench_forum_post_counters` (`post_id`, `day`, `slot`, `upvotes`, `downvotes`, `score`)
 SELECT `post_id`, DATE '1970-01-01', 0, drift.`upvotes` - drift.`stored_upvotes`, drift.`downvotes` - drift.`stored_downvotes`, drift.`score` - drift.`stored_score` FROM (SELECT `post_id`, SUM(`upvotes`) AS `upvotes`, SUM(`downvotes`) AS `downvotes`, SUM(`score`) AS `score`, SUM(`stored_upvotes`) AS `stored_upvotes`, SUM(`stored_downvotes`) AS `stored_downvotes`, SUM(`stored_score`) AS `stored_score` FROM (
     SELECT `counted_bench_forum_post_votes`.`post_id`, COALESCE(CAST((CASE WHEN `counted_bench_forum_post_votes`.`vote` > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) AS `upvotes`, COALESCE(CAST((CASE WHEN `counted_bench_forum_post_votes`.`vote` < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) AS `downvotes`, COALESCE(CAST(`counted_bench_forum_post_votes`.`vote` AS DECIMAL(65, 0)), 0) AS `score`, 0 AS `stored_upvotes`, 0 AS `stored_downvotes`, 0 AS `stored_score` FROM `bench_forum_post_votes` AS `counted_bench_forum_post_votes`
     UNION ALL SELECT `kept_bench_forum_post_counters`.`post_id`, 0, 0, 0, `kept_bench_forum_post_counters`.`upvotes`, `kept_bench_forum_post_counters`.`downvotes`, `kept_bench_forum_post_counters`.`score` FROM `bench_forum_post_counters` AS `kept_bench_forum_post_counters`
-) AS moved GROUP BY `post_id` HAVING SUM(`upvotes`) <> SUM(`stored_upvotes`) OR SUM(`downvotes`) <> SUM(`stored_downvotes`) OR SUM(`score`) <> SUM(`stored_score`)) AS drift ORDER BY `post_id`
+) AS moved GROUP BY `post_id` HAVING SUM(`upvotes`) <> SUM(`stored_upvotes`) OR SUM(`downvotes`) <> SUM(`stored_downvotes`) OR SUM(`score`) <> SUM(`stored_score`)) AS drift ORDER BY 1
 ON DUPLICATE KEY UPDATE `upvotes` = `bench_forum_post_counters`.`upvotes` + VALUES(`upvotes`), `downvotes` = `bench_forum_post_counters`.`downvotes` + VALUES(`downvotes`), `score` = `bench_forum_post_counters`.`score` + VALUES(`score`);
 INSERT INTO `bench_forum_person_counters` (`person_id`, `day`, `slot`, `post_score`)
 SELECT `person_id`, DATE '1970-01-01', 0, drift.`post_score` - drift.`stored_post_score` FROM (SELECT `person_id`, SUM(`post_score`) AS `post_score`, SUM(`stored_post_score`) AS `stored_post_score` FROM (
     SELECT `counted_bench_forum_post_votes`.`creator_id` AS `person_id`, COALESCE(CAST(`counted_bench_forum_post_votes`.`vote` AS DECIMAL(65, 0)), 0) AS `post_score`, 0 AS `stored_post_score` FROM `bench_forum_post_votes` AS `counted_bench_forum_post_votes` WHERE EXISTS (SELECT 1 FROM `bench_forum_people` AS `parent_bench_forum_people` WHERE `parent_bench_forum_people`.`id` = `counted_bench_forum_post_votes`.`creator_id`)
     UNION ALL SELECT `kept_bench_forum_person_counters`.`person_id`, 0, `kept_bench_forum_person_counters`.`post_score` FROM `bench_forum_person_counters` AS `kept_bench_forum_person_counters`
-) AS moved GROUP BY `person_id` HAVING SUM(`post_score`) <> SUM(`stored_post_score`)) AS drift ORDER BY `person_id`
+) AS moved GROUP BY `person_id` HAVING SUM(`post_score`) <> SUM(`stored_post_score`)) AS drift ORDER BY 1
 ON DUPLICATE KEY UPDATE `post_score` = `bench_forum_person_counters`.`post_score` + VALUES(`post_score`);
 -- Counts the existing rows: adds the difference between the rows and the counters.
 INSERT INTO `bench_forum_post_counters` (`post_id`, `day`, `slot`, `comments`)
 SELECT `post_id`, DATE '1970-01-01', 0, drift.`comments` - drift.`stored_comments` FROM (SELECT `post_id`, SUM(`comments`) AS `comments`, SUM(`stored_comments`) AS `stored_comments` FROM (
     SELECT `counted_bench_forum_comments`.`post_id`, 1 AS `comments`, 0 AS `stored_comments` FROM `bench_forum_comments` AS `counted_bench_forum_comments` WHERE (NOT `counted_bench_forum_comments`.`deleted` AND NOT `counted_bench_forum_comments`.`removed`)
     UNION ALL SELECT `kept_bench_forum_post_counters`.`post_id`, 0, `kept_bench_forum_post_counters`.`comments` FROM `bench_forum_post_counters` AS `kept_bench_forum_post_counters`
-) AS moved GROUP BY `post_id` HAVING SUM(`comments`) <> SUM(`stored_comments`)) AS drift ORDER BY `post_id`
+) AS moved GROUP BY `post_id` HAVING SUM(`comments`) <> SUM(`stored_comments`)) AS drift ORDER BY 1
 ON DUPLICATE KEY UPDATE `comments` = `bench_forum_post_counters`.`comments` + VALUES(`comments`);
 INSERT INTO `bench_forum_community_counters` (`community_id`, `day`, `slot`, `comments`)
 SELECT `community_id`, DATE '1970-01-01', 0, drift.`comments` - drift.`stored_comments` FROM (SELECT `community_id`, SUM(`comments`) AS `comments`, SUM(`stored_comments`) AS `stored_comments` FROM (
     SELECT `counted_bench_forum_comments`.`community_id`, 1 AS `comments`, 0 AS `stored_comments` FROM `bench_forum_comments` AS `counted_bench_forum_comments` WHERE EXISTS (SELECT 1 FROM `bench_forum_communities` AS `parent_bench_forum_communities` WHERE `parent_bench_forum_communities`.`id` = `counted_bench_forum_comments`.`community_id`) AND (NOT `counted_bench_forum_comments`.`deleted` AND NOT `counted_bench_forum_comments`.`removed`)
     UNION ALL SELECT `kept_bench_forum_community_counters`.`community_id`, 0, `kept_bench_forum_community_counters`.`comments` FROM `bench_forum_community_counters` AS `kept_bench_forum_community_counters`
-) AS moved GROUP BY `community_id` HAVING SUM(`comments`) <> SUM(`stored_comments`)) AS drift ORDER BY `community_id`
+) AS moved GROUP BY `community_id` HAVING SUM(`comments`) <> SUM(`stored_comments`)) AS drift ORDER BY 1
 ON DUPLICATE KEY UPDATE `comments` = `bench_forum_community_counters`.`comments` + VALUES(`comments`);
 INSERT INTO `bench_forum_person_counters` (`person_id`, `day`, `slot`, `comment_count`)
 SELECT `person_id`, DATE '1970-01-01', 0, drift.`comment_count` - drift.`stored_comment_count` FROM (SELECT `person_id`, SUM(`comment_count`) AS `comment_count`, SUM(`stored_comment_count`) AS `stored_comment_count` FROM (
     SELECT `counted_bench_forum_comments`.`creator_id` AS `person_id`, 1 AS `comment_count`, 0 AS `stored_comment_count` FROM `bench_forum_comments` AS `counted_bench_forum_comments` WHERE (NOT `counted_bench_forum_comments`.`deleted` AND NOT `counted_bench_forum_comments`.`removed`)
     UNION ALL SELECT `kept_bench_forum_person_counters`.`person_id`, 0, `kept_bench_forum_person_counters`.`comment_count` FROM `bench_forum_person_counters` AS `kept_bench_forum_person_counters`
-) AS moved GROUP BY `person_id` HAVING SUM(`comment_count`) <> SUM(`stored_comment_count`)) AS drift ORDER BY `person_id`
+) AS moved GROUP BY `person_id` HAVING SUM(`comment_count`) <> SUM(`stored_comment_count`)) AS drift ORDER BY 1
 ON DUPLICATE KEY UPDATE `comment_count` = `bench_forum_person_counters`.`comment_count` + VALUES(`comment_count`);
 -- Counts the existing rows: adds the difference between the rows and the counters.
 INSERT INTO `bench_forum_site_counters` (`day`, `slot`, `comments`)
@@ -188,13 +188,13 @@ INSERT INTO `bench_forum_community_counters` (`community_id`, `day`, `slot`, `po
 SELECT `community_id`, DATE '1970-01-01', 0, drift.`posts` - drift.`stored_posts` FROM (SELECT `community_id`, SUM(`posts`) AS `posts`, SUM(`stored_posts`) AS `stored_posts` FROM (
     SELECT `counted_bench_forum_posts`.`community_id`, 1 AS `posts`, 0 AS `stored_posts` FROM `bench_forum_posts` AS `counted_bench_forum_posts` WHERE (NOT `counted_bench_forum_posts`.`deleted` AND NOT `counted_bench_forum_posts`.`removed`)
     UNION ALL SELECT `kept_bench_forum_community_counters`.`community_id`, 0, `kept_bench_forum_community_counters`.`posts` FROM `bench_forum_community_counters` AS `kept_bench_forum_community_counters`
-) AS moved GROUP BY `community_id` HAVING SUM(`posts`) <> SUM(`stored_posts`)) AS drift ORDER BY `community_id`
+) AS moved GROUP BY `community_id` HAVING SUM(`posts`) <> SUM(`stored_posts`)) AS drift ORDER BY 1
 ON DUPLICATE KEY UPDATE `posts` = `bench_forum_community_counters`.`posts` + VALUES(`posts`);
 INSERT INTO `bench_forum_person_counters` (`person_id`, `day`, `slot`, `post_count`)
 SELECT `person_id`, DATE '1970-01-01', 0, drift.`post_count` - drift.`stored_post_count` FROM (SELECT `person_id`, SUM(`post_count`) AS `post_count`, SUM(`stored_post_count`) AS `stored_post_count` FROM (
     SELECT `counted_bench_forum_posts`.`creator_id` AS `person_id`, 1 AS `post_count`, 0 AS `stored_post_count` FROM `bench_forum_posts` AS `counted_bench_forum_posts` WHERE (NOT `counted_bench_forum_posts`.`deleted` AND NOT `counted_bench_forum_posts`.`removed`)
     UNION ALL SELECT `kept_bench_forum_person_counters`.`person_id`, 0, `kept_bench_forum_person_counters`.`post_count` FROM `bench_forum_person_counters` AS `kept_bench_forum_person_counters`
-) AS moved GROUP BY `person_id` HAVING SUM(`post_count`) <> SUM(`stored_post_count`)) AS drift ORDER BY `person_id`
+) AS moved GROUP BY `person_id` HAVING SUM(`post_count`) <> SUM(`stored_post_count`)) AS drift ORDER BY 1
 ON DUPLICATE KEY UPDATE `post_count` = `bench_forum_person_counters`.`post_count` + VALUES(`post_count`);
 -- Counts the existing rows: adds the difference between the rows and the counters.
 INSERT INTO `bench_forum_site_counters` (`day`, `slot`, `posts`)

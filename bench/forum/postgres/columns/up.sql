@@ -1,5 +1,7 @@
 -- Rows are locked in this order, as the program must lock them: bench_forum_post_votes, bench_forum_comment_votes, bench_forum_comments, bench_forum_posts, bench_forum_communities, bench_forum_people, bench_forum_site.
-DO $diesel_counters$ DECLARE
+DO $diesel_counters$
+#variable_conflict use_column
+DECLARE
     counting_path TEXT := pg_catalog.current_setting('search_path');
     counting_security TEXT := pg_catalog.current_setting('row_security');
 BEGIN
@@ -20,12 +22,18 @@ LOCK TABLE "public"."bench_forum_posts", "public"."bench_forum_comments", "publi
 CREATE FUNCTION "public"."bench_count_post_votes"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
 -- diesel_counters: {"name":"bench_count_post_votes","rows":"bench_forum_post_votes","count":["post_id:bench_forum_posts.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END","post_id:bench_forum_posts.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END","post_id:bench_forum_posts.score=vote"],"by":"1","period":"day","slots":32}
+#variable_conflict use_column
+<<counting>>
 DECLARE
     counting_sums RECORD;
 BEGIN
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' THEN
         RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
             'public', 'bench_forum_post_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    END IF;
+    IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
+        AND (oid IN ('"public"."bench_forum_posts"'::regclass))) THEN
+        RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     IF TG_OP = 'INSERT' THEN
         FOR counting_sums IN
@@ -40,7 +48,7 @@ BEGIN
                 SELECT "post_id" AS "id", -COALESCE(CAST((CASE WHEN "vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS "upvotes", -COALESCE(CAST((CASE WHEN "vote" < 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS "downvotes", -COALESCE(CAST("vote" AS BIGINT), 0) AS "score" FROM old_rows
                 UNION ALL SELECT "post_id" AS "id", COALESCE(CAST((CASE WHEN "vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS "upvotes", COALESCE(CAST((CASE WHEN "vote" < 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS "downvotes", COALESCE(CAST("vote" AS BIGINT), 0) AS "score" FROM new_rows
             ) AS moved GROUP BY "id"
-            HAVING SUM("upvotes") <> 0 OR SUM("downvotes") <> 0 OR SUM("score") <> 0 ORDER BY "id"
+            HAVING SUM("upvotes") <> 0 OR SUM("downvotes") <> 0 OR SUM("score") <> 0 ORDER BY 1
         LOOP
             UPDATE "public"."bench_forum_posts" AS kept SET "upvotes" = CASE WHEN kept."upvotes" + counting_sums."upvotes" BETWEEN -2147483648 AND 2147483647 THEN kept."upvotes" + counting_sums."upvotes" ELSE CAST('integer overflow of bench_forum_posts.upvotes' || ': ' || (kept."upvotes" + counting_sums."upvotes") AS INTEGER) END, "downvotes" = CASE WHEN kept."downvotes" + counting_sums."downvotes" BETWEEN -2147483648 AND 2147483647 THEN kept."downvotes" + counting_sums."downvotes" ELSE CAST('integer overflow of bench_forum_posts.downvotes' || ': ' || (kept."downvotes" + counting_sums."downvotes") AS INTEGER) END, "score" = CASE WHEN kept."score" + counting_sums."score" BETWEEN -2147483648 AND 2147483647 THEN kept."score" + counting_sums."score" ELSE CAST('integer overflow of bench_forum_posts.score' || ': ' || (kept."score" + counting_sums."score") AS INTEGER) END WHERE kept."id" = counting_sums."id";
         END LOOP;
@@ -86,12 +94,18 @@ CREATE TRIGGER "bench_count_post_votes_truncate" BEFORE TRUNCATE ON "public"."be
 CREATE FUNCTION "public"."bench_count_comment_votes"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
 -- diesel_counters: {"name":"bench_count_comment_votes","rows":"bench_forum_comment_votes","count":["comment_id:bench_forum_comments.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END","comment_id:bench_forum_comments.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END","comment_id:bench_forum_comments.score=vote"],"by":"1","period":"day","slots":32}
+#variable_conflict use_column
+<<counting>>
 DECLARE
     counting_sums RECORD;
 BEGIN
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' THEN
         RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
             'public', 'bench_forum_comment_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    END IF;
+    IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
+        AND (oid IN ('"public"."bench_forum_comments"'::regclass))) THEN
+        RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     IF TG_OP = 'INSERT' THEN
         FOR counting_sums IN
@@ -106,7 +120,7 @@ BEGIN
                 SELECT "comment_id" AS "id", -COALESCE(CAST((CASE WHEN "vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS "upvotes", -COALESCE(CAST((CASE WHEN "vote" < 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS "downvotes", -COALESCE(CAST("vote" AS BIGINT), 0) AS "score" FROM old_rows
                 UNION ALL SELECT "comment_id" AS "id", COALESCE(CAST((CASE WHEN "vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS "upvotes", COALESCE(CAST((CASE WHEN "vote" < 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS "downvotes", COALESCE(CAST("vote" AS BIGINT), 0) AS "score" FROM new_rows
             ) AS moved GROUP BY "id"
-            HAVING SUM("upvotes") <> 0 OR SUM("downvotes") <> 0 OR SUM("score") <> 0 ORDER BY "id"
+            HAVING SUM("upvotes") <> 0 OR SUM("downvotes") <> 0 OR SUM("score") <> 0 ORDER BY 1
         LOOP
             UPDATE "public"."bench_forum_comments" AS kept SET "upvotes" = CASE WHEN kept."upvotes" + counting_sums."upvotes" BETWEEN -2147483648 AND 2147483647 THEN kept."upvotes" + counting_sums."upvotes" ELSE CAST('integer overflow of bench_forum_comments.upvotes' || ': ' || (kept."upvotes" + counting_sums."upvotes") AS INTEGER) END, "downvotes" = CASE WHEN kept."downvotes" + counting_sums."downvotes" BETWEEN -2147483648 AND 2147483647 THEN kept."downvotes" + counting_sums."downvotes" ELSE CAST('integer overflow of bench_forum_comments.downvotes' || ': ' || (kept."downvotes" + counting_sums."downvotes") AS INTEGER) END, "score" = CASE WHEN kept."score" + counting_sums."score" BETWEEN -2147483648 AND 2147483647 THEN kept."score" + counting_sums."score" ELSE CAST('integer overflow of bench_forum_comments.score' || ': ' || (kept."score" + counting_sums."score") AS INTEGER) END WHERE kept."id" = counting_sums."id";
         END LOOP;
@@ -152,12 +166,18 @@ CREATE TRIGGER "bench_count_comment_votes_truncate" BEFORE TRUNCATE ON "public".
 CREATE FUNCTION "public"."bench_count_comments_by_post"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
 -- diesel_counters: {"name":"bench_count_comments_by_post","rows":"bench_forum_comments","count":["post_id:bench_forum_posts.comments","creator_id:bench_forum_people.comment_count"],"by":"1","when":"NOT deleted AND NOT removed","period":"day","slots":32}
+#variable_conflict use_column
+<<counting>>
 DECLARE
     counting_sums RECORD;
 BEGIN
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
         RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
             'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    END IF;
+    IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
+        AND (oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_people"'::regclass))) THEN
+        RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     IF TG_OP = 'INSERT' THEN
         FOR counting_sums IN
@@ -178,7 +198,7 @@ BEGIN
                 SELECT "post_id" AS "id", -1 AS "comments" FROM old_rows WHERE (NOT "deleted" AND NOT "removed")
                 UNION ALL SELECT "post_id" AS "id", 1 AS "comments" FROM new_rows WHERE (NOT "deleted" AND NOT "removed")
             ) AS moved GROUP BY "id"
-            HAVING SUM("comments") <> 0 ORDER BY "id"
+            HAVING SUM("comments") <> 0 ORDER BY 1
         LOOP
             UPDATE "public"."bench_forum_posts" AS kept SET "comments" = CASE WHEN kept."comments" + counting_sums."comments" BETWEEN -2147483648 AND 2147483647 THEN kept."comments" + counting_sums."comments" ELSE CAST('integer overflow of bench_forum_posts.comments' || ': ' || (kept."comments" + counting_sums."comments") AS INTEGER) END WHERE kept."id" = counting_sums."id";
         END LOOP;
@@ -187,7 +207,7 @@ BEGIN
                 SELECT "creator_id" AS "id", -1 AS "comment_count" FROM old_rows WHERE (NOT "deleted" AND NOT "removed")
                 UNION ALL SELECT "creator_id" AS "id", 1 AS "comment_count" FROM new_rows WHERE (NOT "deleted" AND NOT "removed")
             ) AS moved GROUP BY "id"
-            HAVING SUM("comment_count") <> 0 ORDER BY "id"
+            HAVING SUM("comment_count") <> 0 ORDER BY 1
         LOOP
             UPDATE "public"."bench_forum_people" AS kept SET "comment_count" = CASE WHEN kept."comment_count" + counting_sums."comment_count" BETWEEN -2147483648 AND 2147483647 THEN kept."comment_count" + counting_sums."comment_count" ELSE CAST('integer overflow of bench_forum_people.comment_count' || ': ' || (kept."comment_count" + counting_sums."comment_count") AS INTEGER) END WHERE kept."id" = counting_sums."id";
         END LOOP;
@@ -250,12 +270,18 @@ CREATE TRIGGER "bench_count_comments_by_post_truncate" BEFORE TRUNCATE ON "publi
 CREATE FUNCTION "public"."bench_count_comments_by_score"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
 -- diesel_counters: {"name":"bench_count_comments_by_score","rows":"bench_forum_comments","count":["creator_id:bench_forum_people.comment_score=score"],"by":"1","period":"day","slots":32}
+#variable_conflict use_column
+<<counting>>
 DECLARE
     counting_sums RECORD;
 BEGIN
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
         RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
             'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    END IF;
+    IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
+        AND (oid IN ('"public"."bench_forum_people"'::regclass))) THEN
+        RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     IF TG_OP = 'INSERT' THEN
         FOR counting_sums IN
@@ -270,7 +296,7 @@ BEGIN
                 SELECT "creator_id" AS "id", -COALESCE(CAST("score" AS BIGINT), 0) AS "comment_score" FROM old_rows
                 UNION ALL SELECT "creator_id" AS "id", COALESCE(CAST("score" AS BIGINT), 0) AS "comment_score" FROM new_rows
             ) AS moved GROUP BY "id"
-            HAVING SUM("comment_score") <> 0 ORDER BY "id"
+            HAVING SUM("comment_score") <> 0 ORDER BY 1
         LOOP
             UPDATE "public"."bench_forum_people" AS kept SET "comment_score" = CASE WHEN kept."comment_score" + counting_sums."comment_score" BETWEEN -2147483648 AND 2147483647 THEN kept."comment_score" + counting_sums."comment_score" ELSE CAST('integer overflow of bench_forum_people.comment_score' || ': ' || (kept."comment_score" + counting_sums."comment_score") AS INTEGER) END WHERE kept."id" = counting_sums."id";
         END LOOP;
@@ -316,12 +342,18 @@ CREATE TRIGGER "bench_count_comments_by_score_truncate" BEFORE TRUNCATE ON "publ
 CREATE FUNCTION "public"."bench_count_comments_by_site"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
 -- diesel_counters: {"name":"bench_count_comments_by_site","rows":"bench_forum_comments","count":[":bench_forum_site.comments"],"by":"1","when":"local AND NOT deleted AND NOT removed","period":"day","slots":32}
+#variable_conflict use_column
+<<counting>>
 DECLARE
     counting_sums RECORD;
 BEGIN
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
         RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
             'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    END IF;
+    IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
+        AND (oid IN ('"public"."bench_forum_site"'::regclass))) THEN
+        RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     IF TG_OP = 'INSERT' THEN
         FOR counting_sums IN
@@ -385,12 +417,18 @@ CREATE TRIGGER "bench_count_comments_by_site_truncate" BEFORE TRUNCATE ON "publi
 CREATE FUNCTION "public"."bench_count_posts_by_community"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
 -- diesel_counters: {"name":"bench_count_posts_by_community","rows":"bench_forum_posts","count":["community_id:bench_forum_communities.posts"],"by":"1","when":"NOT deleted AND NOT removed","only":"local","period":"day","slots":32}
+#variable_conflict use_column
+<<counting>>
 DECLARE
     counting_sums RECORD;
 BEGIN
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
         RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
             'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    END IF;
+    IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
+        AND (oid IN ('"public"."bench_forum_communities"'::regclass))) THEN
+        RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     IF TG_OP = 'INSERT' THEN
         FOR counting_sums IN
@@ -405,7 +443,7 @@ BEGIN
                 SELECT "community_id" AS "id", -1 AS "posts" FROM old_rows WHERE (NOT "deleted" AND NOT "removed")
                 UNION ALL SELECT "community_id" AS "id", 1 AS "posts" FROM new_rows WHERE (NOT "deleted" AND NOT "removed")
             ) AS moved GROUP BY "id"
-            HAVING SUM("posts") <> 0 ORDER BY "id"
+            HAVING SUM("posts") <> 0 ORDER BY 1
         LOOP
             UPDATE "public"."bench_forum_communities" AS kept SET "posts" = CASE WHEN kept."posts" + counting_sums."posts" BETWEEN -2147483648 AND 2147483647 THEN kept."posts" + counting_sums."posts" ELSE CAST('integer overflow of bench_forum_communities.posts' || ': ' || (kept."posts" + counting_sums."posts") AS INTEGER) END WHERE kept."id" = counting_sums."id" AND kept."local";
         END LOOP;
@@ -451,12 +489,18 @@ CREATE TRIGGER "bench_count_posts_by_community_truncate" BEFORE TRUNCATE ON "pub
 CREATE FUNCTION "public"."bench_count_posts_by_comments"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
 -- diesel_counters: {"name":"bench_count_posts_by_comments","rows":"bench_forum_posts","count":["community_id:bench_forum_communities.comments=comments"],"by":"1","only":"local","period":"day","slots":32}
+#variable_conflict use_column
+<<counting>>
 DECLARE
     counting_sums RECORD;
 BEGIN
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
         RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
             'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    END IF;
+    IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
+        AND (oid IN ('"public"."bench_forum_communities"'::regclass))) THEN
+        RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     IF TG_OP = 'INSERT' THEN
         FOR counting_sums IN
@@ -471,7 +515,7 @@ BEGIN
                 SELECT "community_id" AS "id", -COALESCE(CAST("comments" AS BIGINT), 0) AS "comments" FROM old_rows
                 UNION ALL SELECT "community_id" AS "id", COALESCE(CAST("comments" AS BIGINT), 0) AS "comments" FROM new_rows
             ) AS moved GROUP BY "id"
-            HAVING SUM("comments") <> 0 ORDER BY "id"
+            HAVING SUM("comments") <> 0 ORDER BY 1
         LOOP
             UPDATE "public"."bench_forum_communities" AS kept SET "comments" = CASE WHEN kept."comments" + counting_sums."comments" BETWEEN -2147483648 AND 2147483647 THEN kept."comments" + counting_sums."comments" ELSE CAST('integer overflow of bench_forum_communities.comments' || ': ' || (kept."comments" + counting_sums."comments") AS INTEGER) END WHERE kept."id" = counting_sums."id" AND kept."local";
         END LOOP;
@@ -517,12 +561,18 @@ CREATE TRIGGER "bench_count_posts_by_comments_truncate" BEFORE TRUNCATE ON "publ
 CREATE FUNCTION "public"."bench_count_posts_by_person"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
 -- diesel_counters: {"name":"bench_count_posts_by_person","rows":"bench_forum_posts","count":["creator_id:bench_forum_people.post_count"],"by":"1","when":"NOT deleted AND NOT removed","period":"day","slots":32}
+#variable_conflict use_column
+<<counting>>
 DECLARE
     counting_sums RECORD;
 BEGIN
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
         RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
             'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    END IF;
+    IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
+        AND (oid IN ('"public"."bench_forum_people"'::regclass))) THEN
+        RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     IF TG_OP = 'INSERT' THEN
         FOR counting_sums IN
@@ -537,7 +587,7 @@ BEGIN
                 SELECT "creator_id" AS "id", -1 AS "post_count" FROM old_rows WHERE (NOT "deleted" AND NOT "removed")
                 UNION ALL SELECT "creator_id" AS "id", 1 AS "post_count" FROM new_rows WHERE (NOT "deleted" AND NOT "removed")
             ) AS moved GROUP BY "id"
-            HAVING SUM("post_count") <> 0 ORDER BY "id"
+            HAVING SUM("post_count") <> 0 ORDER BY 1
         LOOP
             UPDATE "public"."bench_forum_people" AS kept SET "post_count" = CASE WHEN kept."post_count" + counting_sums."post_count" BETWEEN -2147483648 AND 2147483647 THEN kept."post_count" + counting_sums."post_count" ELSE CAST('integer overflow of bench_forum_people.post_count' || ': ' || (kept."post_count" + counting_sums."post_count") AS INTEGER) END WHERE kept."id" = counting_sums."id";
         END LOOP;
@@ -583,12 +633,18 @@ CREATE TRIGGER "bench_count_posts_by_person_truncate" BEFORE TRUNCATE ON "public
 CREATE FUNCTION "public"."bench_count_posts_by_score"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
 -- diesel_counters: {"name":"bench_count_posts_by_score","rows":"bench_forum_posts","count":["creator_id:bench_forum_people.post_score=score"],"by":"1","period":"day","slots":32}
+#variable_conflict use_column
+<<counting>>
 DECLARE
     counting_sums RECORD;
 BEGIN
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
         RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
             'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    END IF;
+    IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
+        AND (oid IN ('"public"."bench_forum_people"'::regclass))) THEN
+        RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     IF TG_OP = 'INSERT' THEN
         FOR counting_sums IN
@@ -603,7 +659,7 @@ BEGIN
                 SELECT "creator_id" AS "id", -COALESCE(CAST("score" AS BIGINT), 0) AS "post_score" FROM old_rows
                 UNION ALL SELECT "creator_id" AS "id", COALESCE(CAST("score" AS BIGINT), 0) AS "post_score" FROM new_rows
             ) AS moved GROUP BY "id"
-            HAVING SUM("post_score") <> 0 ORDER BY "id"
+            HAVING SUM("post_score") <> 0 ORDER BY 1
         LOOP
             UPDATE "public"."bench_forum_people" AS kept SET "post_score" = CASE WHEN kept."post_score" + counting_sums."post_score" BETWEEN -2147483648 AND 2147483647 THEN kept."post_score" + counting_sums."post_score" ELSE CAST('integer overflow of bench_forum_people.post_score' || ': ' || (kept."post_score" + counting_sums."post_score") AS INTEGER) END WHERE kept."id" = counting_sums."id";
         END LOOP;
@@ -649,12 +705,18 @@ CREATE TRIGGER "bench_count_posts_by_score_truncate" BEFORE TRUNCATE ON "public"
 CREATE FUNCTION "public"."bench_count_posts_by_site"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
 -- diesel_counters: {"name":"bench_count_posts_by_site","rows":"bench_forum_posts","count":[":bench_forum_site.posts"],"by":"1","when":"local AND NOT deleted AND NOT removed","period":"day","slots":32}
+#variable_conflict use_column
+<<counting>>
 DECLARE
     counting_sums RECORD;
 BEGIN
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
         RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
             'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    END IF;
+    IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
+        AND (oid IN ('"public"."bench_forum_site"'::regclass))) THEN
+        RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     IF TG_OP = 'INSERT' THEN
         FOR counting_sums IN

@@ -1,4 +1,6 @@
-DO $diesel_counters$ DECLARE
+DO $diesel_counters$
+#variable_conflict use_column
+DECLARE
     counting_path TEXT := pg_catalog.current_setting('search_path');
     counting_security TEXT := pg_catalog.current_setting('row_security');
 BEGIN
@@ -19,12 +21,20 @@ LOCK TABLE "public"."bench_forum_comment_votes", "public"."bench_forum_post_vote
 CREATE FUNCTION "public"."bench_count_comment_votes"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
 -- diesel_counters: {"name":"bench_count_comment_votes","rows":"bench_forum_comment_votes","count":["comment_id:bench_forum_comment_counters.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END","comment_id:bench_forum_comment_counters.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END","comment_id:bench_forum_comment_counters.score=vote","creator_id:bench_forum_person_counters.comment_score=vote"],"by":"1","period":"total","slots":32}
+#variable_conflict use_column
+<<counting>>
 DECLARE
     counting_slot SMALLINT; counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' THEN
         RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
             'public', 'bench_forum_comment_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    END IF;
+    IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
+        AND (oid IN ('"public"."bench_forum_comment_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass) OR oid IN ('"public"."bench_forum_comments"'::regclass, '"public"."bench_forum_people"'::regclass)
+        AND NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid IN ('"public"."bench_forum_comment_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass)
+            AND confrelid = pg_class.oid))) THEN
+        RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     counting_slot := length(NULLIF(left(current_setting('diesel_counters.slot_32_0_1', true), 32 + 1), ''));
     IF counting_slot IS NULL OR counting_slot > 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
@@ -40,35 +50,35 @@ BEGIN
     END IF;
     IF TG_OP = 'INSERT' THEN
         INSERT INTO "public"."bench_forum_comment_counters" AS kept ("comment_id", "day", "slot", "upvotes", "downvotes", "score")
-        SELECT "comment_id", DATE '1970-01-01', counting_slot, CAST(SUM(COALESCE(CAST((CASE WHEN "vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(COALESCE(CAST((CASE WHEN "vote" < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT) FROM new_rows GROUP BY 1
+        SELECT "comment_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM(COALESCE(CAST((CASE WHEN "vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(COALESCE(CAST((CASE WHEN "vote" < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT) FROM new_rows GROUP BY 1
         HAVING (CAST(SUM(COALESCE(CAST((CASE WHEN "vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT) <> 0 OR CAST(SUM(COALESCE(CAST((CASE WHEN "vote" < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT) <> 0 OR CAST(SUM(COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT) <> 0) ORDER BY 1
         ON CONFLICT ("comment_id", "day", "slot") DO UPDATE SET "upvotes" = kept."upvotes" + excluded."upvotes", "downvotes" = kept."downvotes" + excluded."downvotes", "score" = kept."score" + excluded."score";
         INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "comment_score")
-        SELECT "creator_id", DATE '1970-01-01', counting_slot, CAST(SUM(COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT) FROM new_rows AS moved GROUP BY 1
+        SELECT "creator_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM(COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT) FROM new_rows AS moved GROUP BY 1
         HAVING (CAST(SUM(COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT) <> 0) AND EXISTS (SELECT 1 FROM "public"."bench_forum_people" AS parent WHERE parent."id" = moved."creator_id") ORDER BY 1
         ON CONFLICT ("person_id", "day", "slot") DO UPDATE SET "comment_score" = kept."comment_score" + excluded."comment_score";
     ELSIF TG_OP = 'UPDATE' THEN
         INSERT INTO "public"."bench_forum_comment_counters" AS kept ("comment_id", "day", "slot", "upvotes", "downvotes", "score")
-        SELECT "comment_id", DATE '1970-01-01', counting_slot, CAST(SUM("upvotes") AS BIGINT), CAST(SUM("downvotes") AS BIGINT), CAST(SUM("score") AS BIGINT) FROM (
+        SELECT "comment_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM("upvotes") AS BIGINT), CAST(SUM("downvotes") AS BIGINT), CAST(SUM("score") AS BIGINT) FROM (
             SELECT "comment_id", -COALESCE(CAST((CASE WHEN "vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS "upvotes", -COALESCE(CAST((CASE WHEN "vote" < 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS "downvotes", -COALESCE(CAST("vote" AS BIGINT), 0) AS "score" FROM old_rows
             UNION ALL SELECT "comment_id", COALESCE(CAST((CASE WHEN "vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS "upvotes", COALESCE(CAST((CASE WHEN "vote" < 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS "downvotes", COALESCE(CAST("vote" AS BIGINT), 0) AS "score" FROM new_rows
         ) AS moved GROUP BY "comment_id"
-        HAVING (SUM("upvotes") <> 0 OR SUM("downvotes") <> 0 OR SUM("score") <> 0) AND EXISTS (SELECT 1 FROM "public"."bench_forum_comments" AS parent WHERE parent."id" = moved."comment_id") ORDER BY "comment_id"
+        HAVING (SUM("upvotes") <> 0 OR SUM("downvotes") <> 0 OR SUM("score") <> 0) AND EXISTS (SELECT 1 FROM "public"."bench_forum_comments" AS parent WHERE parent."id" = moved."comment_id") ORDER BY 1
         ON CONFLICT ("comment_id", "day", "slot") DO UPDATE SET "upvotes" = kept."upvotes" + excluded."upvotes", "downvotes" = kept."downvotes" + excluded."downvotes", "score" = kept."score" + excluded."score";
         INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "comment_score")
-        SELECT "person_id", DATE '1970-01-01', counting_slot, CAST(SUM("comment_score") AS BIGINT) FROM (
+        SELECT "person_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM("comment_score") AS BIGINT) FROM (
             SELECT "creator_id" AS "person_id", -COALESCE(CAST("vote" AS BIGINT), 0) AS "comment_score" FROM old_rows
             UNION ALL SELECT "creator_id" AS "person_id", COALESCE(CAST("vote" AS BIGINT), 0) AS "comment_score" FROM new_rows
         ) AS moved GROUP BY "person_id"
-        HAVING SUM("comment_score") <> 0 AND EXISTS (SELECT 1 FROM "public"."bench_forum_people" AS parent WHERE parent."id" = moved."person_id") ORDER BY "person_id"
+        HAVING SUM("comment_score") <> 0 AND EXISTS (SELECT 1 FROM "public"."bench_forum_people" AS parent WHERE parent."id" = moved."person_id") ORDER BY 1
         ON CONFLICT ("person_id", "day", "slot") DO UPDATE SET "comment_score" = kept."comment_score" + excluded."comment_score";
     ELSIF TG_OP = 'DELETE' THEN
         INSERT INTO "public"."bench_forum_comment_counters" AS kept ("comment_id", "day", "slot", "upvotes", "downvotes", "score")
-        SELECT "comment_id", DATE '1970-01-01', counting_slot, CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(-COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT) FROM old_rows AS moved GROUP BY 1
+        SELECT "comment_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(-COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT) FROM old_rows AS moved GROUP BY 1
         HAVING (CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT) <> 0 OR CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT) <> 0 OR CAST(SUM(-COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT) <> 0) AND EXISTS (SELECT 1 FROM "public"."bench_forum_comments" AS parent WHERE parent."id" = moved."comment_id") ORDER BY 1
         ON CONFLICT ("comment_id", "day", "slot") DO UPDATE SET "upvotes" = kept."upvotes" + excluded."upvotes", "downvotes" = kept."downvotes" + excluded."downvotes", "score" = kept."score" + excluded."score";
         INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "comment_score")
-        SELECT "creator_id", DATE '1970-01-01', counting_slot, CAST(SUM(-COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT) FROM old_rows AS moved GROUP BY 1
+        SELECT "creator_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM(-COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT) FROM old_rows AS moved GROUP BY 1
         HAVING (CAST(SUM(-COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT) <> 0) AND EXISTS (SELECT 1 FROM "public"."bench_forum_people" AS parent WHERE parent."id" = moved."creator_id") ORDER BY 1
         ON CONFLICT ("person_id", "day", "slot") DO UPDATE SET "comment_score" = kept."comment_score" + excluded."comment_score";
     ELSE -- TRUNCATE
@@ -77,11 +87,11 @@ BEGIN
                 current_setting('transaction_isolation');
         END IF;
         INSERT INTO "public"."bench_forum_comment_counters" AS kept ("comment_id", "day", "slot", "upvotes", "downvotes", "score")
-        SELECT "comment_id", DATE '1970-01-01', counting_slot, CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(-COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT) FROM "public"."bench_forum_comment_votes" AS moved GROUP BY 1
+        SELECT "comment_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(-COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT) FROM "public"."bench_forum_comment_votes" AS moved GROUP BY 1
         HAVING (CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT) <> 0 OR CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT) <> 0 OR CAST(SUM(-COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT) <> 0) AND EXISTS (SELECT 1 FROM "public"."bench_forum_comments" AS parent WHERE parent."id" = moved."comment_id") ORDER BY 1
         ON CONFLICT ("comment_id", "day", "slot") DO UPDATE SET "upvotes" = kept."upvotes" + excluded."upvotes", "downvotes" = kept."downvotes" + excluded."downvotes", "score" = kept."score" + excluded."score";
         INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "comment_score")
-        SELECT "creator_id", DATE '1970-01-01', counting_slot, CAST(SUM(-COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT) FROM "public"."bench_forum_comment_votes" AS moved GROUP BY 1
+        SELECT "creator_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM(-COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT) FROM "public"."bench_forum_comment_votes" AS moved GROUP BY 1
         HAVING (CAST(SUM(-COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT) <> 0) AND EXISTS (SELECT 1 FROM "public"."bench_forum_people" AS parent WHERE parent."id" = moved."creator_id") ORDER BY 1
         ON CONFLICT ("person_id", "day", "slot") DO UPDATE SET "comment_score" = kept."comment_score" + excluded."comment_score";
     END IF;
@@ -94,13 +104,13 @@ INSERT INTO "public"."bench_forum_comment_counters" AS kept ("comment_id", "day"
 SELECT "comment_id", DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0'), '/', 1) AS SMALLINT), drift."upvotes" - drift."stored_upvotes", drift."downvotes" - drift."stored_downvotes", drift."score" - drift."stored_score" FROM (SELECT "comment_id", SUM("upvotes") AS "upvotes", SUM("downvotes") AS "downvotes", SUM("score") AS "score", SUM("stored_upvotes") AS "stored_upvotes", SUM("stored_downvotes") AS "stored_downvotes", SUM("stored_score") AS "stored_score" FROM (
     SELECT counted."comment_id", COALESCE(CAST((CASE WHEN counted."vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS "upvotes", COALESCE(CAST((CASE WHEN counted."vote" < 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS "downvotes", COALESCE(CAST(counted."vote" AS BIGINT), 0) AS "score", 0 AS "stored_upvotes", 0 AS "stored_downvotes", 0 AS "stored_score" FROM "public"."bench_forum_comment_votes" AS counted
     UNION ALL SELECT kept."comment_id", 0, 0, 0, kept."upvotes", kept."downvotes", kept."score" FROM "public"."bench_forum_comment_counters" AS kept
-) AS moved GROUP BY "comment_id" HAVING SUM("upvotes") <> SUM("stored_upvotes") OR SUM("downvotes") <> SUM("stored_downvotes") OR SUM("score") <> SUM("stored_score")) AS drift ORDER BY "comment_id"
+) AS moved GROUP BY "comment_id" HAVING SUM("upvotes") <> SUM("stored_upvotes") OR SUM("downvotes") <> SUM("stored_downvotes") OR SUM("score") <> SUM("stored_score")) AS drift ORDER BY 1
 ON CONFLICT ("comment_id", "day", "slot") DO UPDATE SET "upvotes" = kept."upvotes" + excluded."upvotes", "downvotes" = kept."downvotes" + excluded."downvotes", "score" = kept."score" + excluded."score";
 INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "comment_score")
 SELECT "person_id", DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0'), '/', 1) AS SMALLINT), drift."comment_score" - drift."stored_comment_score" FROM (SELECT "person_id", SUM("comment_score") AS "comment_score", SUM("stored_comment_score") AS "stored_comment_score" FROM (
     SELECT counted."creator_id" AS "person_id", COALESCE(CAST(counted."vote" AS BIGINT), 0) AS "comment_score", 0 AS "stored_comment_score" FROM "public"."bench_forum_comment_votes" AS counted WHERE EXISTS (SELECT 1 FROM "public"."bench_forum_people" AS parent WHERE parent."id" = counted."creator_id")
     UNION ALL SELECT kept."person_id", 0, kept."comment_score" FROM "public"."bench_forum_person_counters" AS kept
-) AS moved GROUP BY "person_id" HAVING SUM("comment_score") <> SUM("stored_comment_score")) AS drift ORDER BY "person_id"
+) AS moved GROUP BY "person_id" HAVING SUM("comment_score") <> SUM("stored_comment_score")) AS drift ORDER BY 1
 ON CONFLICT ("person_id", "day", "slot") DO UPDATE SET "comment_score" = kept."comment_score" + excluded."comment_score";
 CREATE TRIGGER "bench_count_comment_votes_insert" AFTER INSERT ON "public"."bench_forum_comment_votes"
     REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "public"."bench_count_comment_votes"();
@@ -115,12 +125,20 @@ CREATE TRIGGER "bench_count_comment_votes_truncate" BEFORE TRUNCATE ON "public".
 CREATE FUNCTION "public"."bench_count_post_votes"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
 -- diesel_counters: {"name":"bench_count_post_votes","rows":"bench_forum_post_votes","count":["post_id:bench_forum_post_counters.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END","post_id:bench_forum_post_counters.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END","post_id:bench_forum_post_counters.score=vote","creator_id:bench_forum_person_counters.post_score=vote"],"by":"1","period":"total","slots":32}
+#variable_conflict use_column
+<<counting>>
 DECLARE
     counting_slot SMALLINT; counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' THEN
         RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
             'public', 'bench_forum_post_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    END IF;
+    IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
+        AND (oid IN ('"public"."bench_forum_post_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass) OR oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_people"'::regclass)
+        AND NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid IN ('"public"."bench_forum_post_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass)
+            AND confrelid = pg_class.oid))) THEN
+        RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     counting_slot := length(NULLIF(left(current_setting('diesel_counters.slot_32_0_1', true), 32 + 1), ''));
     IF counting_slot IS NULL OR counting_slot > 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
@@ -136,35 +154,35 @@ BEGIN
     END IF;
     IF TG_OP = 'INSERT' THEN
         INSERT INTO "public"."bench_forum_post_counters" AS kept ("post_id", "day", "slot", "upvotes", "downvotes", "score")
-        SELECT "post_id", DATE '1970-01-01', counting_slot, CAST(SUM(COALESCE(CAST((CASE WHEN "vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(COALESCE(CAST((CASE WHEN "vote" < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT) FROM new_rows GROUP BY 1
+        SELECT "post_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM(COALESCE(CAST((CASE WHEN "vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(COALESCE(CAST((CASE WHEN "vote" < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT) FROM new_rows GROUP BY 1
         HAVING (CAST(SUM(COALESCE(CAST((CASE WHEN "vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT) <> 0 OR CAST(SUM(COALESCE(CAST((CASE WHEN "vote" < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT) <> 0 OR CAST(SUM(COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT) <> 0) ORDER BY 1
         ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET "upvotes" = kept."upvotes" + excluded."upvotes", "downvotes" = kept."downvotes" + excluded."downvotes", "score" = kept."score" + excluded."score";
         INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "post_score")
-        SELECT "creator_id", DATE '1970-01-01', counting_slot, CAST(SUM(COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT) FROM new_rows AS moved GROUP BY 1
+        SELECT "creator_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM(COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT) FROM new_rows AS moved GROUP BY 1
         HAVING (CAST(SUM(COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT) <> 0) AND EXISTS (SELECT 1 FROM "public"."bench_forum_people" AS parent WHERE parent."id" = moved."creator_id") ORDER BY 1
         ON CONFLICT ("person_id", "day", "slot") DO UPDATE SET "post_score" = kept."post_score" + excluded."post_score";
     ELSIF TG_OP = 'UPDATE' THEN
         INSERT INTO "public"."bench_forum_post_counters" AS kept ("post_id", "day", "slot", "upvotes", "downvotes", "score")
-        SELECT "post_id", DATE '1970-01-01', counting_slot, CAST(SUM("upvotes") AS BIGINT), CAST(SUM("downvotes") AS BIGINT), CAST(SUM("score") AS BIGINT) FROM (
+        SELECT "post_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM("upvotes") AS BIGINT), CAST(SUM("downvotes") AS BIGINT), CAST(SUM("score") AS BIGINT) FROM (
             SELECT "post_id", -COALESCE(CAST((CASE WHEN "vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS "upvotes", -COALESCE(CAST((CASE WHEN "vote" < 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS "downvotes", -COALESCE(CAST("vote" AS BIGINT), 0) AS "score" FROM old_rows
             UNION ALL SELECT "post_id", COALESCE(CAST((CASE WHEN "vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS "upvotes", COALESCE(CAST((CASE WHEN "vote" < 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS "downvotes", COALESCE(CAST("vote" AS BIGINT), 0) AS "score" FROM new_rows
         ) AS moved GROUP BY "post_id"
-        HAVING (SUM("upvotes") <> 0 OR SUM("downvotes") <> 0 OR SUM("score") <> 0) AND EXISTS (SELECT 1 FROM "public"."bench_forum_posts" AS parent WHERE parent."id" = moved."post_id") ORDER BY "post_id"
+        HAVING (SUM("upvotes") <> 0 OR SUM("downvotes") <> 0 OR SUM("score") <> 0) AND EXISTS (SELECT 1 FROM "public"."bench_forum_posts" AS parent WHERE parent."id" = moved."post_id") ORDER BY 1
         ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET "upvotes" = kept."upvotes" + excluded."upvotes", "downvotes" = kept."downvotes" + excluded."downvotes", "score" = kept."score" + excluded."score";
         INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "post_score")
-        SELECT "person_id", DATE '1970-01-01', counting_slot, CAST(SUM("post_score") AS BIGINT) FROM (
+        SELECT "person_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM("post_score") AS BIGINT) FROM (
             SELECT "creator_id" AS "person_id", -COALESCE(CAST("vote" AS BIGINT), 0) AS "post_score" FROM old_rows
             UNION ALL SELECT "creator_id" AS "person_id", COALESCE(CAST("vote" AS BIGINT), 0) AS "post_score" FROM new_rows
         ) AS moved GROUP BY "person_id"
-        HAVING SUM("post_score") <> 0 AND EXISTS (SELECT 1 FROM "public"."bench_forum_people" AS parent WHERE parent."id" = moved."person_id") ORDER BY "person_id"
+        HAVING SUM("post_score") <> 0 AND EXISTS (SELECT 1 FROM "public"."bench_forum_people" AS parent WHERE parent."id" = moved."person_id") ORDER BY 1
         ON CONFLICT ("person_id", "day", "slot") DO UPDATE SET "post_score" = kept."post_score" + excluded."post_score";
     ELSIF TG_OP = 'DELETE' THEN
         INSERT INTO "public"."bench_forum_post_counters" AS kept ("post_id", "day", "slot", "upvotes", "downvotes", "score")
-        SELECT "post_id", DATE '1970-01-01', counting_slot, CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(-COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT) FROM old_rows AS moved GROUP BY 1
+        SELECT "post_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(-COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT) FROM old_rows AS moved GROUP BY 1
         HAVING (CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT) <> 0 OR CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT) <> 0 OR CAST(SUM(-COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT) <> 0) AND EXISTS (SELECT 1 FROM "public"."bench_forum_posts" AS parent WHERE parent."id" = moved."post_id") ORDER BY 1
         ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET "upvotes" = kept."upvotes" + excluded."upvotes", "downvotes" = kept."downvotes" + excluded."downvotes", "score" = kept."score" + excluded."score";
         INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "post_score")
-        SELECT "creator_id", DATE '1970-01-01', counting_slot, CAST(SUM(-COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT) FROM old_rows AS moved GROUP BY 1
+        SELECT "creator_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM(-COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT) FROM old_rows AS moved GROUP BY 1
         HAVING (CAST(SUM(-COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT) <> 0) AND EXISTS (SELECT 1 FROM "public"."bench_forum_people" AS parent WHERE parent."id" = moved."creator_id") ORDER BY 1
         ON CONFLICT ("person_id", "day", "slot") DO UPDATE SET "post_score" = kept."post_score" + excluded."post_score";
     ELSE -- TRUNCATE
@@ -173,11 +191,11 @@ BEGIN
                 current_setting('transaction_isolation');
         END IF;
         INSERT INTO "public"."bench_forum_post_counters" AS kept ("post_id", "day", "slot", "upvotes", "downvotes", "score")
-        SELECT "post_id", DATE '1970-01-01', counting_slot, CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(-COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT) FROM "public"."bench_forum_post_votes" AS moved GROUP BY 1
+        SELECT "post_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(-COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT) FROM "public"."bench_forum_post_votes" AS moved GROUP BY 1
         HAVING (CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT) <> 0 OR CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT) <> 0 OR CAST(SUM(-COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT) <> 0) AND EXISTS (SELECT 1 FROM "public"."bench_forum_posts" AS parent WHERE parent."id" = moved."post_id") ORDER BY 1
         ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET "upvotes" = kept."upvotes" + excluded."upvotes", "downvotes" = kept."downvotes" + excluded."downvotes", "score" = kept."score" + excluded."score";
         INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "post_score")
-        SELECT "creator_id", DATE '1970-01-01', counting_slot, CAST(SUM(-COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT) FROM "public"."bench_forum_post_votes" AS moved GROUP BY 1
+        SELECT "creator_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM(-COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT) FROM "public"."bench_forum_post_votes" AS moved GROUP BY 1
         HAVING (CAST(SUM(-COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT) <> 0) AND EXISTS (SELECT 1 FROM "public"."bench_forum_people" AS parent WHERE parent."id" = moved."creator_id") ORDER BY 1
         ON CONFLICT ("person_id", "day", "slot") DO UPDATE SET "post_score" = kept."post_score" + excluded."post_score";
     END IF;
@@ -190,13 +208,13 @@ INSERT INTO "public"."bench_forum_post_counters" AS kept ("post_id", "day", "slo
 SELECT "post_id", DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0'), '/', 1) AS SMALLINT), drift."upvotes" - drift."stored_upvotes", drift."downvotes" - drift."stored_downvotes", drift."score" - drift."stored_score" FROM (SELECT "post_id", SUM("upvotes") AS "upvotes", SUM("downvotes") AS "downvotes", SUM("score") AS "score", SUM("stored_upvotes") AS "stored_upvotes", SUM("stored_downvotes") AS "stored_downvotes", SUM("stored_score") AS "stored_score" FROM (
     SELECT counted."post_id", COALESCE(CAST((CASE WHEN counted."vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS "upvotes", COALESCE(CAST((CASE WHEN counted."vote" < 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS "downvotes", COALESCE(CAST(counted."vote" AS BIGINT), 0) AS "score", 0 AS "stored_upvotes", 0 AS "stored_downvotes", 0 AS "stored_score" FROM "public"."bench_forum_post_votes" AS counted
     UNION ALL SELECT kept."post_id", 0, 0, 0, kept."upvotes", kept."downvotes", kept."score" FROM "public"."bench_forum_post_counters" AS kept
-) AS moved GROUP BY "post_id" HAVING SUM("upvotes") <> SUM("stored_upvotes") OR SUM("downvotes") <> SUM("stored_downvotes") OR SUM("score") <> SUM("stored_score")) AS drift ORDER BY "post_id"
+) AS moved GROUP BY "post_id" HAVING SUM("upvotes") <> SUM("stored_upvotes") OR SUM("downvotes") <> SUM("stored_downvotes") OR SUM("score") <> SUM("stored_score")) AS drift ORDER BY 1
 ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET "upvotes" = kept."upvotes" + excluded."upvotes", "downvotes" = kept."downvotes" + excluded."downvotes", "score" = kept."score" + excluded."score";
 INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "post_score")
 SELECT "person_id", DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0'), '/', 1) AS SMALLINT), drift."post_score" - drift."stored_post_score" FROM (SELECT "person_id", SUM("post_score") AS "post_score", SUM("stored_post_score") AS "stored_post_score" FROM (
     SELECT counted."creator_id" AS "person_id", COALESCE(CAST(counted."vote" AS BIGINT), 0) AS "post_score", 0 AS "stored_post_score" FROM "public"."bench_forum_post_votes" AS counted WHERE EXISTS (SELECT 1 FROM "public"."bench_forum_people" AS parent WHERE parent."id" = counted."creator_id")
     UNION ALL SELECT kept."person_id", 0, kept."post_score" FROM "public"."bench_forum_person_counters" AS kept
-) AS moved GROUP BY "person_id" HAVING SUM("post_score") <> SUM("stored_post_score")) AS drift ORDER BY "person_id"
+) AS moved GROUP BY "person_id" HAVING SUM("post_score") <> SUM("stored_post_score")) AS drift ORDER BY 1
 ON CONFLICT ("person_id", "day", "slot") DO UPDATE SET "post_score" = kept."post_score" + excluded."post_score";
 CREATE TRIGGER "bench_count_post_votes_insert" AFTER INSERT ON "public"."bench_forum_post_votes"
     REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "public"."bench_count_post_votes"();
@@ -211,12 +229,20 @@ CREATE TRIGGER "bench_count_post_votes_truncate" BEFORE TRUNCATE ON "public"."be
 CREATE FUNCTION "public"."bench_count_comments"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
 -- diesel_counters: {"name":"bench_count_comments","rows":"bench_forum_comments","count":["post_id:bench_forum_post_counters.comments","community_id:bench_forum_community_counters.comments","creator_id:bench_forum_person_counters.comment_count"],"by":"1","when":"NOT deleted AND NOT removed","period":"total","slots":32}
+#variable_conflict use_column
+<<counting>>
 DECLARE
     counting_slot SMALLINT; counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
         RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
             'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    END IF;
+    IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
+        AND (oid IN ('"public"."bench_forum_post_counters"'::regclass, '"public"."bench_forum_community_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass) OR oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_communities"'::regclass, '"public"."bench_forum_people"'::regclass)
+        AND NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid IN ('"public"."bench_forum_post_counters"'::regclass, '"public"."bench_forum_community_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass)
+            AND confrelid = pg_class.oid))) THEN
+        RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     counting_slot := length(NULLIF(left(current_setting('diesel_counters.slot_32_0_1', true), 32 + 1), ''));
     IF counting_slot IS NULL OR counting_slot > 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
@@ -232,53 +258,53 @@ BEGIN
     END IF;
     IF TG_OP = 'INSERT' THEN
         INSERT INTO "public"."bench_forum_post_counters" AS kept ("post_id", "day", "slot", "comments")
-        SELECT "post_id", DATE '1970-01-01', counting_slot, COUNT(*) FROM new_rows
+        SELECT "post_id", DATE '1970-01-01', counting.counting_slot AS "slot", COUNT(*) FROM new_rows
         WHERE (NOT "deleted" AND NOT "removed") GROUP BY 1 ORDER BY 1
         ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET "comments" = kept."comments" + excluded."comments";
         INSERT INTO "public"."bench_forum_community_counters" AS kept ("community_id", "day", "slot", "comments")
-        SELECT "community_id", DATE '1970-01-01', counting_slot, COUNT(*) FROM new_rows AS moved
+        SELECT "community_id", DATE '1970-01-01', counting.counting_slot AS "slot", COUNT(*) FROM new_rows AS moved
         WHERE (NOT "deleted" AND NOT "removed") GROUP BY 1
         HAVING EXISTS (SELECT 1 FROM "public"."bench_forum_communities" AS parent WHERE parent."id" = moved."community_id") ORDER BY 1
         ON CONFLICT ("community_id", "day", "slot") DO UPDATE SET "comments" = kept."comments" + excluded."comments";
         INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "comment_count")
-        SELECT "creator_id", DATE '1970-01-01', counting_slot, COUNT(*) FROM new_rows
+        SELECT "creator_id", DATE '1970-01-01', counting.counting_slot AS "slot", COUNT(*) FROM new_rows
         WHERE (NOT "deleted" AND NOT "removed") GROUP BY 1 ORDER BY 1
         ON CONFLICT ("person_id", "day", "slot") DO UPDATE SET "comment_count" = kept."comment_count" + excluded."comment_count";
     ELSIF TG_OP = 'UPDATE' THEN
         INSERT INTO "public"."bench_forum_post_counters" AS kept ("post_id", "day", "slot", "comments")
-        SELECT "post_id", DATE '1970-01-01', counting_slot, CAST(SUM("comments") AS BIGINT) FROM (
+        SELECT "post_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM("comments") AS BIGINT) FROM (
             SELECT "post_id", -1 AS "comments" FROM old_rows WHERE (NOT "deleted" AND NOT "removed")
             UNION ALL SELECT "post_id", 1 AS "comments" FROM new_rows WHERE (NOT "deleted" AND NOT "removed")
         ) AS moved GROUP BY "post_id"
-        HAVING SUM("comments") <> 0 AND EXISTS (SELECT 1 FROM "public"."bench_forum_posts" AS parent WHERE parent."id" = moved."post_id") ORDER BY "post_id"
+        HAVING SUM("comments") <> 0 AND EXISTS (SELECT 1 FROM "public"."bench_forum_posts" AS parent WHERE parent."id" = moved."post_id") ORDER BY 1
         ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET "comments" = kept."comments" + excluded."comments";
         INSERT INTO "public"."bench_forum_community_counters" AS kept ("community_id", "day", "slot", "comments")
-        SELECT "community_id", DATE '1970-01-01', counting_slot, CAST(SUM("comments") AS BIGINT) FROM (
+        SELECT "community_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM("comments") AS BIGINT) FROM (
             SELECT "community_id", -1 AS "comments" FROM old_rows WHERE (NOT "deleted" AND NOT "removed")
             UNION ALL SELECT "community_id", 1 AS "comments" FROM new_rows WHERE (NOT "deleted" AND NOT "removed")
         ) AS moved GROUP BY "community_id"
-        HAVING SUM("comments") <> 0 AND EXISTS (SELECT 1 FROM "public"."bench_forum_communities" AS parent WHERE parent."id" = moved."community_id") ORDER BY "community_id"
+        HAVING SUM("comments") <> 0 AND EXISTS (SELECT 1 FROM "public"."bench_forum_communities" AS parent WHERE parent."id" = moved."community_id") ORDER BY 1
         ON CONFLICT ("community_id", "day", "slot") DO UPDATE SET "comments" = kept."comments" + excluded."comments";
         INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "comment_count")
-        SELECT "person_id", DATE '1970-01-01', counting_slot, CAST(SUM("comment_count") AS BIGINT) FROM (
+        SELECT "person_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM("comment_count") AS BIGINT) FROM (
             SELECT "creator_id" AS "person_id", -1 AS "comment_count" FROM old_rows WHERE (NOT "deleted" AND NOT "removed")
             UNION ALL SELECT "creator_id" AS "person_id", 1 AS "comment_count" FROM new_rows WHERE (NOT "deleted" AND NOT "removed")
         ) AS moved GROUP BY "person_id"
-        HAVING SUM("comment_count") <> 0 AND EXISTS (SELECT 1 FROM "public"."bench_forum_people" AS parent WHERE parent."id" = moved."person_id") ORDER BY "person_id"
+        HAVING SUM("comment_count") <> 0 AND EXISTS (SELECT 1 FROM "public"."bench_forum_people" AS parent WHERE parent."id" = moved."person_id") ORDER BY 1
         ON CONFLICT ("person_id", "day", "slot") DO UPDATE SET "comment_count" = kept."comment_count" + excluded."comment_count";
     ELSIF TG_OP = 'DELETE' THEN
         INSERT INTO "public"."bench_forum_post_counters" AS kept ("post_id", "day", "slot", "comments")
-        SELECT "post_id", DATE '1970-01-01', counting_slot, -COUNT(*) FROM old_rows AS moved
+        SELECT "post_id", DATE '1970-01-01', counting.counting_slot AS "slot", -COUNT(*) FROM old_rows AS moved
         WHERE (NOT "deleted" AND NOT "removed") GROUP BY 1
         HAVING EXISTS (SELECT 1 FROM "public"."bench_forum_posts" AS parent WHERE parent."id" = moved."post_id") ORDER BY 1
         ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET "comments" = kept."comments" + excluded."comments";
         INSERT INTO "public"."bench_forum_community_counters" AS kept ("community_id", "day", "slot", "comments")
-        SELECT "community_id", DATE '1970-01-01', counting_slot, -COUNT(*) FROM old_rows AS moved
+        SELECT "community_id", DATE '1970-01-01', counting.counting_slot AS "slot", -COUNT(*) FROM old_rows AS moved
         WHERE (NOT "deleted" AND NOT "removed") GROUP BY 1
         HAVING EXISTS (SELECT 1 FROM "public"."bench_forum_communities" AS parent WHERE parent."id" = moved."community_id") ORDER BY 1
         ON CONFLICT ("community_id", "day", "slot") DO UPDATE SET "comments" = kept."comments" + excluded."comments";
         INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "comment_count")
-        SELECT "creator_id", DATE '1970-01-01', counting_slot, -COUNT(*) FROM old_rows AS moved
+        SELECT "creator_id", DATE '1970-01-01', counting.counting_slot AS "slot", -COUNT(*) FROM old_rows AS moved
         WHERE (NOT "deleted" AND NOT "removed") GROUP BY 1
         HAVING EXISTS (SELECT 1 FROM "public"."bench_forum_people" AS parent WHERE parent."id" = moved."creator_id") ORDER BY 1
         ON CONFLICT ("person_id", "day", "slot") DO UPDATE SET "comment_count" = kept."comment_count" + excluded."comment_count";
@@ -288,17 +314,17 @@ BEGIN
                 current_setting('transaction_isolation');
         END IF;
         INSERT INTO "public"."bench_forum_post_counters" AS kept ("post_id", "day", "slot", "comments")
-        SELECT "post_id", DATE '1970-01-01', counting_slot, -COUNT(*) FROM "public"."bench_forum_comments" AS moved
+        SELECT "post_id", DATE '1970-01-01', counting.counting_slot AS "slot", -COUNT(*) FROM "public"."bench_forum_comments" AS moved
         WHERE (NOT "deleted" AND NOT "removed") GROUP BY 1
         HAVING EXISTS (SELECT 1 FROM "public"."bench_forum_posts" AS parent WHERE parent."id" = moved."post_id") ORDER BY 1
         ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET "comments" = kept."comments" + excluded."comments";
         INSERT INTO "public"."bench_forum_community_counters" AS kept ("community_id", "day", "slot", "comments")
-        SELECT "community_id", DATE '1970-01-01', counting_slot, -COUNT(*) FROM "public"."bench_forum_comments" AS moved
+        SELECT "community_id", DATE '1970-01-01', counting.counting_slot AS "slot", -COUNT(*) FROM "public"."bench_forum_comments" AS moved
         WHERE (NOT "deleted" AND NOT "removed") GROUP BY 1
         HAVING EXISTS (SELECT 1 FROM "public"."bench_forum_communities" AS parent WHERE parent."id" = moved."community_id") ORDER BY 1
         ON CONFLICT ("community_id", "day", "slot") DO UPDATE SET "comments" = kept."comments" + excluded."comments";
         INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "comment_count")
-        SELECT "creator_id", DATE '1970-01-01', counting_slot, -COUNT(*) FROM "public"."bench_forum_comments" AS moved
+        SELECT "creator_id", DATE '1970-01-01', counting.counting_slot AS "slot", -COUNT(*) FROM "public"."bench_forum_comments" AS moved
         WHERE (NOT "deleted" AND NOT "removed") GROUP BY 1
         HAVING EXISTS (SELECT 1 FROM "public"."bench_forum_people" AS parent WHERE parent."id" = moved."creator_id") ORDER BY 1
         ON CONFLICT ("person_id", "day", "slot") DO UPDATE SET "comment_count" = kept."comment_count" + excluded."comment_count";
@@ -312,19 +338,19 @@ INSERT INTO "public"."bench_forum_post_counters" AS kept ("post_id", "day", "slo
 SELECT "post_id", DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0'), '/', 1) AS SMALLINT), drift."comments" - drift."stored_comments" FROM (SELECT "post_id", SUM("comments") AS "comments", SUM("stored_comments") AS "stored_comments" FROM (
     SELECT counted."post_id", 1 AS "comments", 0 AS "stored_comments" FROM "public"."bench_forum_comments" AS counted WHERE (NOT counted."deleted" AND NOT counted."removed")
     UNION ALL SELECT kept."post_id", 0, kept."comments" FROM "public"."bench_forum_post_counters" AS kept
-) AS moved GROUP BY "post_id" HAVING SUM("comments") <> SUM("stored_comments")) AS drift ORDER BY "post_id"
+) AS moved GROUP BY "post_id" HAVING SUM("comments") <> SUM("stored_comments")) AS drift ORDER BY 1
 ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET "comments" = kept."comments" + excluded."comments";
 INSERT INTO "public"."bench_forum_community_counters" AS kept ("community_id", "day", "slot", "comments")
 SELECT "community_id", DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0'), '/', 1) AS SMALLINT), drift."comments" - drift."stored_comments" FROM (SELECT "community_id", SUM("comments") AS "comments", SUM("stored_comments") AS "stored_comments" FROM (
     SELECT counted."community_id", 1 AS "comments", 0 AS "stored_comments" FROM "public"."bench_forum_comments" AS counted WHERE EXISTS (SELECT 1 FROM "public"."bench_forum_communities" AS parent WHERE parent."id" = counted."community_id") AND (NOT counted."deleted" AND NOT counted."removed")
     UNION ALL SELECT kept."community_id", 0, kept."comments" FROM "public"."bench_forum_community_counters" AS kept
-) AS moved GROUP BY "community_id" HAVING SUM("comments") <> SUM("stored_comments")) AS drift ORDER BY "community_id"
+) AS moved GROUP BY "community_id" HAVING SUM("comments") <> SUM("stored_comments")) AS drift ORDER BY 1
 ON CONFLICT ("community_id", "day", "slot") DO UPDATE SET "comments" = kept."comments" + excluded."comments";
 INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "comment_count")
 SELECT "person_id", DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0'), '/', 1) AS SMALLINT), drift."comment_count" - drift."stored_comment_count" FROM (SELECT "person_id", SUM("comment_count") AS "comment_count", SUM("stored_comment_count") AS "stored_comment_count" FROM (
     SELECT counted."creator_id" AS "person_id", 1 AS "comment_count", 0 AS "stored_comment_count" FROM "public"."bench_forum_comments" AS counted WHERE (NOT counted."deleted" AND NOT counted."removed")
     UNION ALL SELECT kept."person_id", 0, kept."comment_count" FROM "public"."bench_forum_person_counters" AS kept
-) AS moved GROUP BY "person_id" HAVING SUM("comment_count") <> SUM("stored_comment_count")) AS drift ORDER BY "person_id"
+) AS moved GROUP BY "person_id" HAVING SUM("comment_count") <> SUM("stored_comment_count")) AS drift ORDER BY 1
 ON CONFLICT ("person_id", "day", "slot") DO UPDATE SET "comment_count" = kept."comment_count" + excluded."comment_count";
 CREATE TRIGGER "bench_count_comments_insert" AFTER INSERT ON "public"."bench_forum_comments"
     REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "public"."bench_count_comments"();
@@ -339,12 +365,18 @@ CREATE TRIGGER "bench_count_comments_truncate" BEFORE TRUNCATE ON "public"."benc
 CREATE FUNCTION "public"."bench_count_site_comments"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
 -- diesel_counters: {"name":"bench_count_site_comments","rows":"bench_forum_comments","count":["bench_forum_site_counters.comments"],"by":"1","when":"local AND NOT deleted AND NOT removed","period":"total","slots":32}
+#variable_conflict use_column
+<<counting>>
 DECLARE
     counting_slot SMALLINT; counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
         RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
             'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    END IF;
+    IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
+        AND (oid IN ('"public"."bench_forum_site_counters"'::regclass))) THEN
+        RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     counting_slot := length(NULLIF(left(current_setting('diesel_counters.slot_32_0_1', true), 32 + 1), ''));
     IF counting_slot IS NULL OR counting_slot > 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
@@ -360,13 +392,13 @@ BEGIN
     END IF;
     IF TG_OP = 'INSERT' THEN
         INSERT INTO "public"."bench_forum_site_counters" AS kept ("day", "slot", "comments")
-        SELECT DATE '1970-01-01', counting_slot, COUNT(*) FROM new_rows
+        SELECT DATE '1970-01-01', counting.counting_slot AS "slot", COUNT(*) FROM new_rows
         WHERE ("local" AND NOT "deleted" AND NOT "removed")
         HAVING (COUNT(*) <> 0)
         ON CONFLICT ("day", "slot") DO UPDATE SET "comments" = kept."comments" + excluded."comments";
     ELSIF TG_OP = 'UPDATE' THEN
         INSERT INTO "public"."bench_forum_site_counters" AS kept ("day", "slot", "comments")
-        SELECT DATE '1970-01-01', counting_slot, CAST(SUM("comments") AS BIGINT) FROM (
+        SELECT DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM("comments") AS BIGINT) FROM (
             SELECT -1 AS "comments" FROM old_rows WHERE ("local" AND NOT "deleted" AND NOT "removed")
             UNION ALL SELECT 1 AS "comments" FROM new_rows WHERE ("local" AND NOT "deleted" AND NOT "removed")
         ) AS moved
@@ -374,7 +406,7 @@ BEGIN
         ON CONFLICT ("day", "slot") DO UPDATE SET "comments" = kept."comments" + excluded."comments";
     ELSIF TG_OP = 'DELETE' THEN
         INSERT INTO "public"."bench_forum_site_counters" AS kept ("day", "slot", "comments")
-        SELECT DATE '1970-01-01', counting_slot, -COUNT(*) FROM old_rows
+        SELECT DATE '1970-01-01', counting.counting_slot AS "slot", -COUNT(*) FROM old_rows
         WHERE ("local" AND NOT "deleted" AND NOT "removed")
         HAVING (-COUNT(*) <> 0)
         ON CONFLICT ("day", "slot") DO UPDATE SET "comments" = kept."comments" + excluded."comments";
@@ -384,7 +416,7 @@ BEGIN
                 current_setting('transaction_isolation');
         END IF;
         INSERT INTO "public"."bench_forum_site_counters" AS kept ("day", "slot", "comments")
-        SELECT DATE '1970-01-01', counting_slot, -COUNT(*) FROM "public"."bench_forum_comments"
+        SELECT DATE '1970-01-01', counting.counting_slot AS "slot", -COUNT(*) FROM "public"."bench_forum_comments"
         WHERE ("local" AND NOT "deleted" AND NOT "removed")
         HAVING (-COUNT(*) <> 0)
         ON CONFLICT ("day", "slot") DO UPDATE SET "comments" = kept."comments" + excluded."comments";
@@ -413,12 +445,20 @@ CREATE TRIGGER "bench_count_site_comments_truncate" BEFORE TRUNCATE ON "public".
 CREATE FUNCTION "public"."bench_count_posts"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
 -- diesel_counters: {"name":"bench_count_posts","rows":"bench_forum_posts","count":["community_id:bench_forum_community_counters.posts","creator_id:bench_forum_person_counters.post_count"],"by":"1","when":"NOT deleted AND NOT removed","period":"total","slots":32}
+#variable_conflict use_column
+<<counting>>
 DECLARE
     counting_slot SMALLINT; counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
         RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
             'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    END IF;
+    IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
+        AND (oid IN ('"public"."bench_forum_community_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass) OR oid IN ('"public"."bench_forum_communities"'::regclass, '"public"."bench_forum_people"'::regclass)
+        AND NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid IN ('"public"."bench_forum_community_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass)
+            AND confrelid = pg_class.oid))) THEN
+        RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     counting_slot := length(NULLIF(left(current_setting('diesel_counters.slot_32_0_1', true), 32 + 1), ''));
     IF counting_slot IS NULL OR counting_slot > 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
@@ -434,36 +474,36 @@ BEGIN
     END IF;
     IF TG_OP = 'INSERT' THEN
         INSERT INTO "public"."bench_forum_community_counters" AS kept ("community_id", "day", "slot", "posts")
-        SELECT "community_id", DATE '1970-01-01', counting_slot, COUNT(*) FROM new_rows
+        SELECT "community_id", DATE '1970-01-01', counting.counting_slot AS "slot", COUNT(*) FROM new_rows
         WHERE (NOT "deleted" AND NOT "removed") GROUP BY 1 ORDER BY 1
         ON CONFLICT ("community_id", "day", "slot") DO UPDATE SET "posts" = kept."posts" + excluded."posts";
         INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "post_count")
-        SELECT "creator_id", DATE '1970-01-01', counting_slot, COUNT(*) FROM new_rows
+        SELECT "creator_id", DATE '1970-01-01', counting.counting_slot AS "slot", COUNT(*) FROM new_rows
         WHERE (NOT "deleted" AND NOT "removed") GROUP BY 1 ORDER BY 1
         ON CONFLICT ("person_id", "day", "slot") DO UPDATE SET "post_count" = kept."post_count" + excluded."post_count";
     ELSIF TG_OP = 'UPDATE' THEN
         INSERT INTO "public"."bench_forum_community_counters" AS kept ("community_id", "day", "slot", "posts")
-        SELECT "community_id", DATE '1970-01-01', counting_slot, CAST(SUM("posts") AS BIGINT) FROM (
+        SELECT "community_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM("posts") AS BIGINT) FROM (
             SELECT "community_id", -1 AS "posts" FROM old_rows WHERE (NOT "deleted" AND NOT "removed")
             UNION ALL SELECT "community_id", 1 AS "posts" FROM new_rows WHERE (NOT "deleted" AND NOT "removed")
         ) AS moved GROUP BY "community_id"
-        HAVING SUM("posts") <> 0 AND EXISTS (SELECT 1 FROM "public"."bench_forum_communities" AS parent WHERE parent."id" = moved."community_id") ORDER BY "community_id"
+        HAVING SUM("posts") <> 0 AND EXISTS (SELECT 1 FROM "public"."bench_forum_communities" AS parent WHERE parent."id" = moved."community_id") ORDER BY 1
         ON CONFLICT ("community_id", "day", "slot") DO UPDATE SET "posts" = kept."posts" + excluded."posts";
         INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "post_count")
-        SELECT "person_id", DATE '1970-01-01', counting_slot, CAST(SUM("post_count") AS BIGINT) FROM (
+        SELECT "person_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM("post_count") AS BIGINT) FROM (
             SELECT "creator_id" AS "person_id", -1 AS "post_count" FROM old_rows WHERE (NOT "deleted" AND NOT "removed")
             UNION ALL SELECT "creator_id" AS "person_id", 1 AS "post_count" FROM new_rows WHERE (NOT "deleted" AND NOT "removed")
         ) AS moved GROUP BY "person_id"
-        HAVING SUM("post_count") <> 0 AND EXISTS (SELECT 1 FROM "public"."bench_forum_people" AS parent WHERE parent."id" = moved."person_id") ORDER BY "person_id"
+        HAVING SUM("post_count") <> 0 AND EXISTS (SELECT 1 FROM "public"."bench_forum_people" AS parent WHERE parent."id" = moved."person_id") ORDER BY 1
         ON CONFLICT ("person_id", "day", "slot") DO UPDATE SET "post_count" = kept."post_count" + excluded."post_count";
     ELSIF TG_OP = 'DELETE' THEN
         INSERT INTO "public"."bench_forum_community_counters" AS kept ("community_id", "day", "slot", "posts")
-        SELECT "community_id", DATE '1970-01-01', counting_slot, -COUNT(*) FROM old_rows AS moved
+        SELECT "community_id", DATE '1970-01-01', counting.counting_slot AS "slot", -COUNT(*) FROM old_rows AS moved
         WHERE (NOT "deleted" AND NOT "removed") GROUP BY 1
         HAVING EXISTS (SELECT 1 FROM "public"."bench_forum_communities" AS parent WHERE parent."id" = moved."community_id") ORDER BY 1
         ON CONFLICT ("community_id", "day", "slot") DO UPDATE SET "posts" = kept."posts" + excluded."posts";
         INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "post_count")
-        SELECT "creator_id", DATE '1970-01-01', counting_slot, -COUNT(*) FROM old_rows AS moved
+        SELECT "creator_id", DATE '1970-01-01', counting.counting_slot AS "slot", -COUNT(*) FROM old_rows AS moved
         WHERE (NOT "deleted" AND NOT "removed") GROUP BY 1
         HAVING EXISTS (SELECT 1 FROM "public"."bench_forum_people" AS parent WHERE parent."id" = moved."creator_id") ORDER BY 1
         ON CONFLICT ("person_id", "day", "slot") DO UPDATE SET "post_count" = kept."post_count" + excluded."post_count";
@@ -473,12 +513,12 @@ BEGIN
                 current_setting('transaction_isolation');
         END IF;
         INSERT INTO "public"."bench_forum_community_counters" AS kept ("community_id", "day", "slot", "posts")
-        SELECT "community_id", DATE '1970-01-01', counting_slot, -COUNT(*) FROM "public"."bench_forum_posts" AS moved
+        SELECT "community_id", DATE '1970-01-01', counting.counting_slot AS "slot", -COUNT(*) FROM "public"."bench_forum_posts" AS moved
         WHERE (NOT "deleted" AND NOT "removed") GROUP BY 1
         HAVING EXISTS (SELECT 1 FROM "public"."bench_forum_communities" AS parent WHERE parent."id" = moved."community_id") ORDER BY 1
         ON CONFLICT ("community_id", "day", "slot") DO UPDATE SET "posts" = kept."posts" + excluded."posts";
         INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "post_count")
-        SELECT "creator_id", DATE '1970-01-01', counting_slot, -COUNT(*) FROM "public"."bench_forum_posts" AS moved
+        SELECT "creator_id", DATE '1970-01-01', counting.counting_slot AS "slot", -COUNT(*) FROM "public"."bench_forum_posts" AS moved
         WHERE (NOT "deleted" AND NOT "removed") GROUP BY 1
         HAVING EXISTS (SELECT 1 FROM "public"."bench_forum_people" AS parent WHERE parent."id" = moved."creator_id") ORDER BY 1
         ON CONFLICT ("person_id", "day", "slot") DO UPDATE SET "post_count" = kept."post_count" + excluded."post_count";
@@ -492,13 +532,13 @@ INSERT INTO "public"."bench_forum_community_counters" AS kept ("community_id", "
 SELECT "community_id", DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0'), '/', 1) AS SMALLINT), drift."posts" - drift."stored_posts" FROM (SELECT "community_id", SUM("posts") AS "posts", SUM("stored_posts") AS "stored_posts" FROM (
     SELECT counted."community_id", 1 AS "posts", 0 AS "stored_posts" FROM "public"."bench_forum_posts" AS counted WHERE (NOT counted."deleted" AND NOT counted."removed")
     UNION ALL SELECT kept."community_id", 0, kept."posts" FROM "public"."bench_forum_community_counters" AS kept
-) AS moved GROUP BY "community_id" HAVING SUM("posts") <> SUM("stored_posts")) AS drift ORDER BY "community_id"
+) AS moved GROUP BY "community_id" HAVING SUM("posts") <> SUM("stored_posts")) AS drift ORDER BY 1
 ON CONFLICT ("community_id", "day", "slot") DO UPDATE SET "posts" = kept."posts" + excluded."posts";
 INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "post_count")
 SELECT "person_id", DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0'), '/', 1) AS SMALLINT), drift."post_count" - drift."stored_post_count" FROM (SELECT "person_id", SUM("post_count") AS "post_count", SUM("stored_post_count") AS "stored_post_count" FROM (
     SELECT counted."creator_id" AS "person_id", 1 AS "post_count", 0 AS "stored_post_count" FROM "public"."bench_forum_posts" AS counted WHERE (NOT counted."deleted" AND NOT counted."removed")
     UNION ALL SELECT kept."person_id", 0, kept."post_count" FROM "public"."bench_forum_person_counters" AS kept
-) AS moved GROUP BY "person_id" HAVING SUM("post_count") <> SUM("stored_post_count")) AS drift ORDER BY "person_id"
+) AS moved GROUP BY "person_id" HAVING SUM("post_count") <> SUM("stored_post_count")) AS drift ORDER BY 1
 ON CONFLICT ("person_id", "day", "slot") DO UPDATE SET "post_count" = kept."post_count" + excluded."post_count";
 CREATE TRIGGER "bench_count_posts_insert" AFTER INSERT ON "public"."bench_forum_posts"
     REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "public"."bench_count_posts"();
@@ -513,12 +553,18 @@ CREATE TRIGGER "bench_count_posts_truncate" BEFORE TRUNCATE ON "public"."bench_f
 CREATE FUNCTION "public"."bench_count_site_posts"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
 -- diesel_counters: {"name":"bench_count_site_posts","rows":"bench_forum_posts","count":["bench_forum_site_counters.posts"],"by":"1","when":"local AND NOT deleted AND NOT removed","period":"total","slots":32}
+#variable_conflict use_column
+<<counting>>
 DECLARE
     counting_slot SMALLINT; counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
         RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
             'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    END IF;
+    IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
+        AND (oid IN ('"public"."bench_forum_site_counters"'::regclass))) THEN
+        RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     counting_slot := length(NULLIF(left(current_setting('diesel_counters.slot_32_0_1', true), 32 + 1), ''));
     IF counting_slot IS NULL OR counting_slot > 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
@@ -534,13 +580,13 @@ BEGIN
     END IF;
     IF TG_OP = 'INSERT' THEN
         INSERT INTO "public"."bench_forum_site_counters" AS kept ("day", "slot", "posts")
-        SELECT DATE '1970-01-01', counting_slot, COUNT(*) FROM new_rows
+        SELECT DATE '1970-01-01', counting.counting_slot AS "slot", COUNT(*) FROM new_rows
         WHERE ("local" AND NOT "deleted" AND NOT "removed")
         HAVING (COUNT(*) <> 0)
         ON CONFLICT ("day", "slot") DO UPDATE SET "posts" = kept."posts" + excluded."posts";
     ELSIF TG_OP = 'UPDATE' THEN
         INSERT INTO "public"."bench_forum_site_counters" AS kept ("day", "slot", "posts")
-        SELECT DATE '1970-01-01', counting_slot, CAST(SUM("posts") AS BIGINT) FROM (
+        SELECT DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM("posts") AS BIGINT) FROM (
             SELECT -1 AS "posts" FROM old_rows WHERE ("local" AND NOT "deleted" AND NOT "removed")
             UNION ALL SELECT 1 AS "posts" FROM new_rows WHERE ("local" AND NOT "deleted" AND NOT "removed")
         ) AS moved
@@ -548,7 +594,7 @@ BEGIN
         ON CONFLICT ("day", "slot") DO UPDATE SET "posts" = kept."posts" + excluded."posts";
     ELSIF TG_OP = 'DELETE' THEN
         INSERT INTO "public"."bench_forum_site_counters" AS kept ("day", "slot", "posts")
-        SELECT DATE '1970-01-01', counting_slot, -COUNT(*) FROM old_rows
+        SELECT DATE '1970-01-01', counting.counting_slot AS "slot", -COUNT(*) FROM old_rows
         WHERE ("local" AND NOT "deleted" AND NOT "removed")
         HAVING (-COUNT(*) <> 0)
         ON CONFLICT ("day", "slot") DO UPDATE SET "posts" = kept."posts" + excluded."posts";
@@ -558,7 +604,7 @@ BEGIN
                 current_setting('transaction_isolation');
         END IF;
         INSERT INTO "public"."bench_forum_site_counters" AS kept ("day", "slot", "posts")
-        SELECT DATE '1970-01-01', counting_slot, -COUNT(*) FROM "public"."bench_forum_posts"
+        SELECT DATE '1970-01-01', counting.counting_slot AS "slot", -COUNT(*) FROM "public"."bench_forum_posts"
         WHERE ("local" AND NOT "deleted" AND NOT "removed")
         HAVING (-COUNT(*) <> 0)
         ON CONFLICT ("day", "slot") DO UPDATE SET "posts" = kept."posts" + excluded."posts";

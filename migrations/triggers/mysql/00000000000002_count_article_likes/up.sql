@@ -17,7 +17,7 @@ INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `likes`)
 SELECT `article_id`, DATE '1970-01-01', 0, drift.`likes` - drift.`stored_likes` FROM (SELECT `article_id`, SUM(`likes`) AS `likes`, SUM(`stored_likes`) AS `stored_likes` FROM (
     SELECT `counted_article_likes`.`article_id`, 1 AS `likes`, 0 AS `stored_likes` FROM `article_likes` AS `counted_article_likes`
     UNION ALL SELECT `kept_article_counters`.`article_id`, 0, `kept_article_counters`.`likes` FROM `article_counters` AS `kept_article_counters`
-) AS moved GROUP BY `article_id` HAVING SUM(`likes`) <> SUM(`stored_likes`)) AS drift ORDER BY `article_id`
+) AS moved GROUP BY `article_id` HAVING SUM(`likes`) <> SUM(`stored_likes`)) AS drift ORDER BY 1
 ON DUPLICATE KEY UPDATE `likes` = `article_counters`.`likes` + VALUES(`likes`);
 
 DROP TRIGGER IF EXISTS `count_article_likes_insert`;

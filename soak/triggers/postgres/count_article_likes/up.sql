@@ -1,5 +1,7 @@
 -- Rows are locked in this order, as the program must lock them: article_likes, articles.
-DO $diesel_counters$ DECLARE
+DO $diesel_counters$
+#variable_conflict use_column
+DECLARE
     counting_path TEXT := pg_catalog.current_setting('search_path');
     counting_security TEXT := pg_catalog.current_setting('row_security');
 BEGIN
@@ -20,6 +22,8 @@ LOCK TABLE "public"."articles", "public"."article_likes" IN SHARE ROW EXCLUSIVE 
 CREATE FUNCTION "public"."count_article_likes"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
 -- diesel_counters: {"name":"count_article_likes","rows":"article_likes","count":["article_id:article_counters.likes","article_id:articles.like_count"],"by":"1","period":"day","slots":32}
+#variable_conflict use_column
+<<counting>>
 DECLARE
     counting_slot SMALLINT; counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
     counting_sums RECORD;
@@ -27,6 +31,12 @@ BEGIN
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'article_likes' THEN
         RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
             'public', 'article_likes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    END IF;
+    IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
+        AND (oid IN ('"public"."article_counters"'::regclass, '"public"."articles"'::regclass) OR oid IN ('"public"."articles"'::regclass)
+        AND NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid IN ('"public"."article_counters"'::regclass, '"public"."articles"'::regclass)
+            AND confrelid = pg_class.oid))) THEN
+        RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     counting_slot := length(NULLIF(left(current_setting('diesel_counters.slot_32_0_1', true), 32 + 1), ''));
     IF counting_slot IS NULL OR counting_slot > 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
@@ -42,7 +52,7 @@ BEGIN
     END IF;
     IF TG_OP = 'INSERT' THEN
         INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
-        SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting_slot, COUNT(*) FROM new_rows GROUP BY 1 ORDER BY 1
+        SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting.counting_slot AS "slot", COUNT(*) FROM new_rows GROUP BY 1 ORDER BY 1
         ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = kept."likes" + excluded."likes";
         FOR counting_sums IN
             SELECT "article_id" AS "id", COUNT(*) AS "like_count" FROM new_rows GROUP BY 1 ORDER BY 1
@@ -51,24 +61,24 @@ BEGIN
         END LOOP;
     ELSIF TG_OP = 'UPDATE' THEN
         INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
-        SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting_slot, CAST(SUM("likes") AS BIGINT) FROM (
+        SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting.counting_slot AS "slot", CAST(SUM("likes") AS BIGINT) FROM (
             SELECT "article_id", -1 AS "likes" FROM old_rows
             UNION ALL SELECT "article_id", 1 AS "likes" FROM new_rows
         ) AS moved GROUP BY "article_id"
-        HAVING SUM("likes") <> 0 AND EXISTS (SELECT 1 FROM "public"."articles" AS parent WHERE parent."id" = moved."article_id") ORDER BY "article_id"
+        HAVING SUM("likes") <> 0 AND EXISTS (SELECT 1 FROM "public"."articles" AS parent WHERE parent."id" = moved."article_id") ORDER BY 1
         ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = kept."likes" + excluded."likes";
         FOR counting_sums IN
             SELECT "id", CAST(SUM("like_count") AS BIGINT) AS "like_count" FROM (
                 SELECT "article_id" AS "id", -1 AS "like_count" FROM old_rows
                 UNION ALL SELECT "article_id" AS "id", 1 AS "like_count" FROM new_rows
             ) AS moved GROUP BY "id"
-            HAVING SUM("like_count") <> 0 ORDER BY "id"
+            HAVING SUM("like_count") <> 0 ORDER BY 1
         LOOP
             UPDATE "public"."articles" AS kept SET "like_count" = kept."like_count" + counting_sums."like_count" WHERE kept."id" = counting_sums."id";
         END LOOP;
     ELSIF TG_OP = 'DELETE' THEN
         INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
-        SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting_slot, -COUNT(*) FROM old_rows AS moved GROUP BY 1
+        SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting.counting_slot AS "slot", -COUNT(*) FROM old_rows AS moved GROUP BY 1
         HAVING EXISTS (SELECT 1 FROM "public"."articles" AS parent WHERE parent."id" = moved."article_id") ORDER BY 1
         ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = kept."likes" + excluded."likes";
         FOR counting_sums IN
@@ -82,7 +92,7 @@ BEGIN
                 current_setting('transaction_isolation');
         END IF;
         INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
-        SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting_slot, -COUNT(*) FROM "public"."article_likes" AS moved GROUP BY 1
+        SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting.counting_slot AS "slot", -COUNT(*) FROM "public"."article_likes" AS moved GROUP BY 1
         HAVING EXISTS (SELECT 1 FROM "public"."articles" AS parent WHERE parent."id" = moved."article_id") ORDER BY 1
         ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = kept."likes" + excluded."likes";
         FOR counting_sums IN
@@ -100,7 +110,7 @@ INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "l
 SELECT "article_id", DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0'), '/', 1) AS SMALLINT), drift."likes" - drift."stored_likes" FROM (SELECT "article_id", SUM("likes") AS "likes", SUM("stored_likes") AS "stored_likes" FROM (
     SELECT counted."article_id", 1 AS "likes", 0 AS "stored_likes" FROM "public"."article_likes" AS counted
     UNION ALL SELECT kept."article_id", 0, kept."likes" FROM "public"."article_counters" AS kept
-) AS moved GROUP BY "article_id" HAVING SUM("likes") <> SUM("stored_likes")) AS drift ORDER BY "article_id"
+) AS moved GROUP BY "article_id" HAVING SUM("likes") <> SUM("stored_likes")) AS drift ORDER BY 1
 ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = kept."likes" + excluded."likes";
 UPDATE "public"."articles" SET "like_count" = "public"."articles"."like_count" + (drift."like_count" - drift."stored_like_count")
 FROM (SELECT "id", SUM("like_count") AS "like_count", SUM("stored_like_count") AS "stored_like_count" FROM (

@@ -75,7 +75,7 @@ INSERT INTO "article_counters" ("article_id", "day", "slot", "likes")
 SELECT "article_id", '1970-01-01', 0, CASE typeof(drift."likes" - drift."stored_likes") WHEN 'integer' THEN drift."likes" - drift."stored_likes" ELSE abs(-9223372036854775807 - 1) END FROM (SELECT "article_id", SUM("likes") AS "likes", SUM("stored_likes") AS "stored_likes" FROM (
     SELECT counted."article_id", 1 AS "likes", 0 AS "stored_likes" FROM "article_likes" AS counted
     UNION ALL SELECT kept."article_id", 0, kept."likes" FROM "article_counters" AS kept
-) AS moved GROUP BY "article_id" HAVING SUM("likes") <> SUM("stored_likes")) AS drift ORDER BY "article_id"
+) AS moved GROUP BY "article_id" HAVING SUM("likes") <> SUM("stored_likes")) AS drift ORDER BY 1
 ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = CASE typeof("likes" + excluded."likes") WHEN 'integer' THEN "likes" + excluded."likes" ELSE abs(-9223372036854775807 - 1) END;
 UPDATE "articles" SET "like_count" = CASE typeof("articles"."like_count" + (drift."like_count" - drift."stored_like_count")) WHEN 'integer' THEN "articles"."like_count" + (drift."like_count" - drift."stored_like_count") ELSE abs(-9223372036854775807 - 1) END
 FROM (SELECT "id", SUM("like_count") AS "like_count", SUM("stored_like_count") AS "stored_like_count" FROM (

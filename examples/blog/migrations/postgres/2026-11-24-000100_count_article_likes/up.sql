@@ -1,4 +1,6 @@
-DO $diesel_counters$ DECLARE
+DO $diesel_counters$
+#variable_conflict use_column
+DECLARE
     counting_path TEXT := pg_catalog.current_setting('search_path');
     counting_security TEXT := pg_catalog.current_setting('row_security');
 BEGIN
@@ -19,12 +21,20 @@ LOCK TABLE "public"."article_likes" IN SHARE ROW EXCLUSIVE MODE;
 CREATE FUNCTION "public"."count_article_likes"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
 -- diesel_counters: {"name":"count_article_likes","rows":"article_likes","count":["article_id:article_counters.likes"],"by":"1","day":"created_on","period":"day","slots":16}
+#variable_conflict use_column
+<<counting>>
 DECLARE
     counting_slot SMALLINT; counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'article_likes' THEN
         RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
             'public', 'article_likes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    END IF;
+    IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
+        AND (oid IN ('"public"."article_counters"'::regclass) OR oid IN ('"public"."articles"'::regclass)
+        AND NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid IN ('"public"."article_counters"'::regclass)
+            AND confrelid = pg_class.oid))) THEN
+        RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     counting_slot := length(NULLIF(left(current_setting('diesel_counters.slot_16_0_1', true), 16 + 1), ''));
     IF counting_slot IS NULL OR counting_slot > 16 OR current_setting('diesel_counters.partition', true) <> '' THEN
@@ -40,19 +50,19 @@ BEGIN
     END IF;
     IF TG_OP = 'INSERT' THEN
         INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
-        SELECT "article_id", COALESCE("created_on", DATE '1970-01-01'), counting_slot, COUNT(*) FROM new_rows GROUP BY 1, 2 ORDER BY 1, 2
+        SELECT "article_id", COALESCE("created_on", DATE '1970-01-01'), counting.counting_slot AS "slot", COUNT(*) FROM new_rows GROUP BY 1, 2 ORDER BY 1, 2
         ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = kept."likes" + excluded."likes";
     ELSIF TG_OP = 'UPDATE' THEN
         INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
-        SELECT "article_id", "day", counting_slot, CAST(SUM("likes") AS BIGINT) FROM (
+        SELECT "article_id", "day", counting.counting_slot AS "slot", CAST(SUM("likes") AS BIGINT) FROM (
             SELECT "article_id", COALESCE("created_on", DATE '1970-01-01') AS "day", -1 AS "likes" FROM old_rows
             UNION ALL SELECT "article_id", COALESCE("created_on", DATE '1970-01-01') AS "day", 1 AS "likes" FROM new_rows
         ) AS moved GROUP BY "article_id", "day"
-        HAVING SUM("likes") <> 0 AND EXISTS (SELECT 1 FROM "public"."articles" AS parent WHERE parent."id" = moved."article_id") ORDER BY "article_id", "day"
+        HAVING SUM("likes") <> 0 AND EXISTS (SELECT 1 FROM "public"."articles" AS parent WHERE parent."id" = moved."article_id") ORDER BY 1, 2
         ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = kept."likes" + excluded."likes";
     ELSIF TG_OP = 'DELETE' THEN
         INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
-        SELECT "article_id", COALESCE("created_on", DATE '1970-01-01'), counting_slot, -COUNT(*) FROM old_rows AS moved GROUP BY 1, 2
+        SELECT "article_id", COALESCE("created_on", DATE '1970-01-01'), counting.counting_slot AS "slot", -COUNT(*) FROM old_rows AS moved GROUP BY 1, 2
         HAVING EXISTS (SELECT 1 FROM "public"."articles" AS parent WHERE parent."id" = moved."article_id") ORDER BY 1, 2
         ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = kept."likes" + excluded."likes";
     ELSE -- TRUNCATE
@@ -61,7 +71,7 @@ BEGIN
                 current_setting('transaction_isolation');
         END IF;
         INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
-        SELECT "article_id", COALESCE("created_on", DATE '1970-01-01'), counting_slot, -COUNT(*) FROM "public"."article_likes" AS moved GROUP BY 1, 2
+        SELECT "article_id", COALESCE("created_on", DATE '1970-01-01'), counting.counting_slot AS "slot", -COUNT(*) FROM "public"."article_likes" AS moved GROUP BY 1, 2
         HAVING EXISTS (SELECT 1 FROM "public"."articles" AS parent WHERE parent."id" = moved."article_id") ORDER BY 1, 2
         ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = kept."likes" + excluded."likes";
     END IF;
@@ -74,7 +84,7 @@ INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "l
 SELECT "article_id", "day", -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0'), '/', 1) AS SMALLINT), drift."likes" - drift."stored_likes" FROM (SELECT "article_id", "day", SUM("likes") AS "likes", SUM("stored_likes") AS "stored_likes" FROM (
     SELECT counted."article_id", COALESCE(counted."created_on", DATE '1970-01-01') AS "day", 1 AS "likes", 0 AS "stored_likes" FROM "public"."article_likes" AS counted
     UNION ALL SELECT kept."article_id", kept."day", 0, kept."likes" FROM "public"."article_counters" AS kept
-) AS moved GROUP BY "article_id", "day" HAVING SUM("likes") <> SUM("stored_likes")) AS drift ORDER BY "article_id", "day"
+) AS moved GROUP BY "article_id", "day" HAVING SUM("likes") <> SUM("stored_likes")) AS drift ORDER BY 1, 2
 ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = kept."likes" + excluded."likes";
 CREATE TRIGGER "count_article_likes_insert" AFTER INSERT ON "public"."article_likes"
     REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "public"."count_article_likes"();
