@@ -155,7 +155,7 @@ where
                 [] => sql!("1"),
                 _ => sql!("{key}"),
             };
-            let end = latest.then(|| sql!("{db.read_latest_to_delete()}"));
+            let end = latest.then(|| sql!("{db.read_latest_to_change()}"));
             let (select, by_key) = (db.select(), db.by_key());
             sql!("{select}DISTINCT {&key} FROM {table}{by_key}{rows} ORDER BY {&key}{end}")
         };

@@ -133,8 +133,10 @@ where
                 // In a query of its own, so that PostgreSQL evaluates it once.
                 _ => sql!("(SELECT {db.slot(slots)})"),
             };
-            let select = db.select();
-            sql!("{Uncached}{select}{NUMBER}, {counters}{listed}{join} AND {shape.slot()} = {slot}")
+            let (select, end) = (db.select(), db.read_latest_to_change());
+            sql!(
+                "{Uncached}{select}{NUMBER}, {counters}{listed}{join} AND {shape.slot()} = {slot}{end}"
+            )
         },
         |row| {
             let number = Conn::Backend::amount(row, 0)? as usize;

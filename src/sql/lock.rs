@@ -32,9 +32,10 @@ impl Dialect {
         is_mysql.then(|| sql!(" ORDER BY {day} DESC, {slot} DESC LOCK IN SHARE MODE"))
     }
 
-    /// The end of a `SELECT` of rows that are deleted next, so that MySQL and MariaDB read the latest
-    /// committed rows, and lock them.
-    pub(crate) fn read_latest_to_delete(self) -> &'static str {
+    /// The end of a `SELECT` of rows that this transaction has locked, or changes next, so that MySQL and
+    /// MariaDB read the latest committed rows, and lock them. An `UPDATE` that changes nothing locks a row, and
+    /// a query of the transaction still reads what the row was when the transaction began.
+    pub(crate) fn read_latest_to_change(self) -> &'static str {
         match self {
             Dialect::MySql => " FOR UPDATE",
             _ => "",
