@@ -11,7 +11,7 @@ use super::target::{Source, Target};
 use super::targets::targets;
 use crate::catalogue::{Parent, Table, table};
 use crate::connection::AnyConnection;
-use crate::database::{Database, MYSQL, POSTGRES};
+use crate::database::{Database, MYSQL, POSTGRES, SQLITE};
 use crate::sql::sql;
 
 /// The rows of a table, and the counters that they are counted in.
@@ -66,6 +66,12 @@ impl Counting {
         let targets = targets(&definition, &rows, conn)?;
         refuse_shared_rows(&rows, &targets)?;
         for target in &targets {
+            let is_new_row = target.table.name.eq_ignore_ascii_case("excluded");
+            if database == SQLITE && is_new_row && target.slots.is_some() {
+                bail!(
+                    "SQLite takes the name excluded for the new row of an upsert: rename the counter table"
+                );
+            }
             let columns = target.entity.iter().chain(target.slots.iter().flatten());
             let of_parents = target.parents.iter().map(|parent| &parent.table.name);
             let keys = target.parents.iter().map(|parent| &parent.key);

@@ -32,7 +32,7 @@ BEGIN
             'public', 'bench_hot_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
     END IF;
     IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
-        AND (oid IN ('"public"."bench_hot_articles"'::regclass))) THEN
+        AND (oid IN (to_regclass('"public"."bench_hot_articles"')))) THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     IF TG_OP = 'INSERT' THEN

@@ -32,7 +32,7 @@ BEGIN
             'public', 'bench_forum_post_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
     END IF;
     IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
-        AND (oid IN ('"public"."bench_forum_posts"'::regclass))) THEN
+        AND (oid IN (to_regclass('"public"."bench_forum_posts"')))) THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     IF TG_OP = 'INSERT' THEN
@@ -104,7 +104,7 @@ BEGIN
             'public', 'bench_forum_comment_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
     END IF;
     IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
-        AND (oid IN ('"public"."bench_forum_comments"'::regclass))) THEN
+        AND (oid IN (to_regclass('"public"."bench_forum_comments"')))) THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     IF TG_OP = 'INSERT' THEN
@@ -176,7 +176,7 @@ BEGIN
             'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
     END IF;
     IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
-        AND (oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_people"'::regclass))) THEN
+        AND (oid IN (to_regclass('"public"."bench_forum_posts"'), to_regclass('"public"."bench_forum_people"')))) THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     IF TG_OP = 'INSERT' THEN
@@ -280,7 +280,7 @@ BEGIN
             'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
     END IF;
     IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
-        AND (oid IN ('"public"."bench_forum_people"'::regclass))) THEN
+        AND (oid IN (to_regclass('"public"."bench_forum_people"')))) THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     IF TG_OP = 'INSERT' THEN
@@ -352,7 +352,7 @@ BEGIN
             'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
     END IF;
     IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
-        AND (oid IN ('"public"."bench_forum_site"'::regclass))) THEN
+        AND (oid IN (to_regclass('"public"."bench_forum_site"')))) THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     IF TG_OP = 'INSERT' THEN
@@ -427,7 +427,7 @@ BEGIN
             'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
     END IF;
     IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
-        AND (oid IN ('"public"."bench_forum_communities"'::regclass))) THEN
+        AND (oid IN (to_regclass('"public"."bench_forum_communities"')))) THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     IF TG_OP = 'INSERT' THEN
@@ -499,7 +499,7 @@ BEGIN
             'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
     END IF;
     IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
-        AND (oid IN ('"public"."bench_forum_communities"'::regclass))) THEN
+        AND (oid IN (to_regclass('"public"."bench_forum_communities"')))) THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     IF TG_OP = 'INSERT' THEN
@@ -571,7 +571,7 @@ BEGIN
             'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
     END IF;
     IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
-        AND (oid IN ('"public"."bench_forum_people"'::regclass))) THEN
+        AND (oid IN (to_regclass('"public"."bench_forum_people"')))) THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     IF TG_OP = 'INSERT' THEN
@@ -643,7 +643,7 @@ BEGIN
             'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
     END IF;
     IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
-        AND (oid IN ('"public"."bench_forum_people"'::regclass))) THEN
+        AND (oid IN (to_regclass('"public"."bench_forum_people"')))) THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     IF TG_OP = 'INSERT' THEN
@@ -715,7 +715,7 @@ BEGIN
             'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
     END IF;
     IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
-        AND (oid IN ('"public"."bench_forum_site"'::regclass))) THEN
+        AND (oid IN (to_regclass('"public"."bench_forum_site"')))) THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     IF TG_OP = 'INSERT' THEN

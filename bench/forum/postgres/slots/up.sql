@@ -31,8 +31,8 @@ BEGIN
             'public', 'bench_forum_comment_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
     END IF;
     IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
-        AND (oid IN ('"public"."bench_forum_comment_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass) OR oid IN ('"public"."bench_forum_comments"'::regclass, '"public"."bench_forum_people"'::regclass)
-        AND NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid IN ('"public"."bench_forum_comment_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass)
+        AND (oid IN (to_regclass('"public"."bench_forum_comment_counters"'), to_regclass('"public"."bench_forum_person_counters"')) OR oid IN (to_regclass('"public"."bench_forum_comments"'), to_regclass('"public"."bench_forum_people"'))
+        AND NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid IN (to_regclass('"public"."bench_forum_comment_counters"'), to_regclass('"public"."bench_forum_person_counters"'))
             AND confrelid = pg_class.oid))) THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -135,8 +135,8 @@ BEGIN
             'public', 'bench_forum_post_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
     END IF;
     IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
-        AND (oid IN ('"public"."bench_forum_post_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass) OR oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_people"'::regclass)
-        AND NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid IN ('"public"."bench_forum_post_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass)
+        AND (oid IN (to_regclass('"public"."bench_forum_post_counters"'), to_regclass('"public"."bench_forum_person_counters"')) OR oid IN (to_regclass('"public"."bench_forum_posts"'), to_regclass('"public"."bench_forum_people"'))
+        AND NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid IN (to_regclass('"public"."bench_forum_post_counters"'), to_regclass('"public"."bench_forum_person_counters"'))
             AND confrelid = pg_class.oid))) THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -239,8 +239,8 @@ BEGIN
             'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
     END IF;
     IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
-        AND (oid IN ('"public"."bench_forum_post_counters"'::regclass, '"public"."bench_forum_community_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass) OR oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_communities"'::regclass, '"public"."bench_forum_people"'::regclass)
-        AND NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid IN ('"public"."bench_forum_post_counters"'::regclass, '"public"."bench_forum_community_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass)
+        AND (oid IN (to_regclass('"public"."bench_forum_post_counters"'), to_regclass('"public"."bench_forum_community_counters"'), to_regclass('"public"."bench_forum_person_counters"')) OR oid IN (to_regclass('"public"."bench_forum_posts"'), to_regclass('"public"."bench_forum_communities"'), to_regclass('"public"."bench_forum_people"'))
+        AND NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid IN (to_regclass('"public"."bench_forum_post_counters"'), to_regclass('"public"."bench_forum_community_counters"'), to_regclass('"public"."bench_forum_person_counters"'))
             AND confrelid = pg_class.oid))) THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -375,7 +375,7 @@ BEGIN
             'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
     END IF;
     IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
-        AND (oid IN ('"public"."bench_forum_site_counters"'::regclass))) THEN
+        AND (oid IN (to_regclass('"public"."bench_forum_site_counters"')))) THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     counting_slot := length(NULLIF(left(current_setting('diesel_counters.slot_32_0_1', true), 32 + 1), ''));
@@ -455,8 +455,8 @@ BEGIN
             'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
     END IF;
     IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
-        AND (oid IN ('"public"."bench_forum_community_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass) OR oid IN ('"public"."bench_forum_communities"'::regclass, '"public"."bench_forum_people"'::regclass)
-        AND NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid IN ('"public"."bench_forum_community_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass)
+        AND (oid IN (to_regclass('"public"."bench_forum_community_counters"'), to_regclass('"public"."bench_forum_person_counters"')) OR oid IN (to_regclass('"public"."bench_forum_communities"'), to_regclass('"public"."bench_forum_people"'))
+        AND NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid IN (to_regclass('"public"."bench_forum_community_counters"'), to_regclass('"public"."bench_forum_person_counters"'))
             AND confrelid = pg_class.oid))) THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -563,7 +563,7 @@ BEGIN
             'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
     END IF;
     IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
-        AND (oid IN ('"public"."bench_forum_site_counters"'::regclass))) THEN
+        AND (oid IN (to_regclass('"public"."bench_forum_site_counters"')))) THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     counting_slot := length(NULLIF(left(current_setting('diesel_counters.slot_32_0_1', true), 32 + 1), ''));

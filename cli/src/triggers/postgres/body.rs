@@ -36,7 +36,7 @@ fn guard(counting: &Counting) -> String {
         let mut oids: Vec<String> = Vec::new();
         for table in tables {
             let name = POSTGRES.literal(&POSTGRES.table_name(table));
-            let oid = format!("{name}::regclass");
+            let oid = format!("to_regclass({name})");
             if !oids.contains(&oid) {
                 oids.push(oid);
             }

@@ -31,8 +31,8 @@ BEGIN
             'public', 'article_likes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
     END IF;
     IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
-        AND (oid IN ('"public"."article_counters"'::regclass) OR oid IN ('"public"."articles"'::regclass)
-        AND NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid IN ('"public"."article_counters"'::regclass)
+        AND (oid IN (to_regclass('"public"."article_counters"')) OR oid IN (to_regclass('"public"."articles"'))
+        AND NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid IN (to_regclass('"public"."article_counters"'))
             AND confrelid = pg_class.oid))) THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
