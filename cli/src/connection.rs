@@ -112,10 +112,11 @@ fn open_any(url: &str) -> Result<AnyConnection> {
 
 /// Timeouts; and only the server's own functions and operators, because those of other roles would be
 /// run as the user of this command. All tables are named with their schema. The schemas of the user, in
-/// which tables without one are, are kept in a setting. A policy that would hide rows is an error.
+/// which tables without one are, are kept in a setting. A policy that would hide rows is an error. To compile
+/// a query of the catalogue takes longer than to run it.
 #[cfg(feature = "postgres")]
 const POSTGRES_SESSION: &str = "\
-    SET lock_timeout = '2s'; SET row_security = off; \
+    SET lock_timeout = '2s'; SET row_security = off; SET jit = off; \
     SELECT pg_catalog.set_config('diesel_counters.path', \
         CAST(pg_catalog.current_schemas(false) AS pg_catalog.text), false); \
     SET search_path = pg_catalog, pg_temp";

@@ -39,7 +39,8 @@ pub fn name_keys(definition: &mut Definition, conn: &mut AnyConnection) -> Resul
         };
         let (mut proved, mut possible) = (Vec::new(), Vec::new());
         for key in target.keys(of_rows.len()) {
-            if !fit(&of_rows, &key, conn.database()) {
+            let is_counted = key.iter().any(|column| column.name == count.counter);
+            if is_counted || !fit(&of_rows, &key, conn.database()) {
                 continue;
             }
             match proof((&rows, &of_rows), (&target, &key), key.len() == 1, conn)? {

@@ -100,7 +100,7 @@ fn an_owner_who_may_not_read_the_parent_is_found() {
     // The rows and the counters stay the owner's.
     roles.checker().run(&format!(
         "ALTER TABLE public.post_counters DROP CONSTRAINT post_counters_post_fkey;
-         CREATE TABLE public.others (code VARCHAR(20) PRIMARY KEY);
+         CREATE TABLE public.others (code VARCHAR(20) PRIMARY KEY REFERENCES public.posts (code));
          INSERT INTO public.others VALUES ('a'), ('b'), ('c');
          ALTER TABLE public.post_counters ADD FOREIGN KEY (post) REFERENCES public.others ON DELETE CASCADE;
          REVOKE ALL ON public.others FROM PUBLIC, {owner}"

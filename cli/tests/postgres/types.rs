@@ -194,14 +194,14 @@ fn own_triggers_that_use_only_the_server_are_not_named() {
                 NEW IS DISTINCT FROM OLD AND
                 NEW.likes IS NOT DISTINCT FROM OLD.likes
             ) THEN
-                NEW.likes := coalesce(NEW.likes, extract(year FROM current_timestamp)::bigint);
+                NEW.edits := coalesce(NEW.edits, extract(year FROM current_timestamp)::bigint);
             END IF;
             RETURN NEW;
         END;";
     let cases = [
         (diesel, false),
         (
-            "BEGIN NEW.likes := NEW.likes + 0 * length(TG_TABLE_NAME || now()); RETURN NEW; END",
+            "BEGIN NEW.edits := NEW.edits + 0 * length(TG_TABLE_NAME || now()); RETURN NEW; END",
             false,
         ),
         (
@@ -214,15 +214,15 @@ fn own_triggers_that_use_only_the_server_are_not_named() {
         ("DECLARE one Likes%ROWTYPE; BEGIN RETURN NEW; END", true),
         ("DECLARE one mood; BEGIN RETURN NEW; END", true),
         (
-            "BEGIN NEW.likes := normal(NEW.likes); RETURN NEW; END",
+            "BEGIN NEW.edits := normal(NEW.edits); RETURN NEW; END",
             true,
         ),
         (
-            "BEGIN NEW.likes := nextval('numbers'); RETURN NEW; END",
+            "BEGIN NEW.edits := nextval('numbers'); RETURN NEW; END",
             true,
         ),
         (
-            "BEGIN NEW.likes := NEW.likes + 0 * nextval('public.numbers'); RETURN NEW; END",
+            "BEGIN NEW.edits := NEW.edits + 0 * nextval('public.numbers'); RETURN NEW; END",
             false,
         ),
         ("BEGIN EXECUTE 'SELECT 1'; RETURN NEW; END", true),
@@ -238,7 +238,8 @@ fn own_triggers_that_use_only_the_server_are_not_named() {
     for (body, is_named) in cases {
         let roles = Roles::create(false);
         roles.owner().run(&format!(
-            "CREATE TYPE mood AS ENUM ('good'); CREATE SEQUENCE numbers; CREATE TABLE \"Words\" (word INTEGER);
+            "ALTER TABLE posts ADD edits BIGINT NOT NULL DEFAULT 0;
+             CREATE TYPE mood AS ENUM ('good'); CREATE SEQUENCE numbers; CREATE TABLE \"Words\" (word INTEGER);
              CREATE FUNCTION normal(BIGINT) RETURNS BIGINT LANGUAGE sql AS 'SELECT $1';
              CREATE FUNCTION is_more(BIGINT, INTEGER) RETURNS BOOLEAN LANGUAGE sql AS 'SELECT $1 > $2';
              CREATE OPERATOR ==> (LEFTARG = BIGINT, RIGHTARG = INTEGER, FUNCTION = is_more);

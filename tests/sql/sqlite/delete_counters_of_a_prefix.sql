@@ -41,5 +41,11 @@ FROM `version_counters`
 WHERE (`crate_id`, `number`) IN (VALUES (?, ?))) AS diesel_counters_locked;
 -- [1, "1.0"]
 
+SELECT DISTINCT `crate_id`, `number`
+FROM `version_counters`
+WHERE `crate_id` = ?
+ORDER BY `crate_id`, `number`;
+-- [1]
+
 COMMIT;
 

@@ -130,11 +130,17 @@ fn columns_can_have_the_names_that_triggers_use() {
 
 #[test]
 fn tables_can_have_the_names_that_triggers_use() {
-    for part in ["rows", "counters", "parents"] {
+    for (place, part) in ["rows", "counters", "parents"].into_iter().enumerate() {
         // SQLite would take the table for the new row of an upsert.
-        let is_refused = BACKEND == "sqlite" && part == "counters";
-        let names = names().replace("excluded", if is_refused { "" } else { "excluded" });
-        assert_counted(&names, &[part]);
+        let is_refused =
+            |name: &str| BACKEND == "sqlite" && part == "counters" && name == "excluded";
+        // A server is slow: it has each name in one place only.
+        let is_here = |number: usize| BACKEND == "sqlite" || number % 3 == place;
+        let all = names();
+        let names = all.split_whitespace().enumerate();
+        let names = names.filter(|(number, name)| is_here(*number) && !is_refused(name));
+        let names: Vec<_> = names.map(|(_, name)| name).collect();
+        assert_counted(&names.join(" "), &[part]);
     }
 }
 
