@@ -70,8 +70,11 @@ fn of_definition(
         faults.extend(modes::several(&triggers, &counting, conn)?);
         // The function of several triggers is the same.
         faults.dedup_by(|one, other| one.what == other.what);
-        let mut targets = counting.targets.iter();
-        while let Some(target) = targets.find(|target| target.slots.is_none()) {
+        let in_columns = counting
+            .targets
+            .iter()
+            .filter(|target| target.slots.is_none());
+        for target in in_columns {
             faults.extend(in_column(target, conn)?);
         }
         faults.extend(rights::granted(&counting, &whose.owner, conn)?);

@@ -119,9 +119,9 @@ pub fn refuse_others(
         let refers_to = format!("{rows}.{name} refers to {}.{}", parent.table, parent.column);
         let Some(other) = &key.refers_to else {
             bail!(
-                "{refers_to}, and {table}.{key_name} is the key of {table}: rows would count for the wrong \
-                 entities. If another unique column of {table} has the values of {name}, give it the foreign key, \
-                 or name it: --count \"{name}:{table}(COLUMN).{}\"",
+                "{refers_to}, and {table}.{key_name} is the key of {table}: no foreign key says that they have the \
+                 same values. Give the unique column of {table} that has the values of {name} the foreign key, or \
+                 name it: --count \"{name}:{table}(COLUMN).{}\"",
                 count.counter
             );
         };

@@ -16,7 +16,7 @@ fn several_foreign_keys_of_a_parent_with_counters_in_its_columns_are_refused_or_
         CASCADE  | CASCADE  | from_id:users.following                                       |
         CASCADE  | SET NULL | from_id:users.following to_id:users.followers                 |
         SET NULL | SET NULL | from_id:users.following to_id:users.followers                 |
-        CASCADE  | CASCADE  | from_id:profiles.following to_id:profiles.followers           | works
+        CASCADE  | CASCADE  | from_id:profiles(user_id).following to_id:profiles(user_id).followers           | works
         CASCADE  | CASCADE  | from_id:user_counters.following to_id:user_counters.followers | works
         CASCADE  |          | from_id:users.following                                       | works")
     {
