@@ -111,7 +111,7 @@ pub use diesel_counters_derive::counter_table;
 /// - Merges, corrections and deletions compare what is stored with what they wrote. If it differs, they fail.
 ///   [`materialize`](crate::HasCounters::materialize) returns the number of rows that were written.
 /// - An increment fails if its row was skipped, except for one that the program executes itself, as with
-///   [`execute`](diesel::RunQueryDsl::execute) or [`counting`](crate::dsl::CountingDsl::counting): it then
+///   [`execute`](diesel::RunQueryDsl::execute) or [`counting`](crate::prelude::CountingDsl::counting): it then
 ///   returns 0. It cannot see that a trigger has changed the row.
 /// - A [`take`](crate::dsl::take()) fails on PostgreSQL if a trigger has kept the units. On the other
 ///   databases, it cannot see that a trigger has put them back into the row.
