@@ -162,8 +162,27 @@ fn a_correction_of_an_entity_of_which_a_policy_hides_some_rows_is_refused() {
          CREATE POLICY own ON article_counters USING (article_id = 1); SET ROLE pg_monitor",
     )
     .unwrap();
+    // A policy of a role that the caller does not have hides nothing from it.
+    conn.batch_execute(
+        "RESET ROLE;
+         CREATE POLICY few ON article_counters TO pg_signal_backend USING (slot < 1);
+         SET ROLE pg_monitor",
+    )
+    .unwrap();
     let set = set_counter(views).of(1_i64).to(0).execute(conn);
     assert_eq!(set, Ok(6));
+}
+
+/// The catalogue lists no column for a policy that gives the row as a whole to a function.
+#[test]
+fn a_correction_under_a_policy_that_reads_the_whole_row_is_refused() {
+    let (conn, _database) = &mut as_owner(
+        "article_counters",
+        "CREATE FUNCTION sees(article_counters) RETURNS BOOLEAN LANGUAGE sql AS 'SELECT $1.slot < 1';
+         CREATE POLICY few ON article_counters USING (sees(article_counters)) WITH CHECK (true)",
+    );
+    let set = set_counter(views).of(1_i64).to(0).execute(conn);
+    assert_hides_rows(set, conn);
 }
 
 fn assert_hides_rows<T: std::fmt::Debug>(result: QueryResult<T>, conn: &mut Conn) {

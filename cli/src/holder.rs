@@ -12,8 +12,8 @@ use crate::sql::sql;
 /// The lock of `session_lock` in the library: two numbers. A role of this session may not see the state of
 /// another one's.
 const OF_POSTGRES: &str = "
-    SELECT concat_ws(', ', format('session %s of the role %s', a.pid, a.usename),
-        nullif(a.application_name, ''), a.state) || format(' (to end it: SELECT pg_terminate_backend(%s))', a.pid)
+    SELECT concat_ws(', ', format('session %s of the role %I (to end it: SELECT pg_terminate_backend(%s))',
+        a.pid, a.usename, a.pid), a.state, 'application ' || quote_literal(nullif(a.application_name, '')))
     FROM pg_locks l JOIN pg_stat_activity a USING (pid)
     WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2
         AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())

@@ -1,5 +1,6 @@
 //! Removing counters.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::marker::PhantomData;
 use std::slice;
@@ -9,7 +10,7 @@ use diesel::connection::LoadConnection;
 
 use crate::correct::{listed, lock_entities, refuse_hidden_rows};
 use crate::day::UNDATED;
-use crate::error::not_written;
+use crate::error::{not_written, refuse};
 use crate::slot::Partition;
 use crate::sql::transaction::{execute_on, is_in_a_lasting_transaction, transaction};
 use crate::sql::{
@@ -48,8 +49,8 @@ use crate::typed::table::CounterTable;
 /// It runs several statements in a transaction, or in a savepoint if a transaction is open.
 ///
 /// - An entity that has no rows is left as it is: an increment that commits meanwhile stays. With a prefix of
-///   a key, it looks again until it finds no entity, so one whose first count commits while the removal waits
-///   for the others is removed too.
+///   a key, it looks again until it finds no entity, up to 100 times, so one whose first count commits while the
+///   removal waits for the others is removed too.
 /// - An increment that waits for the removal continues from 0 if the table has no foreign key. If
 ///   it has one and the entity is deleted too, the increment fails.
 /// - Other corrections of the same entities wait for it, as for [`set_counter`](crate::dsl::set_counter()).
@@ -140,9 +141,11 @@ where
     let latest = is_in_a_lasting_transaction(conn)?;
     let (shape, partition) = (T::shape(), Partition::chosen());
     let (table, key, day, slot) = (shape.table, shape.entity(), shape.day(), shape.slot());
+    let is_sqlite = Cell::new(false);
     // The keys of the entities that have rows of this node, or rows that are not the zeros that are locked.
     let find = |entities: &dyn Entities<Conn::Backend>, counts_only: bool, conn: &mut Conn| {
         let find = |db: Dialect| {
+            is_sqlite.set(db == Dialect::Sqlite);
             let counted = counts_only.then(|| {
                 let counters = shape.counters.iter();
                 let counted = list("", counters.map(|name| sql!(" OR {*name} <> 0")));
@@ -173,10 +176,17 @@ where
         refuse_hidden_rows(shape, conn)?;
         let mut removed = BTreeSet::new();
         for entities in each {
-            loop {
+            for look in 0..LOOKS {
                 // Nothing is locked yet, so nothing is deleted where no row was found: another correction
                 // can have read a count that commits now.
                 let found = find(entities, false, conn)?;
+                if look > 0 && is_sqlite.get() && !found.is_empty() {
+                    return refuse(format!(
+                        "SQLite stores a key of `{}` as another type than its column's, and returns another key for \
+                         it, so its counters cannot be removed: {found:?}",
+                        shape.label
+                    ));
+                }
                 for keys in found.chunks(rows::most_numbered::<Conn::Backend>()) {
                     lock_entities::<T::KeyType, _, _>(shape, &[], keys, conn)?;
                     // Another deletion can have removed them while this one waited.
@@ -194,6 +204,9 @@ where
     })
 }
 
+/// How often a deletion by a prefix looks for entities, where others count all the time.
+const LOOKS: usize = 100;
+
 /// Deletes the rows of entities, which have been locked: all of those that are `counted`, and of the others
 /// the row that is the lock.
 fn delete_locked<T, Conn>(
@@ -210,13 +223,18 @@ where
     // not see the row of slot 0 that the merge inserts, and on MySQL and MariaDB it can see one of two rows
     // that another transaction commits. The next one sees them. This ends, because the rows that are deleted
     // stay locked.
-    while !counted.is_empty() {
+    let mut deletes = !counted.is_empty();
+    let mut has_deleted = false;
+    while deletes {
         let locked = lock_rows::<T, _>(counted, conn)?;
-        if locked == 0 {
-            break;
+        // There is at least the row that is the lock, unless a policy hides it from an update.
+        if locked == 0 && !has_deleted {
+            return not_written(T::shape().label);
         }
+        deletes = locked > 0;
+        has_deleted = true;
         // Nobody else can have deleted a row that is locked.
-        if delete_rows::<T, _>(counted, false, conn)? < locked {
+        if deletes && delete_rows::<T, _>(counted, false, conn)? < locked {
             return not_written(T::shape().label);
         }
     }

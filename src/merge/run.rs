@@ -302,7 +302,7 @@ impl<Types, K> Compact<'_, Types, K> {
             |db| {
                 let both = values(&written).into_iter().chain(values(&rows));
                 let rows = db.listed_rows(table, key, both.collect());
-                sql!("{db.select()}{key}, {counters} {rows}")
+                sql!("{db.select()}{key}, {counters} {rows}{db.read_latest_to_change()}")
             },
             |row| counted_row::<Types, K, _>(row, counters.len()),
         )?;

@@ -70,19 +70,23 @@ impl Dialect {
     ) -> Sql<'a, DB> {
         let select = self.select();
         if self != Dialect::PostgreSql {
-            return sql!("{select}COUNT(*) FROM {table} WHERE 1 = 0");
+            // It reads no table: SQLite would begin to read, and could then not write beside others.
+            return sql!("{select}0");
         }
         let columns = columns.iter().map(|name| Bind::Text(name.0));
         let columns = list(", ", columns.chain([Bind::Text("")]));
-        // What a policy reads of its table are dependencies: 0 is the row as a whole. A policy for INSERT
-        // hides no row.
+        // The columns of its table that a policy reads are dependencies. The row as a whole is none: it stands
+        // in the tree of the condition. A policy for INSERT hides no row, and nor does one of another role.
         sql!(
             "{select}COUNT(*) FROM pg_policy \
              WHERE polrelid = CAST($diesel_counters${table}$diesel_counters$ AS regclass) \
              AND polcmd <> 'a' AND row_security_active(polrelid) AND EXISTS (\
+             SELECT 1 FROM unnest(polroles) AS role \
+             WHERE CASE WHEN role = 0 THEN TRUE ELSE pg_has_role(role, 'USAGE') END) \
+             AND (CAST(polqual AS TEXT) LIKE '%:varattno 0 %' OR EXISTS (\
              SELECT 1 FROM pg_depend WHERE classid = CAST('pg_policy' AS regclass) \
              AND objid = pg_policy.oid AND refobjid = polrelid AND deptype = 'n' AND refobjsubid NOT IN (\
-             SELECT attnum FROM pg_attribute WHERE attrelid = polrelid AND attname IN ({columns})))"
+             SELECT attnum FROM pg_attribute WHERE attrelid = polrelid AND attname IN ({columns}))))"
         )
     }
 

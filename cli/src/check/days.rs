@@ -64,8 +64,10 @@ pub fn days(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>
     for day in days {
         if is_missing(shape, day, conn)? {
             let what = format!("It has no partition for {day}.");
-            let cost =
-                "Counts of that day fail. Merges into one row, and corrections, write 1970-01-01.";
+            let cost = match day == NaiveDate::default() {
+                true => "Folds into one row, and corrections, write that day: they fail.",
+                false => "Counts of that day fail.",
+            };
             let fault = wrong("no_partition", what, cost);
             let add = partition(shape, day, database);
             faults.push(

@@ -109,9 +109,12 @@ pub fn denied(counting: &Counting, owner: &str, conn: &mut AnyConnection) -> Res
             grants.push(format!("GRANT USAGE ON SCHEMA {schema} TO {role};"));
         }
         for right in rights {
-            let has = sql("SELECT has_table_privilege(")
-                .bind(owner)
-                .sql(", CAST(to_regclass(");
+            // A right to read the columns of the key is enough.
+            let has = match *right {
+                "SELECT" => sql("SELECT has_any_column_privilege("),
+                _ => sql("SELECT has_table_privilege("),
+            };
+            let has = has.bind(owner).sql(", CAST(to_regclass(");
             let has = has.bind(&name).sql(") AS oid), ").bind(right).sql(")");
             if !has.typed::<Bool>().get_result::<bool>(conn)? {
                 grants.push(format!("GRANT {right} ON {name} TO {role};"));

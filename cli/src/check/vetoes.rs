@@ -11,7 +11,7 @@ use crate::catalogue::{CounterTable, Table};
 use crate::connection::AnyConnection;
 use crate::database::{Database, MYSQL, POSTGRES, SQLITE};
 use crate::sql::sql;
-use crate::triggers::Target;
+use crate::triggers::{Target, definitions};
 
 /// A trigger of a table, which this command has not generated.
 struct Other {
@@ -101,7 +101,10 @@ impl Other {
     fn skips(&self) -> bool {
         let is_of_updates = self.event == "BEFORE ROW UPDATE";
         let returns_old = is_of_updates && self.has(&["return", "old"]);
-        self.has(&["return", "null"]) || returns_old || self.has(&["new", ":=", "old"])
+        let mut before = [";", "begin", "then", "else"].into_iter();
+        let keeps_old = self.has(&["new", ":=", "old"])
+            || before.any(|before| self.has(&[before, "new", "=", "old"]));
+        self.has(&["return", "null"]) || returns_old || keeps_old
     }
 
     /// Whether a trigger of SQLite can skip the row.
@@ -157,14 +160,31 @@ impl Other {
 
 /// The words and the signs of SQL, in lower case and without comments and quotes.
 fn words(body: &str, database: Database) -> Vec<String> {
-    let tokens = Tokenizer::new(database.grammar(), body).tokenize();
-    let tokens = tokens.unwrap_or_default().into_iter();
-    let words = tokens.filter_map(|token| match token {
+    let Ok(tokens) = Tokenizer::new(database.grammar(), body).tokenize() else {
+        return plain_words(body);
+    };
+    let words = tokens.into_iter().filter_map(|token| match token {
         Token::Whitespace(_) => None,
         Token::Word(word) => Some(word.value.to_lowercase()),
         token => Some(token.to_string().to_lowercase()),
     });
     words.collect()
+}
+
+/// Those of a text that the tokenizer cannot read.
+fn plain_words(body: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut is_in_word = false;
+    for c in body.to_lowercase().chars() {
+        let is_of_word = c.is_alphanumeric() || c == '_';
+        match words.last_mut() {
+            Some(word) if is_in_word && is_of_word => word.push(c),
+            _ if c.is_whitespace() => {}
+            _ => words.push(c.to_string()),
+        }
+        is_in_word = is_of_word;
+    }
+    words
 }
 
 const OF_MYSQL: [&str; 2] = [
@@ -193,7 +213,15 @@ fn others(table: &Table, conn: &mut AnyConnection) -> Result<Vec<Other>> {
             .sql(" COLLATE NOCASE ORDER BY 1"),
     };
     let found = found.typed::<(Text, Text, Text)>();
-    let found: Vec<(String, String, String)> = found.load(conn)?;
+    let mut found: Vec<(String, String, String)> = found.load(conn)?;
+    if database == SQLITE {
+        // Those of a definition that counts in its own table are triggers of that table, too.
+        let definitions = definitions(conn)?;
+        found.retain(|(name, ..)| {
+            let mut names = definitions.iter().map(|stored| &stored.definition.name);
+            !names.any(|definition| name.starts_with(&format!("{definition}_")))
+        });
+    }
     let others = found.into_iter().map(|(name, event, text)| {
         let body = words(&text, database);
         let (event, columns) = match database {
@@ -237,7 +265,8 @@ fn event_of_sqlite(words: &[String]) -> (String, Vec<String>) {
     )
 }
 
-/// A trigger of a partitioned table is listed again for each partition.
+/// The bits of `tgtype` are 1 for each row, 2 before it, 4 INSERT, 8 DELETE and 16 UPDATE. A trigger of a
+/// partitioned table is listed again for each partition.
 const OF_POSTGRES: [&str; 2] = [
     "SELECT DISTINCT t.tgname::text, concat_ws(' ',
             CASE WHEN t.tgtype & 2 <> 0 THEN 'BEFORE' ELSE 'AFTER' END,

@@ -19,9 +19,9 @@ pub fn advice(conn: &mut AnyConnection) -> Result<Option<String>> {
                  AND grantee = CONCAT('''', SUBSTRING_INDEX(CURRENT_USER(), '@', 1), '''@''',
                      SUBSTRING_INDEX(CURRENT_USER(), '@', -1), ''''))",
     );
-    let advice = "the server has a binary log, and this account cannot create triggers there (error 1419). GRANT \
-                  SUPER ON *.* to it, or SET GLOBAL log_bin_trust_function_creators = ON, before you run the \
-                  migration";
+    let advice = "the server has a binary log, and this account may not be able to create triggers there (error \
+                  1419). GRANT SUPER ON *.* to it, or SET GLOBAL log_bin_trust_function_creators = ON, before you \
+                  run the migration";
     let refuses: bool = refuses.typed::<Bool>().get_result(conn)?;
     Ok(refuses.then(|| advice.to_owned()))
 }

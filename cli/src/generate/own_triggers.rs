@@ -24,10 +24,11 @@ pub fn to_alter(plan: &Plan, conn: &mut AnyConnection) -> Result<Vec<String>> {
     }
     for target in &plan.counting.targets {
         let found = sql(
-            "SELECT t.tgname::text, quote_ident(n.nspname) || '.' || quote_ident(p.proname), n.nspname::text,
+            "SELECT t.tgname::text, quote_ident(n.nspname) || '.' || quote_ident(p.proname), quote_ident(n.nspname),
                  CASE WHEN l.lanname = 'plpgsql' THEN p.prosrc ELSE '' END
              FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid JOIN pg_namespace n ON n.oid = p.pronamespace
              JOIN pg_language l ON l.oid = p.prolang
+             -- 4 is INSERT, and 16 UPDATE.
              WHERE NOT t.tgisinternal AND t.tgenabled <> 'D' AND t.tgtype & 20 <> 0
                  AND l.lanname NOT IN ('c', 'internal') AND NOT EXISTS (
                      SELECT FROM unnest(p.proconfig) AS setting WHERE setting LIKE 'search_path=%')

@@ -201,7 +201,8 @@ pub fn functions(plan: &Plan, conn: &mut AnyConnection) -> Result<()> {
         );
         let found = found.bind(schema).sql(" AND p.proname = ").bind(name);
         for (is_of_others, searches) in found.typed::<(Bool, Bool)>().load(conn)? {
-            let function = format!("{schema}.{name}");
+            let function = POSTGRES.quoted_in(Some(schema), name);
+            let schema = POSTGRES.quoted(schema);
             if is_of_others {
                 bail!(
                     "the function {function} belongs to another role, and would run with the rights of the owner \

@@ -96,6 +96,8 @@ pub fn up_and_down(args: Trigger, is_down: bool, options: &Options) -> Result<[S
                 .iter()
                 .any(|plan| plan.name() == known.definition.name)
         });
+        let names = plans.iter().map(Plan::name).joined(", ");
+        note(&format!("this drops the triggers {names}"));
     } else {
         if args.file.is_some() {
             leave_out(&mut plans, &known)?;
@@ -111,6 +113,10 @@ pub fn up_and_down(args: Trigger, is_down: bool, options: &Options) -> Result<[S
         refuse::vetoes(plan, conn)?;
         for table in counting.tables() {
             code_of_others::refuse(table, Access::Reads, conn)?;
+        }
+        // The migration writes them, and so do the triggers.
+        for target in &counting.targets {
+            code_of_others::refuse(&target.table, Access::Writes, conn)?;
         }
         refuse::functions(plan, conn)?;
         refuse::later(plan)?;

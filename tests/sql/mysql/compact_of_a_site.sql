@@ -68,7 +68,7 @@ SELECT ?, ? UNION ALL
 SELECT ?, ? UNION ALL
 SELECT ?, ? UNION ALL
 SELECT ?, ?) AS diesel_counters_wanted
-STRAIGHT_JOIN `site_counters` FORCE INDEX (PRIMARY) ON `day` = diesel_counters_wanted_0 AND `slot` = diesel_counters_wanted_1;
+STRAIGHT_JOIN `site_counters` FORCE INDEX (PRIMARY) ON `day` = diesel_counters_wanted_0 AND `slot` = diesel_counters_wanted_1 FOR UPDATE;
 -- [2026-03-02, 0, 2026-03-02, 1, 2026-03-02, 3, 2026-03-02, 5]
 
 COMMIT;

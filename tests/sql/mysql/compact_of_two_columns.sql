@@ -74,7 +74,7 @@ SELECT ?, ?, ?, ? UNION ALL
 SELECT ?, ?, ?, ? UNION ALL
 SELECT ?, ?, ?, ? UNION ALL
 SELECT ?, ?, ?, ?) AS diesel_counters_wanted
-STRAIGHT_JOIN `reaction_counters` FORCE INDEX (PRIMARY) ON `article_id` = diesel_counters_wanted_0 AND `emoji` = diesel_counters_wanted_1 AND `day` = diesel_counters_wanted_2 AND `slot` = diesel_counters_wanted_3;
+STRAIGHT_JOIN `reaction_counters` FORCE INDEX (PRIMARY) ON `article_id` = diesel_counters_wanted_0 AND `emoji` = diesel_counters_wanted_1 AND `day` = diesel_counters_wanted_2 AND `slot` = diesel_counters_wanted_3 FOR UPDATE;
 -- [1, "🎉", 2026-03-02, 0, 1, "👍", 2026-03-02, 0, 1, "🎉", 2026-03-02, 1, 1, "👍", 2026-03-02, 1, 1, "👍", 2026-03-02, 3, 1, "👍", 2026-03-02, 5]
 
 COMMIT;

@@ -8,8 +8,7 @@ FROM `reaction_counters`
 LIMIT 0) UNION ALL
 SELECT ?, ?, 1 UNION ALL
 SELECT ?, ?, 2 UNION ALL
-SELECT ?, ?, 3 UNION ALL
-SELECT ?, ?, 4) AS diesel_counters_wanted
+SELECT ?, ?, 3) AS diesel_counters_wanted
 WHERE `diesel_counters_number` <= ?;
--- [1, "👍", 1, "🎉", 2, "👍", 2, "👍", 3]
+-- [1, "👍", 1, "🎉", 2, "👍", 3]
 

@@ -39,5 +39,11 @@ FROM `version_counters` FORCE INDEX (PRIMARY)
 WHERE (`crate_id`, `number`) IN ((?, ?), (?, ?)) FOR UPDATE) AS diesel_counters_locked;
 -- [1, "1.0", 1, "1.0"]
 
+SELECT DISTINCT `crate_id`, `number`
+FROM `version_counters` FORCE INDEX (PRIMARY)
+WHERE `crate_id` = ?
+ORDER BY `crate_id`, `number`;
+-- [1]
+
 COMMIT;
 

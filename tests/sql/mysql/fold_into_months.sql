@@ -72,7 +72,7 @@ SELECT ?, ?, ? UNION ALL
 SELECT ?, ?, ? UNION ALL
 SELECT ?, ?, ? UNION ALL
 SELECT ?, ?, ?) AS diesel_counters_wanted
-STRAIGHT_JOIN `article_counters` FORCE INDEX (PRIMARY) ON `article_id` = diesel_counters_wanted_0 AND `day` = diesel_counters_wanted_1 AND `slot` = diesel_counters_wanted_2;
+STRAIGHT_JOIN `article_counters` FORCE INDEX (PRIMARY) ON `article_id` = diesel_counters_wanted_0 AND `day` = diesel_counters_wanted_1 AND `slot` = diesel_counters_wanted_2 FOR UPDATE;
 -- [1, 2026-03-01, 0, 2, 2026-03-01, 0, 3, 2026-03-01, 0, 1, 2026-03-02, 0, 2, 2026-03-02, 0, 3, 2026-03-02, 0]
 
 COMMIT;

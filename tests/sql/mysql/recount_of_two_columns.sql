@@ -49,7 +49,7 @@ FROM ((SELECT `crate_id` AS diesel_counters_key, `number` AS diesel_counters_key
 FROM `version_counters`
 LIMIT 0) UNION ALL
 SELECT ?, ?, ?, 1) AS diesel_counters_wanted
-STRAIGHT_JOIN `version_counters` FORCE INDEX (PRIMARY) ON `crate_id` = diesel_counters_key AND `number` = diesel_counters_key_1 AND `day` = diesel_counters_key_2 AND `slot` = (SELECT ? + CAST(COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % ? AS SIGNED) * ?);
+STRAIGHT_JOIN `version_counters` FORCE INDEX (PRIMARY) ON `crate_id` = diesel_counters_key AND `number` = diesel_counters_key_1 AND `day` = diesel_counters_key_2 AND `slot` = (SELECT ? + CAST(COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % ? AS SIGNED) * ?) FOR UPDATE;
 -- [1, "1.0", 2026-03-02, 1, 32, 1]
 
 INSERT INTO `version_counters` (`crate_id`, `number`, `day`, `slot`, `downloads`)
@@ -62,7 +62,7 @@ FROM ((SELECT `crate_id` AS diesel_counters_key, `number` AS diesel_counters_key
 FROM `version_counters`
 LIMIT 0) UNION ALL
 SELECT ?, ?, ?, 1) AS diesel_counters_wanted
-STRAIGHT_JOIN `version_counters` FORCE INDEX (PRIMARY) ON `crate_id` = diesel_counters_key AND `number` = diesel_counters_key_1 AND `day` = diesel_counters_key_2 AND `slot` = (SELECT ? + CAST(COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % ? AS SIGNED) * ?);
+STRAIGHT_JOIN `version_counters` FORCE INDEX (PRIMARY) ON `crate_id` = diesel_counters_key AND `number` = diesel_counters_key_1 AND `day` = diesel_counters_key_2 AND `slot` = (SELECT ? + CAST(COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % ? AS SIGNED) * ?) FOR UPDATE;
 -- [1, "1.0", 2026-03-02, 1, 32, 1]
 
 COMMIT;

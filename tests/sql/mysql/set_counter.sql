@@ -24,7 +24,7 @@ FROM ((SELECT `article_id` AS diesel_counters_key, `day` AS diesel_counters_key_
 FROM `article_counters`
 LIMIT 0) UNION ALL
 SELECT ?, ?, 1) AS diesel_counters_wanted
-STRAIGHT_JOIN `article_counters` FORCE INDEX (PRIMARY) ON `article_id` = diesel_counters_key AND `day` = diesel_counters_key_1 AND `slot` = (SELECT ? + CAST(COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % ? AS SIGNED) * ?);
+STRAIGHT_JOIN `article_counters` FORCE INDEX (PRIMARY) ON `article_id` = diesel_counters_key AND `day` = diesel_counters_key_1 AND `slot` = (SELECT ? + CAST(COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % ? AS SIGNED) * ?) FOR UPDATE;
 -- [1, 2026-12-28, 1, 32, 1]
 
 INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `views`)
@@ -37,7 +37,7 @@ FROM ((SELECT `article_id` AS diesel_counters_key, `day` AS diesel_counters_key_
 FROM `article_counters`
 LIMIT 0) UNION ALL
 SELECT ?, ?, 1) AS diesel_counters_wanted
-STRAIGHT_JOIN `article_counters` FORCE INDEX (PRIMARY) ON `article_id` = diesel_counters_key AND `day` = diesel_counters_key_1 AND `slot` = (SELECT ? + CAST(COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % ? AS SIGNED) * ?);
+STRAIGHT_JOIN `article_counters` FORCE INDEX (PRIMARY) ON `article_id` = diesel_counters_key AND `day` = diesel_counters_key_1 AND `slot` = (SELECT ? + CAST(COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % ? AS SIGNED) * ?) FOR UPDATE;
 -- [1, 2026-12-28, 1, 32, 1]
 
 COMMIT;

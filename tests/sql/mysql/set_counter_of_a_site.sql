@@ -24,7 +24,7 @@ FROM ((SELECT `day` AS diesel_counters_key, 0 AS diesel_counters_number
 FROM `site_counters`
 LIMIT 0) UNION ALL
 SELECT ?, 1) AS diesel_counters_wanted
-STRAIGHT_JOIN `site_counters` FORCE INDEX (PRIMARY) ON `day` = diesel_counters_key AND `slot` = (SELECT ? + CAST(COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % ? AS SIGNED) * ?);
+STRAIGHT_JOIN `site_counters` FORCE INDEX (PRIMARY) ON `day` = diesel_counters_key AND `slot` = (SELECT ? + CAST(COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % ? AS SIGNED) * ?) FOR UPDATE;
 -- [2026-03-02, 1, 32, 1]
 
 INSERT INTO `site_counters` (`day`, `slot`, `hits`)
@@ -37,7 +37,7 @@ FROM ((SELECT `day` AS diesel_counters_key, 0 AS diesel_counters_number
 FROM `site_counters`
 LIMIT 0) UNION ALL
 SELECT ?, 1) AS diesel_counters_wanted
-STRAIGHT_JOIN `site_counters` FORCE INDEX (PRIMARY) ON `day` = diesel_counters_key AND `slot` = (SELECT ? + CAST(COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % ? AS SIGNED) * ?);
+STRAIGHT_JOIN `site_counters` FORCE INDEX (PRIMARY) ON `day` = diesel_counters_key AND `slot` = (SELECT ? + CAST(COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % ? AS SIGNED) * ?) FOR UPDATE;
 -- [2026-03-02, 1, 32, 1]
 
 COMMIT;

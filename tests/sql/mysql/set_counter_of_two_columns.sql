@@ -24,7 +24,7 @@ FROM ((SELECT `article_id` AS diesel_counters_key, `emoji` AS diesel_counters_ke
 FROM `reaction_counters`
 LIMIT 0) UNION ALL
 SELECT ?, ?, ?, 1) AS diesel_counters_wanted
-STRAIGHT_JOIN `reaction_counters` FORCE INDEX (PRIMARY) ON `article_id` = diesel_counters_key AND `emoji` = diesel_counters_key_1 AND `day` = diesel_counters_key_2 AND `slot` = (SELECT ? + CAST(COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % ? AS SIGNED) * ?);
+STRAIGHT_JOIN `reaction_counters` FORCE INDEX (PRIMARY) ON `article_id` = diesel_counters_key AND `emoji` = diesel_counters_key_1 AND `day` = diesel_counters_key_2 AND `slot` = (SELECT ? + CAST(COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % ? AS SIGNED) * ?) FOR UPDATE;
 -- [1, "👍", 2026-03-02, 1, 32, 1]
 
 INSERT INTO `reaction_counters` (`article_id`, `emoji`, `day`, `slot`, `given`)
@@ -37,7 +37,7 @@ FROM ((SELECT `article_id` AS diesel_counters_key, `emoji` AS diesel_counters_ke
 FROM `reaction_counters`
 LIMIT 0) UNION ALL
 SELECT ?, ?, ?, 1) AS diesel_counters_wanted
-STRAIGHT_JOIN `reaction_counters` FORCE INDEX (PRIMARY) ON `article_id` = diesel_counters_key AND `emoji` = diesel_counters_key_1 AND `day` = diesel_counters_key_2 AND `slot` = (SELECT ? + CAST(COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % ? AS SIGNED) * ?);
+STRAIGHT_JOIN `reaction_counters` FORCE INDEX (PRIMARY) ON `article_id` = diesel_counters_key AND `emoji` = diesel_counters_key_1 AND `day` = diesel_counters_key_2 AND `slot` = (SELECT ? + CAST(COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % ? AS SIGNED) * ?) FOR UPDATE;
 -- [1, "👍", 2026-03-02, 1, 32, 1]
 
 COMMIT;

@@ -30,7 +30,7 @@ FROM `article_counters`
 LIMIT 0) UNION ALL
 SELECT ?, ?, 1 UNION ALL
 SELECT ?, ?, 2) AS diesel_counters_wanted
-STRAIGHT_JOIN `article_counters` FORCE INDEX (PRIMARY) ON `article_id` = diesel_counters_key AND `day` = diesel_counters_key_1 AND `slot` = ?;
+STRAIGHT_JOIN `article_counters` FORCE INDEX (PRIMARY) ON `article_id` = diesel_counters_key AND `day` = diesel_counters_key_1 AND `slot` = ? FOR UPDATE;
 -- [1, 2026-03-02, 2, 2026-03-08, 0]
 
 INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `views`)
@@ -44,7 +44,7 @@ FROM `article_counters`
 LIMIT 0) UNION ALL
 SELECT ?, ?, 1 UNION ALL
 SELECT ?, ?, 2) AS diesel_counters_wanted
-STRAIGHT_JOIN `article_counters` FORCE INDEX (PRIMARY) ON `article_id` = diesel_counters_key AND `day` = diesel_counters_key_1 AND `slot` = ?;
+STRAIGHT_JOIN `article_counters` FORCE INDEX (PRIMARY) ON `article_id` = diesel_counters_key AND `day` = diesel_counters_key_1 AND `slot` = ? FOR UPDATE;
 -- [1, 2026-03-02, 2, 2026-03-08, 0]
 
 COMMIT;

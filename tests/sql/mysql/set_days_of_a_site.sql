@@ -28,7 +28,7 @@ FROM ((SELECT `day` AS diesel_counters_key, 0 AS diesel_counters_number
 FROM `site_counters`
 LIMIT 0) UNION ALL
 SELECT ?, 1) AS diesel_counters_wanted
-STRAIGHT_JOIN `site_counters` FORCE INDEX (PRIMARY) ON `day` = diesel_counters_key AND `slot` = ?;
+STRAIGHT_JOIN `site_counters` FORCE INDEX (PRIMARY) ON `day` = diesel_counters_key AND `slot` = ? FOR UPDATE;
 -- [2026-03-02, 0]
 
 INSERT INTO `site_counters` (`day`, `slot`, `hits`)
@@ -41,7 +41,7 @@ FROM ((SELECT `day` AS diesel_counters_key, 0 AS diesel_counters_number
 FROM `site_counters`
 LIMIT 0) UNION ALL
 SELECT ?, 1) AS diesel_counters_wanted
-STRAIGHT_JOIN `site_counters` FORCE INDEX (PRIMARY) ON `day` = diesel_counters_key AND `slot` = ?;
+STRAIGHT_JOIN `site_counters` FORCE INDEX (PRIMARY) ON `day` = diesel_counters_key AND `slot` = ? FOR UPDATE;
 -- [2026-03-02, 0]
 
 COMMIT;

@@ -33,7 +33,7 @@ FROM ((SELECT `path` AS diesel_counters_key, `day` AS diesel_counters_key_1, 0 A
 FROM `page_counters`
 LIMIT 0) UNION ALL
 SELECT ?, ?, 1) AS diesel_counters_wanted
-STRAIGHT_JOIN `page_counters` FORCE INDEX (PRIMARY) ON `path` = diesel_counters_key AND `day` = diesel_counters_key_1 AND `slot` = ?;
+STRAIGHT_JOIN `page_counters` FORCE INDEX (PRIMARY) ON `path` = diesel_counters_key AND `day` = diesel_counters_key_1 AND `slot` = ? FOR UPDATE;
 -- ["/", 2026-03-02, 0]
 
 INSERT INTO `page_counters` (`path`, `day`, `slot`, `hits`)
@@ -46,7 +46,7 @@ FROM ((SELECT `path` AS diesel_counters_key, `day` AS diesel_counters_key_1, 0 A
 FROM `page_counters`
 LIMIT 0) UNION ALL
 SELECT ?, ?, 1) AS diesel_counters_wanted
-STRAIGHT_JOIN `page_counters` FORCE INDEX (PRIMARY) ON `path` = diesel_counters_key AND `day` = diesel_counters_key_1 AND `slot` = ?;
+STRAIGHT_JOIN `page_counters` FORCE INDEX (PRIMARY) ON `path` = diesel_counters_key AND `day` = diesel_counters_key_1 AND `slot` = ? FOR UPDATE;
 -- ["/", 2026-03-02, 0]
 
 COMMIT;

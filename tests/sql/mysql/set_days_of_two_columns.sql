@@ -35,7 +35,7 @@ FROM `version_counters`
 LIMIT 0) UNION ALL
 SELECT ?, ?, ?, 1 UNION ALL
 SELECT ?, ?, ?, 2) AS diesel_counters_wanted
-STRAIGHT_JOIN `version_counters` FORCE INDEX (PRIMARY) ON `crate_id` = diesel_counters_key AND `number` = diesel_counters_key_1 AND `day` = diesel_counters_key_2 AND `slot` = ?;
+STRAIGHT_JOIN `version_counters` FORCE INDEX (PRIMARY) ON `crate_id` = diesel_counters_key AND `number` = diesel_counters_key_1 AND `day` = diesel_counters_key_2 AND `slot` = ? FOR UPDATE;
 -- [1, "1.0", 2026-03-02, 2, "1.0", 2026-03-02, 0]
 
 INSERT INTO `version_counters` (`crate_id`, `number`, `day`, `slot`, `downloads`)
@@ -49,7 +49,7 @@ FROM `version_counters`
 LIMIT 0) UNION ALL
 SELECT ?, ?, ?, 1 UNION ALL
 SELECT ?, ?, ?, 2) AS diesel_counters_wanted
-STRAIGHT_JOIN `version_counters` FORCE INDEX (PRIMARY) ON `crate_id` = diesel_counters_key AND `number` = diesel_counters_key_1 AND `day` = diesel_counters_key_2 AND `slot` = ?;
+STRAIGHT_JOIN `version_counters` FORCE INDEX (PRIMARY) ON `crate_id` = diesel_counters_key AND `number` = diesel_counters_key_1 AND `day` = diesel_counters_key_2 AND `slot` = ? FOR UPDATE;
 -- [1, "1.0", 2026-03-02, 2, "1.0", 2026-03-02, 0]
 
 COMMIT;

@@ -5,10 +5,12 @@ BEGIN;
 SELECT COUNT(*)
 FROM pg_policy
 WHERE polrelid = CAST($diesel_counters$"article_counters"$diesel_counters$ AS regclass) AND polcmd <> 'a' AND row_security_active(polrelid) AND EXISTS (SELECT 1
+FROM unnest(polroles) AS role
+WHERE CASE WHEN role = 0 THEN TRUE ELSE pg_has_role(role, 'USAGE') END) AND (CAST(polqual AS TEXT) LIKE '%:varattno 0 %' OR EXISTS (SELECT 1
 FROM pg_depend
 WHERE classid = CAST('pg_policy' AS regclass) AND objid = pg_policy.oid AND refobjid = polrelid AND deptype = 'n' AND refobjsubid NOT IN (SELECT attnum
 FROM pg_attribute
-WHERE attrelid = polrelid AND attname IN ($1, $2)));
+WHERE attrelid = polrelid AND attname IN ($1, $2))));
 -- ["article_id", ""]
 
 INSERT INTO "article_counters" AS diesel_counters_stored ("slot", "article_id", "day", "views")
