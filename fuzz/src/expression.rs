@@ -129,6 +129,7 @@ fn table() -> Table {
         not_stored: false,
         comment: None,
         refers_to: None,
+        also_refers_to: Vec::new(),
     };
     Table {
         in_schema: "main".to_owned(),

@@ -9,10 +9,12 @@ modules! {
     "../../cli/src/any_key.rs" any_key
     "../../cli/src/catalogue/mod.rs" catalogue
     "../../cli/src/check/mod.rs" check
+    "../../cli/src/code_of_others.rs" code_of_others
     "../../cli/src/connection.rs" connection
     "../../cli/src/database.rs" database
     "../../cli/src/doctor/mod.rs" doctor
     "../../cli/src/generate/mod.rs" generate
+    "../../cli/src/holder.rs" holder
     "../../cli/src/merge.rs" merge
     "../../cli/src/options.rs" options
     "../../cli/src/output.rs" output
