@@ -156,6 +156,9 @@ fn a_prefix_of_a_key_of_two_columns_is_a_range_of_the_primary_key() {
         delete().of_many(of_page()).execute(conn).unwrap();
         delete().of(7).execute(conn).unwrap();
     });
+    // MySQL looks up a whole key while it plans, and its plan names no table if the row is gone.
+    let set = set_counter(downloads).of((7, "03")).to(5);
+    set.execute(conn).unwrap();
     let reads_a_range = |query: &&String| {
         let is_of_table = query.contains("version_counters");
         let has_no_row = query.contains("WHERE 1 = 0 -- binds");
