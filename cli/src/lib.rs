@@ -18,6 +18,7 @@ mod period;
 mod recount;
 mod sql;
 mod table;
+mod template;
 mod triggers;
 
 use std::process::ExitCode;
