@@ -4,6 +4,7 @@ mod broken;
 pub mod cascades;
 mod columns;
 mod forum;
+mod limit;
 mod names;
 mod printing;
 mod random;

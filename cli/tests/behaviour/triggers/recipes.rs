@@ -38,6 +38,17 @@ fn each_recipe_holds() {
     });
 }
 
+/// A database after a recipe of docs/recipes.md.
+pub fn recipe(heading: &str) -> TestDatabase {
+    let (tables, recipes) = RECIPES.split_once("\n## ").unwrap();
+    let mut recipes = recipes.split("\n## ");
+    let recipe = recipes.find(|recipe| recipe.starts_with(heading));
+    let database = TestDatabase::create();
+    run(tables, &database);
+    run(recipe.unwrap(), &database);
+    database
+}
+
 /// A database with articles and counters.
 fn blog() -> TestDatabase {
     let database = TestDatabase::create();
