@@ -41,7 +41,8 @@ pub(crate) fn padded<DB: CounterBackend>(keys: usize) -> usize {
     }
 }
 
-/// As [`padded`], for a query: MySQL and MariaDB prepare each anew.
+/// As [`padded`], for a query that begins with [`Dialect::select`]. On MySQL and MariaDB it is not cached, but
+/// prepared anew each time, so a padded list would save nothing there.
 pub(crate) fn padded_for_query<DB: CounterBackend>(keys: usize) -> usize {
     match DB::DIALECT {
         Some(Dialect::MySql) => keys,
