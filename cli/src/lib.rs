@@ -10,6 +10,7 @@ mod database;
 mod doctor;
 mod generate;
 mod holder;
+mod layout;
 mod merge;
 mod options;
 mod output;

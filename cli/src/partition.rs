@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use diesel::prelude::*;
 use diesel::sql_types::{Nullable, Text};
-use diesel_counters::{Dialect, Slot};
+use diesel_counters::Slot;
 
 use crate::connection::AnyConnection;
 use crate::database::{Database, POSTGRES};
@@ -46,33 +46,6 @@ pub fn of_database(conn: &mut AnyConnection) -> Result<Option<Slot>> {
 
 /// The setting of a PostgreSQL database or role: `1/3` is the second of three partitions.
 const PARTITION: &str = "diesel_counters.partition";
-
-/// PL/pgSQL statements that set the variable `counting_slot` to the slot of the current connection in the
-/// partition of its database or role. Without a partition, it is the length of a setting of the session, as
-/// in the library. The first statement of a session claims a number and makes the setting. A session can have
-/// set it to any text.
-pub fn slot_block(slots: u16) -> String {
-    let slots = slots.max(1);
-    let number = match slots {
-        1 => "0".to_owned(),
-        _ => Dialect::PostgreSql.connection_number(),
-    };
-    let setting = format!("diesel_counters.slot_{slots}_0_1");
-    format!(
-        "counting_slot := length(NULLIF(left(current_setting('{setting}', true), {slots} + 1), ''));\n\
-         IF counting_slot IS NULL OR counting_slot > {slots} OR current_setting('{PARTITION}', true) <> '' THEN\n    \
-         counting_node := COALESCE(NULLIF(current_setting('{PARTITION}', true), ''), '0/1');\n    \
-         counting_index := split_part(counting_node, '/', 1);\n    \
-         counting_parts := split_part(counting_node, '/', 2);\n    \
-         IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN\n        \
-         RAISE '{PARTITION} is %: write 1/3 for the second of three partitions', counting_node;\n    \
-         END IF;\n    \
-         counting_slot := 1 + counting_index + counting_parts * ({number}\n        \
-         % greatest(({slots} - 1 - counting_index) / counting_parts + 1, 1));\n    \
-         PERFORM set_config('{setting}', repeat('x', counting_slot), false) WHERE counting_parts = 1;\n\
-         END IF;"
-    )
-}
 
 /// An SQL expression for the slot of merged rows: on PostgreSQL, that of the partition of the database or
 /// role.

@@ -17,7 +17,7 @@ use crate::output::{printable, thousands};
 use crate::partition::merged_slot;
 use crate::triggers::{
     Compared, Counting, Definition, Existing, Lost, Modes, Recount as OfTable, Stored, Wrong,
-    definitions, lost, replace,
+    definitions, lost, replace, triggers as generated,
 };
 
 /// Correct the counters of triggers by counting their rows again.
@@ -79,7 +79,7 @@ pub fn run(args: Recount, options: &Options) -> Result<()> {
         let (name, written) = (stored.definition.name.clone(), stored.written.clone());
         let counting = counting(stored, conn).and_then(|counting| {
             if let Some(modes) = &modes {
-                modes.set(&(counting.sql.triggers)(&counting)?, conn)?;
+                modes.set(&generated(&counting)?, conn)?;
             }
             Ok(counting)
         });
@@ -153,7 +153,8 @@ fn recount(
     if !args.dry_run && counting.definition.existing == Existing::Later {
         counting.definition = written;
         counting.definition.existing = Existing::Now;
-        conn.transaction(|conn| conn.batch_execute(&replace(&counting)))?;
+        let replaces = replace(&counting)?;
+        conn.transaction(|conn| conn.batch_execute(&replaces))?;
     }
     Ok(Recounted {
         name: counting.definition.name.clone(),

@@ -6,10 +6,10 @@
 
 use std::sync::LazyLock;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
-use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value};
+use minijinja::{AutoEscape, Environment, Template, UndefinedBehavior, Value};
 use serde::Serialize;
 
 /// The files of `cli/templates`.
@@ -19,9 +19,41 @@ macro_rules! templates {
     };
 }
 
-const TEMPLATES: &[(&str, &str)] = &templates! {};
+const TEMPLATES: &[(&str, &str)] = &templates! {
+    "correct.sql"
+    "existing.sql"
+    "heading.sql"
+    "mysql/add.sql"
+    "mysql/after.sql"
+    "mysql/after_update.sql"
+    "mysql/before.sql"
+    "mysql/cascade.sql"
+    "mysql/lock.sql"
+    "mysql/referring.sql"
+    "mysql/trigger.sql"
+    "mysql/up.sql"
+    "mysql/write.sql"
+    "number.sql"
+    "postgres/add.sql"
+    "postgres/function.sql"
+    "postgres/one_function.sql"
+    "postgres/rule.sql"
+    "postgres/slot.sql"
+    "postgres/trigger.sql"
+    "postgres/up.sql"
+    "postgres/write.sql"
+    "recount.sql"
+    "rows.sql"
+    "sqlite/after.sql"
+    "sqlite/replace.sql"
+    "sqlite/row.sql"
+    "sqlite/trigger.sql"
+    "sqlite/up.sql"
+    "sqlite/write.sql"
+    "temporary.sql"
+    "view.sql"
+};
 
-#[allow(dead_code)]
 static ENVIRONMENT: LazyLock<Result<Environment<'static>>> = LazyLock::new(|| {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -40,12 +72,23 @@ static ENVIRONMENT: LazyLock<Result<Environment<'static>>> = LazyLock::new(|| {
 });
 
 /// The template of this name, with these values in its holes.
-#[allow(dead_code)]
 pub fn render(name: &str, values: impl Serialize) -> Result<String> {
-    let environment = ENVIRONMENT
-        .as_ref()
-        .map_err(|error| anyhow::anyhow!("{error:#}"))?;
-    let template = environment.get_template(name)?;
-    let rendered = template.render(Value::from(Serde(values)));
-    rendered.with_context(|| format!("the template {name} cannot be filled in"))
+    let rendered = template(name)?.render(Value::from(Serde(values)));
+    rendered.with_context(|| format!("cannot fill in the template {name}"))
+}
+
+/// A block of a template.
+pub fn render_block(name: &str, block: &str, values: impl Serialize) -> Result<String> {
+    let mut captured = template(name)?
+        .render_captured(Value::from(Serde(values)))
+        .with_context(|| format!("cannot fill in the template {name}"))?;
+    let rendered = captured.with_state_mut(|state| state.render_block(block));
+    rendered.with_context(|| format!("cannot fill in the block {block} of the template {name}"))
+}
+
+fn template(name: &str) -> Result<Template<'static, 'static>> {
+    match &*ENVIRONMENT {
+        Ok(environment) => Ok(environment.get_template(name)?),
+        Err(error) => bail!("{error:#}"),
+    }
 }

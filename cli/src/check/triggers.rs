@@ -10,7 +10,8 @@ use crate::catalogue::Table;
 use crate::connection::AnyConnection;
 use crate::database::MYSQL;
 use crate::triggers::{
-    Count, Counting, Definition, Existing, LiveTrigger, Stored, Trigger, definitions, live_triggers,
+    Count, Counting, Definition, Existing, LiveTrigger, Stored, Trigger, definitions,
+    live_triggers, triggers,
 };
 
 /// The faults of each definition that counts in one of these tables, or of all if there are none,
@@ -63,7 +64,7 @@ fn of_definition(
         faults.extend(storage(&counting));
         faults.extend(not_counted_yet(&counting));
         faults.extend(before.iter().filter_map(|other| twice(other, &counting)));
-        let triggers = (counting.sql.triggers)(&counting)?;
+        let triggers = triggers(&counting)?;
         let of_triggers = triggers.iter();
         let of_triggers = of_triggers.filter_map(|one| fault(one, &counting, live));
         faults.extend(of_triggers.map(|fault| whose.shown(fault, &not_seen(&counting))));

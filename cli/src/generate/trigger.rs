@@ -9,6 +9,7 @@ use clap::error::ErrorKind;
 use diesel::RunQueryDsl;
 use diesel::sql_types::BigInt;
 use serde::Deserialize;
+use serde_json::json;
 
 use super::binary_log;
 use super::own_triggers;
@@ -19,6 +20,7 @@ use crate::database::{Joined, SQLITE};
 use crate::options::{self, Options};
 use crate::output::printable;
 use crate::sql::sql;
+use crate::template::render;
 use crate::triggers::{self, Counting, Definition, Existing, Plan, migration, order};
 
 /// Print a migration with triggers that count the rows of tables.
@@ -126,7 +128,8 @@ pub fn up_and_down(args: Trigger, is_down: bool, options: &Options) -> Result<[S
         for target in &counting.targets {
             // It finds expressions that the database refuses.
             let drift = counting.drift(target, counting.compared(target), None);
-            let number = sql(format!("SELECT COUNT(*) FROM {drift}")).typed::<BigInt>();
+            let number = render("number.sql", json!({ "drift": drift }))?;
+            let number = sql(number).typed::<BigInt>();
             number.get_result::<i64>(conn)?;
             let names = target.names.iter().filter(|_| target.slots.is_some());
             counters.extend(names.map(|name| format!("{}.{name}", target.table)));
@@ -145,7 +148,7 @@ pub fn up_and_down(args: Trigger, is_down: bool, options: &Options) -> Result<[S
         let then = "in counted_by_database = (…) of their counter_table!, and remove incr_counter";
         note(&format!("then name {names} {then}"));
     }
-    Ok(migration(&plans, &locks))
+    migration(&plans, &locks)
 }
 
 /// Keeps the plans that the database does not have, or all if it has all of them: the migration has run.

@@ -1,9 +1,9 @@
 //! Triggers that count the rows of a table: a definition and the tables in, triggers out. One file a
 //! database.
 
+mod correction;
 mod counting;
 mod definition;
-mod drift;
 mod expression;
 mod free;
 mod keys;
@@ -19,16 +19,16 @@ mod stored;
 mod target;
 mod targets;
 mod trigger;
-mod upsert;
+mod values;
 
+pub use correction::Compared;
 pub use counting::Counting;
 pub use definition::{Count, Definition, Existing, Period};
-pub use drift::Compared;
 pub use expression::Expression;
 pub use keys::name_keys;
 pub use mysql::Modes;
 pub use order::order;
-pub use plan::{Plan, migration};
+pub use plan::{Plan, migration, triggers};
 pub use recount::{Recount, Wrong};
 pub use stored::{Lost, Stored, definitions, lost, replace};
 pub use target::Target;

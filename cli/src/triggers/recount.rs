@@ -19,14 +19,17 @@ use diesel::row::{Field, NamedRow, Row};
 use diesel::sql_query;
 use diesel::sql_types::{Nullable, Text};
 use diesel_counters::{Dialect, is_retryable, retry_if};
+use serde::Serialize;
 
+use super::correction::{Compared, Correction, Drift};
 use super::counting::Counting;
-use super::drift::Compared;
-use super::statement::{by, numbered};
+use super::statement::numbered;
 use super::target::Target;
 use crate::catalogue::Index;
-use crate::database::{Joined, MYSQL, POSTGRES};
+use crate::connection;
+use crate::database::{Joined, MYSQL, POSTGRES, SQLITE};
 use crate::output::thousands;
+use crate::template::render_block;
 
 /// Temporary tables: the entities with wrong counts, those of a batch, and their counts.
 const WRONG: &str = "diesel_counters_wrong";
@@ -115,7 +118,7 @@ impl Recount {
     pub fn find<C: Lines>(&self, conn: &mut C) -> QueryResult<Vec<Wrong>> {
         conn.transaction(|conn| {
             self.guard(conn)?;
-            self.wrong(&self.drift(None), conn)
+            self.wrong("wrong", conn)
         })
     }
 
@@ -164,52 +167,41 @@ impl Recount {
     /// Lists the entities with wrong counts, and returns how many there are.
     fn list<C: Lines>(&self, conn: &mut C) -> QueryResult<u64> {
         self.guard(conn)?;
-        let (listed, group) = (self.temporary(WRONG), self.counting.group(&self.target));
-        let key = &group[..self.target.entity.len()];
-        conn.run(&self.drop(&listed))?;
-        let entities = one_if_none(key, "1 AS entity");
-        let entities = format!("DISTINCT {entities} FROM {}", self.drift(None));
-        conn.run(&self.create(&listed, key, &entities))?;
-        let number = self.counting.database.text("COUNT(*)");
-        let number = conn.lines(&format!("SELECT {number} AS entities FROM {listed}"))?;
+        conn.run(&self.drop(&self.temporary(WRONG)))?;
+        conn.run(&self.sql("list")?)?;
+        let number = conn.lines(&self.sql("number")?)?;
         let number = number.iter().flat_map(|line| &line.0);
         Ok(parsed(number.flatten().next())? as u64)
     }
 
     /// Corrects this number of entities.
     fn correct_batch<C: Lines>(&self, size: u64, conn: &mut C) -> QueryResult<Vec<Wrong>> {
-        let (counting, target) = (&self.counting, &self.target);
-        let [listed, batch, found] = [WRONG, LOCKED, FOUND].map(|name| self.temporary(name));
-        let group = counting.group(target);
-        let key = &group[..target.entity.len()];
-        let table = counting.database.table_name(&target.table);
-        match counting.database.0 {
+        match self.counting.database.0 {
             Dialect::PostgreSql => conn.run(READ_COMMITTED).and_then(|()| self.guard(conn))?,
             // A recount that failed can have left them: a rollback does not drop them.
             Dialect::MySql => self.drop_batch(conn)?,
-            // It waits for the write lock, and deletes nothing.
-            Dialect::Sqlite => conn.run(&format!("DELETE FROM {table} WHERE 0"))?,
+            Dialect::Sqlite => conn.run(&self.sql("wait")?)?,
         }
-        let first = format!("* FROM {listed}{} LIMIT {size}", by("ORDER", key));
-        conn.run(&self.create(&batch, key, &first))?;
+        let batch = Values {
+            size,
+            ..self.values()
+        };
+        conn.run(&sql("take_batch", &batch)?)?;
         for copy in (1..=self.copies()).map(|place| self.batch(place)) {
-            conn.run(&self.create(&copy, key, &format!("* FROM {batch}")))?;
+            let values = Values {
+                copy,
+                ..self.values()
+            };
+            conn.run(&sql("copy_batch", &values)?)?;
         }
-        self.lock(&format!("{batch} AS locked"), conn)?;
-        let no_key = group.is_empty();
-        let one = if no_key { "1 AS entity, " } else { "" };
-        let drift = self.drift(Some(&|place| self.batch(place)));
-        let drift_name = counting.drift_name();
-        conn.run(&self.create(&found, &group, &format!("{one}{drift_name}.* FROM {drift}")))?;
-        let drift = format!("{found} AS {drift_name}");
-        let wrong = self.wrong(&drift, conn)?;
+        self.lock(conn)?;
+        conn.run(&self.sql("find")?)?;
+        let wrong = self.wrong("wrong_of_batch", conn)?;
         if !wrong.is_empty() {
-            conn.run(&counting.correct(target, &drift, &self.merged))?;
+            conn.run(&self.sql("correct")?)?;
             self.compare_again(conn)?;
         }
-        let is_done = counting.same_key(target, &listed, "locked");
-        let is_done = format!("EXISTS (SELECT 1 FROM {batch} AS locked WHERE {is_done})");
-        conn.run(&format!("DELETE FROM {listed} WHERE {is_done}"))?;
+        conn.run(&self.sql("done")?)?;
         self.drop_batch(conn)?;
         Ok(wrong)
     }
@@ -217,8 +209,7 @@ impl Recount {
     /// Fails if a count of the batch is still wrong. A trigger, a rule or a policy can skip or change what was
     /// written, and the database reports success.
     fn compare_again<C: Lines>(&self, conn: &mut C) -> QueryResult<()> {
-        let drift = self.drift(Some(&|place| self.batch(place)));
-        let Some(wrong) = self.wrong(&drift, conn)?.into_iter().next() else {
+        let Some(wrong) = self.wrong("still_wrong", conn)?.into_iter().next() else {
             return Ok(());
         };
         let message = format!(
@@ -229,41 +220,76 @@ impl Recount {
         Err(Error::QueryBuilderError(message.into()))
     }
 
-    /// No TRUNCATE of PostgreSQL can come from here on. A query that waits for one would read the rows of
-    /// after it, and the counts of before it.
     fn guard<C: Lines>(&self, conn: &mut C) -> QueryResult<()> {
-        if self.counting.database != POSTGRES {
-            return Ok(());
+        match self.counting.database {
+            POSTGRES => conn.run(&self.sql("guard")?),
+            _ => Ok(()),
         }
-        let tables = self.counting.tables();
-        let mut tables: Vec<_> = tables.map(|table| POSTGRES.table_name(table)).collect();
-        tables.dedup();
-        let tables = tables.join(", ");
-        conn.run(&format!("LOCK TABLE {tables} IN ACCESS SHARE MODE"))
     }
 
-    fn lock<C: Lines>(&self, locked: &str, conn: &mut C) -> QueryResult<()> {
-        let (counting, target, database) = (&self.counting, &self.target, self.counting.database);
-        if target.slots.is_some() {
-            return conn.run(&counting.lock_in_slots(target, locked, &self.merged));
+    fn lock<C: Lines>(&self, conn: &mut C) -> QueryResult<()> {
+        if self.target.slots.is_some() {
+            return conn.run(&self.sql("lock_slots")?);
         }
+        match self.counting.database {
+            SQLITE => Ok(()),
+            _ => conn.lines(&self.sql("lock_rows")?).map(drop),
+        }
+    }
+
+    /// The statement of this name.
+    fn sql(&self, name: &str) -> QueryResult<String> {
+        sql(name, &self.values())
+    }
+
+    fn values(&self) -> Values {
+        let counting = &self.counting;
+        let target = &self.target;
+        let database = counting.database;
+        let batch = |place| self.batch(place);
+        let listed = self.temporary(WRONG);
         let drift = counting.drift_name();
-        let for_update = match database.0 {
-            Dialect::PostgreSql => format!("FOR NO KEY UPDATE OF {drift}"),
-            Dialect::MySql => "FOR UPDATE".to_owned(),
-            Dialect::Sqlite => return Ok(()),
-        };
-        let table = database.table_name(&target.table);
-        let order = by("ORDER", &database.columns(&drift, &target.entity));
-        let on = counting.same_key(target, &drift, "locked");
-        let rows = format!("FROM {table} AS {drift} JOIN {locked} ON {on}{order} {for_update}");
-        let number = format!("SELECT {} AS entities", database.text("COUNT(*)"));
-        conn.lines(&format!("{number} FROM (SELECT 1 {rows}) AS locks"))
-            .map(drop)
-    }
-
-    fn drift(&self, batch: Option<&dyn Fn(usize) -> String>) -> String {
-        self.counting.drift(&self.target, self.compared, batch)
+        let group = counting.group(target);
+        let key = group[..target.entity.len()].to_vec();
+        let mut tables: Vec<_> = counting
+            .tables()
+            .map(|table| database.table_name(table))
+            .collect();
+        tables.dedup();
+        Values {
+            database: connection::option(database.0),
+            tables,
+            table: database.table_name(&target.table),
+            entities: match &*key {
+                [] => "1 AS entity".to_owned(),
+                key => key.join(", "),
+            },
+            number_of_rows: database.text("COUNT(*)"),
+            all: counting.drift(target, self.compared, None),
+            of_batch: counting.drift(target, self.compared, Some(&batch)),
+            lock: counting.lock_in_slots(target, &self.merged),
+            correction: counting.correction(target, &self.merged),
+            exists: counting.exists(
+                "parent",
+                target,
+                &database.columns("locked", &target.entity),
+            ),
+            is_locked: counting.same_key(target, &drift, "locked"),
+            is_done: counting.same_key(target, &listed, "locked"),
+            locked_key: database.columns(&drift, &target.entity),
+            for_update: match database {
+                POSTGRES => format!("FOR NO KEY UPDATE OF {drift}"),
+                _ => "FOR UPDATE".to_owned(),
+            },
+            texts: texts(counting, target),
+            batch: self.batch(0),
+            found: self.temporary(FOUND),
+            copy: String::new(),
+            size: 0,
+            listed,
+            group,
+            key,
+        }
     }
 
     /// Whether the rows of an entity are found without reading all rows. Otherwise there is one batch.
@@ -281,15 +307,6 @@ impl Recount {
             Dialect::MySql => name.to_owned(),
             Dialect::Sqlite => format!("temp.{name}"),
         }
-    }
-
-    /// Creates a temporary table with this key. A server of MySQL can require one.
-    fn create(&self, table: &str, key: &[String], select: &str) -> String {
-        let key = match self.counting.database {
-            MYSQL => format!(" (PRIMARY KEY ({}))", one_if_none(key, "entity")),
-            _ => String::new(),
-        };
-        format!("CREATE TEMPORARY TABLE {table}{key} AS SELECT {select}")
     }
 
     fn drop(&self, table: &str) -> String {
@@ -318,13 +335,10 @@ impl Recount {
         }
     }
 
-    /// The wrong counts of this query or table.
-    fn wrong<C: Lines>(&self, drift: &str, conn: &mut C) -> QueryResult<Vec<Wrong>> {
-        let texts = texts(&self.counting, &self.target).join(", ");
-        let order = by("ORDER", &self.counting.group(&self.target));
-        let lines = conn.lines(&format!("SELECT {texts} FROM {drift}{order}"))?;
+    /// The wrong counts that the query of this name finds.
+    fn wrong<C: Lines>(&self, query: &str, conn: &mut C) -> QueryResult<Vec<Wrong>> {
         let mut wrong = Vec::new();
-        for Line(texts) in lines {
+        for Line(texts) in conn.lines(&self.sql(query)?)? {
             let (key, rest) = texts.split_at(self.target.entity.len());
             // Only SQLite lets a key be NULL.
             let key = key.iter().map(|text| text.as_deref().unwrap_or("NULL"));
@@ -348,6 +362,48 @@ impl Recount {
     }
 }
 
+/// What the statements of a recount have in their holes.
+#[derive(Serialize)]
+struct Values {
+    database: &'static str,
+    /// All tables that it reads.
+    tables: Vec<String>,
+    /// The table with the counters.
+    table: String,
+    key: Vec<String>,
+    /// The key, and the day if rows have one of their own.
+    group: Vec<String>,
+    /// The columns of the list of entities.
+    entities: String,
+    number_of_rows: String,
+    /// The wrong counts of all entities, and of the batch.
+    all: Drift,
+    of_batch: Drift,
+    lock: Correction,
+    correction: Correction,
+    /// The conditions of the entities that there are.
+    exists: Vec<String>,
+    /// The condition of the rows that are locked, and of the entities that are done.
+    is_locked: String,
+    is_done: String,
+    locked_key: Vec<String>,
+    for_update: String,
+    /// What is read of wrong counts.
+    texts: Vec<String>,
+    /// Temporary tables: the entities with wrong counts, those of a batch, a copy of these, and their counts.
+    listed: String,
+    batch: String,
+    copy: String,
+    found: String,
+    /// The number of entities in a batch.
+    size: u64,
+}
+
+fn sql(name: &str, values: &Values) -> QueryResult<String> {
+    render_block("recount.sql", name, values)
+        .map_err(|error| Error::QueryBuilderError(format!("{error:#}").into()))
+}
+
 /// The number of entities in the first batch. It is doubled if the batch is short, and halved if it is long.
 const FIRST_BATCH: u64 = 32;
 const SHORT: Duration = Duration::from_millis(100);
@@ -363,14 +419,6 @@ fn passes(error: &Error) -> bool {
 }
 
 const READ_COMMITTED: &str = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED";
-
-/// These columns, or another one if there are none.
-fn one_if_none(columns: &[String], one: &str) -> String {
-    match columns {
-        [] => one.to_owned(),
-        columns => columns.join(", "),
-    }
-}
 
 /// The key, the day, and the true and the stored count of each counter, as texts. Each has a name of its own,
 /// so that the ORDER BY of the query means the columns.

@@ -1,9 +1,9 @@
-//! The SQL that reads the rows to count.
+//! Expressions of the rows to count: what a template has holes for.
 
 use super::counting::Counting;
 use super::target::{Source, Target};
 use crate::catalogue::{Column, Table};
-use crate::database::{Joined, SQLITE};
+use crate::database::{Joined, MYSQL, SQLITE};
 
 pub const OLD: &str = "OLD";
 pub const NEW: &str = "NEW";
@@ -12,11 +12,17 @@ pub const NEW: &str = "NEW";
 pub struct Rows<'a> {
     /// The name of a row in expressions, or nothing.
     pub name: &'a str,
-    /// `FROM …`, or nothing.
+    /// The table of the rows, or nothing.
     pub from: &'a str,
-    /// Take them from the counters.
-    pub minus: bool,
+    pub sign: Sign,
     pub entities: Entities,
+}
+
+/// Whether rows are added or taken off.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Sign {
+    Plus,
+    Minus,
 }
 
 /// Whose rows count.
@@ -32,45 +38,21 @@ pub enum Entities {
 }
 
 impl<'a> Rows<'a> {
-    pub fn new(name: &'a str, from: &'a str, minus: bool, entities: Entities) -> Self {
-        Rows {
-            name,
-            from,
-            minus,
-            entities,
-        }
-    }
-
     /// The old or the new row of a trigger.
     pub fn row(name: &'a str, entities: Entities) -> Self {
-        Rows::new(name, "", name == OLD, entities)
+        let sign = if name == OLD { Sign::Minus } else { Sign::Plus };
+        Rows {
+            name,
+            from: "",
+            sign,
+            entities,
+        }
     }
 }
 
 impl Counting {
-    /// A query of rows: their entity, their own day if they have one, and what they add to each
-    /// counter.
-    pub fn query(&self, target: &Target, source: &Source, rows: &Rows<'_>, more: &str) -> String {
-        let values = self.key(target, source, rows).into_iter();
-        let values = values.chain(self.counts(source, rows));
-        let names = self.group(target).into_iter();
-        let names = names.chain(self.counter_names(target));
-        let columns = values.zip(names).map(|(value, name)| {
-            match value == name || value == format!("{}.{name}", rows.name) {
-                true => value,
-                false => format!("{value} AS {name}"),
-            }
-        });
-        let columns = columns.joined(", ");
-        let conditions = self.conditions(target, source, rows);
-        let conditions = clause(" WHERE ", conditions, " AND ");
-        format!("SELECT {columns}{more} {}{conditions}", rows.from)
-    }
-
     /// The entity of a row, and its own day.
     pub fn key(&self, target: &Target, source: &Source, rows: &Rows<'_>) -> Vec<String> {
-        let has_day = self.day.is_some() && target.slots.is_some();
-        let day = has_day.then(|| self.day_of(rows.name));
         let columns = source.entity.iter().zip(&target.entity);
         let entity = columns.map(|(column, key)| {
             let value = self.database.column(rows.name, &column.name);
@@ -81,7 +63,11 @@ impl Counting {
                 _ => value,
             }
         });
-        entity.chain(day).collect()
+        let mut key: Vec<_> = entity.collect();
+        if self.day.is_some() && target.slots.is_some() {
+            key.push(self.day_of(rows.name));
+        }
+        key
     }
 
     pub fn entity_of(&self, source: &Source, row: &str) -> Vec<String> {
@@ -103,7 +89,10 @@ impl Counting {
 
     /// What a row adds to each counter.
     pub fn counts(&self, source: &Source, rows: &Rows<'_>) -> Vec<String> {
-        let sign = if rows.minus { "-" } else { "" };
+        let sign = match rows.sign {
+            Sign::Plus => "",
+            Sign::Minus => "-",
+        };
         let counts = source.weights.iter().map(|weight| match weight {
             None => "0".to_owned(),
             Some(weight) if weight.is_one() => format!("{sign}1"),
@@ -115,14 +104,18 @@ impl Counting {
         counts.collect()
     }
 
+    /// The conditions of the rows that count.
     pub fn conditions(&self, target: &Target, source: &Source, rows: &Rows<'_>) -> Vec<String> {
         let entity = self.entity_of(source, rows.name);
         let nullable = source.entity.iter().zip(&entity);
         let nullable = nullable.filter(|(column, _)| column.nullable);
-        let not_null = nullable.map(|(_, value)| format!("{value} IS NOT NULL"));
-        let mut conditions: Vec<_> = not_null.collect();
-        let mut others = target.sources.iter();
-        let place = others.position(|other| std::ptr::eq(other, source));
+        let mut conditions: Vec<_> = nullable
+            .map(|(_, value)| format!("{value} IS NOT NULL"))
+            .collect();
+        let place = target
+            .sources
+            .iter()
+            .position(|other| other.entity == source.entity);
         let exists = self.exists(&numbered("parent", place.unwrap_or(0)), target, &entity);
         match rows.entities {
             Entities::All => {}
@@ -136,8 +129,11 @@ impl Counting {
                 }));
             }
         }
-        let when = self.when.iter();
-        conditions.extend(when.map(|when| when.of(rows.name, self.database)));
+        conditions.extend(
+            self.when
+                .iter()
+                .map(|when| when.of(rows.name, self.database)),
+        );
         conditions
     }
 
@@ -145,7 +141,8 @@ impl Counting {
     /// key.
     pub fn exists(&self, used_as: &str, target: &Target, entity: &[String]) -> Vec<String> {
         let parents = target.parents.iter().map(|parent| {
-            let (column, value) = (&target.entity[parent.column], &entity[parent.column]);
+            let column = &target.entity[parent.column];
+            let value = &entity[parent.column];
             let alias = self.database.alias(used_as, &parent.table);
             let key = self.database.column(&alias, &parent.key);
             let is_key = self.database.is_same(column, &key, value);
@@ -184,9 +181,9 @@ impl Counting {
         let values = |row: &str| {
             let mut values = self.entity_of(source, row);
             values.extend(self.day.iter().map(|day| day.of(row, self.database)));
-            let weights = source.weights.iter().flatten().chain(&self.when);
-            let weights = weights.filter(|weight| !weight.is_one());
-            values.extend(weights.map(|weight| weight.of(row, self.database)));
+            let expressions = source.weights.iter().flatten().chain(&self.when);
+            let expressions = expressions.filter(|one| !one.is_one());
+            values.extend(expressions.map(|one| one.of(row, self.database)));
             values
         };
         let values = values(NEW).into_iter().zip(values(OLD));
@@ -198,51 +195,12 @@ impl Counting {
         }
     }
 
-    /// The sums of these queries by entity and day, as rows to add to the counters. The entities are in
-    /// order, so that two statements that share a slot do not deadlock. Without a slot there are only
-    /// the key and the counts.
-    pub fn sums(
-        &self,
-        target: &Target,
-        queries: &[String],
-        slot: Option<&str>,
-        more: &[String],
-        order: &[String],
-    ) -> String {
-        let (group, names) = (self.group(target), self.counter_names(target));
-        let sums = names.iter().map(|name| self.sql.sum.replace("{}", name));
-        let mut sums: Vec<_> = sums.collect();
-        if slot.is_none() {
-            sums = named(sums, &names);
-        }
-        let is_moved = not_0(names.iter().map(|name| format!("SUM({name})")));
-        let is_moved = match more.is_empty() || names.len() == 1 {
-            true => is_moved,
-            false => format!("({is_moved})"),
-        };
-        let having = [is_moved].into_iter().chain(more.iter().cloned());
-        format!(
-            "SELECT {} FROM (\n{}\n) AS moved{}\nHAVING {}{}",
-            self.row_to_add(group.clone(), slot, sums),
-            union(queries),
-            by("GROUP", &group),
-            having.joined(" AND "),
-            by("ORDER", order),
-        )
-    }
-
-    /// The columns of a row to add to the counters.
-    pub fn row_to_add(&self, key: Vec<String>, slot: Option<&str>, counts: Vec<String>) -> String {
-        let day = (self.day.is_none() && slot.is_some()).then(|| self.day_of(""));
-        let row = key.into_iter().chain(day).chain(slot.map(str::to_owned));
-        row.chain(counts).joined(", ")
-    }
-
     /// The columns of an entity's key, and of the day of a row.
     pub fn group(&self, target: &Target) -> Vec<String> {
         let mut group = self.database.columns("", &target.entity);
-        let day = target.slots.iter().filter(|_| self.day.is_some());
-        group.extend(day.map(|[day, _]| self.database.quoted(&day.name)));
+        if let (Some(_), Some([day, _])) = (&self.day, &target.slots) {
+            group.push(self.database.quoted(&day.name));
+        }
         group
     }
 
@@ -250,6 +208,58 @@ impl Counting {
         let names = target.names.iter();
         names.map(|name| self.database.quoted(name)).collect()
     }
+
+    /// The condition of the rows of an ordinary table in which rows are counted, if there is one.
+    pub fn only(&self, target: &Target, row: &str) -> Vec<String> {
+        let only = target.only.iter();
+        only.map(|only| only.of(row, self.database)).collect()
+    }
+
+    /// Sets a counter of the row `row` of an ordinary table to the sum of it and a value.
+    pub fn set(
+        &self,
+        target: &Target,
+        counter: &str,
+        row: &str,
+        value: &str,
+        place: Place,
+    ) -> String {
+        let sum = self.sum(target, counter, row, value, place);
+        let row = if self.database == MYSQL { row } else { "" };
+        format!("{} = {sum}", self.database.column(row, counter))
+    }
+
+    /// The sum of a counter and a value, or an error if it is out of the range of the column.
+    pub fn sum(
+        &self,
+        target: &Target,
+        counter: &str,
+        row: &str,
+        value: &str,
+        place: Place,
+    ) -> String {
+        let sum = format!("{} + {value}", self.database.column(row, counter));
+        let Some([least, greatest]) = target.table.range(counter) else {
+            return self.sql.whole(sum);
+        };
+        let [in_trigger, elsewhere] = self.sql.overflow;
+        let fails = match place {
+            Place::Trigger => in_trigger,
+            Place::Statement => elsewhere,
+        };
+        let what = format!("integer overflow of {}.{counter}", target.table);
+        let fails = fails
+            .replace("{what}", &self.database.literal(&what))
+            .replace("{sum}", &sum);
+        format!("CASE WHEN {sum} BETWEEN {least} AND {greatest} THEN {sum} ELSE {fails} END")
+    }
+}
+
+/// Where a sum is computed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    Trigger,
+    Statement,
 }
 
 impl Target {
@@ -274,38 +284,4 @@ pub fn numbered(used_as: &str, place: usize) -> String {
 pub fn named(values: Vec<String>, names: &[String]) -> Vec<String> {
     let named = |(value, name)| format!("{value} AS {name}");
     values.into_iter().zip(names).map(named).collect()
-}
-
-/// `one <> 0 OR other <> 0`
-pub fn not_0(values: impl Iterator<Item = String>) -> String {
-    values.map(|value| value + " <> 0").joined(" OR ")
-}
-
-/// A clause of these parts, or nothing if there are none.
-pub fn clause(begin: &str, parts: Vec<String>, between: &str) -> String {
-    match parts.is_empty() {
-        true => String::new(),
-        false => begin.to_owned() + &parts.join(between),
-    }
-}
-
-/// `GROUP BY …` or `ORDER BY …`, unless there is nothing to group or order by.
-pub fn by(begin: &str, columns: &[String]) -> String {
-    clause(&format!(" {begin} BY "), columns.to_vec(), ", ")
-}
-
-pub fn union(queries: &[String]) -> String {
-    in_lines(&queries.join("\nUNION ALL "), 4)
-}
-
-pub fn in_lines(text: &str, indent: usize) -> String {
-    let indent = " ".repeat(indent);
-    let lines = text.lines().map(|line| format!("{indent}{line}"));
-    lines.joined("\n")
-}
-
-/// Indents each line of these statements, and ends them.
-pub fn statements(all: impl IntoIterator<Item = String>, indent: usize) -> String {
-    let all = all.into_iter();
-    all.map(|one| in_lines(&one, indent) + ";\n").collect()
 }

@@ -6,6 +6,7 @@
 use anyhow::{Result, bail};
 use diesel::RunQueryDsl;
 use diesel::sql_types::{Bool, Text};
+use serde_json::json;
 use sqlparser::tokenizer::{Token, Tokenizer};
 
 use super::counting::Counting;
@@ -15,6 +16,7 @@ use super::postgres;
 use crate::connection::AnyConnection;
 use crate::database::{Database, MYSQL, POSTGRES, SQLITE};
 use crate::sql::sql;
+use crate::template::render;
 
 /// The only column of such a view.
 const COLUMN: &str = "diesel_counters_trigger";
@@ -40,13 +42,15 @@ pub struct Lost {
 }
 
 /// The statement that stores a definition, where no function has it.
-pub fn create(counting: &Counting) -> String {
+pub fn create(counting: &Counting) -> Result<String> {
     let database = counting.database;
-    let name = database.quoted(&counting.definition.name);
-    let json = database.literal(&in_ucs2(&counting.definition.json()));
-    // A migration that failed half way can have left it.
-    let or_replace = if database == MYSQL { "OR REPLACE " } else { "" };
-    format!("CREATE {or_replace}VIEW {name} AS SELECT {json} AS {COLUMN};\n")
+    let values = json!({
+        "name": database.quoted(&counting.definition.name),
+        "definition": database.literal(&in_ucs2(&counting.definition.json())),
+        // A migration that failed half way can have left it.
+        "or_replace": database == MYSQL,
+    });
+    render("view.sql", values)
 }
 
 /// JSON without characters of four bytes, which the catalogue does not have.
@@ -66,10 +70,10 @@ fn in_ucs2(json: &str) -> String {
 }
 
 /// The statements that store a definition in place of the one with its name.
-pub fn replace(counting: &Counting) -> String {
+pub fn replace(counting: &Counting) -> Result<String> {
     match counting.database {
-        POSTGRES => postgres::comment(counting),
-        SQLITE => drop(counting) + &create(counting),
+        POSTGRES => Ok(postgres::comment(counting)),
+        SQLITE => Ok(drop(counting) + &create(counting)?),
         _ => create(counting),
     }
 }

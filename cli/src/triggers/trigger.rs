@@ -3,12 +3,13 @@
 use anyhow::Result;
 use diesel::RunQueryDsl;
 use diesel::sql_types::{Bool, Nullable, Text};
+use serde::Serialize;
 
 use crate::connection::AnyConnection;
 use crate::sql::sql;
 
 /// A trigger as it should be.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Trigger {
     pub name: String,
     /// The schema and the name of the table it belongs to.

@@ -6,7 +6,8 @@ DECLARE
     counting_security TEXT := pg_catalog.current_setting('row_security');
 BEGIN
 -- Only the server's own functions, and all rows or an error.
-PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true), pg_catalog.set_config('row_security', 'off', true);
+PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true),
+    pg_catalog.set_config('row_security', 'off', true);
 IF current_setting('transaction_isolation') <> 'read committed' THEN
     RAISE 'run this migration at READ COMMITTED, to count all rows that are committed';
 END IF;
@@ -37,25 +38,43 @@ BEGIN
     END IF;
     IF TG_OP = 'INSERT' THEN
         FOR counting_sums IN
-            SELECT "article_id" AS "id", COUNT(*) AS "comments" FROM new_rows GROUP BY 1 ORDER BY 1
+            SELECT "article_id" AS "id", COUNT(*) AS "comments"
+            FROM new_rows
+            GROUP BY 1
+            ORDER BY 1
         LOOP
-            UPDATE "public"."bench_hot_articles" AS kept SET "comments" = kept."comments" + counting_sums."comments" WHERE kept."id" = counting_sums."id";
+            UPDATE "public"."bench_hot_articles" AS kept SET
+                "comments" = kept."comments" + counting_sums."comments"
+            WHERE kept."id" = counting_sums."id";
         END LOOP;
     ELSIF TG_OP = 'UPDATE' THEN
         FOR counting_sums IN
-            SELECT "id", CAST(SUM("comments") AS BIGINT) AS "comments" FROM (
-                SELECT "article_id" AS "id", -1 AS "comments" FROM old_rows
-                UNION ALL SELECT "article_id" AS "id", 1 AS "comments" FROM new_rows
-            ) AS moved GROUP BY "id"
-            HAVING SUM("comments") <> 0 ORDER BY 1
+            SELECT "id", CAST(SUM("comments") AS BIGINT) AS "comments"
+            FROM (
+                SELECT "article_id" AS "id", -1 AS "comments"
+                FROM old_rows
+                UNION ALL
+                SELECT "article_id" AS "id", 1 AS "comments"
+                FROM new_rows
+            ) AS moved
+            GROUP BY "id"
+            HAVING SUM("comments") <> 0
+            ORDER BY 1
         LOOP
-            UPDATE "public"."bench_hot_articles" AS kept SET "comments" = kept."comments" + counting_sums."comments" WHERE kept."id" = counting_sums."id";
+            UPDATE "public"."bench_hot_articles" AS kept SET
+                "comments" = kept."comments" + counting_sums."comments"
+            WHERE kept."id" = counting_sums."id";
         END LOOP;
     ELSIF TG_OP = 'DELETE' THEN
         FOR counting_sums IN
-            SELECT "article_id" AS "id", -COUNT(*) AS "comments" FROM old_rows GROUP BY 1 ORDER BY 1
+            SELECT "article_id" AS "id", -COUNT(*) AS "comments"
+            FROM old_rows
+            GROUP BY 1
+            ORDER BY 1
         LOOP
-            UPDATE "public"."bench_hot_articles" AS kept SET "comments" = kept."comments" + counting_sums."comments" WHERE kept."id" = counting_sums."id";
+            UPDATE "public"."bench_hot_articles" AS kept SET
+                "comments" = kept."comments" + counting_sums."comments"
+            WHERE kept."id" = counting_sums."id";
         END LOOP;
     ELSE -- TRUNCATE
         IF current_setting('transaction_isolation') <> 'read committed' THEN
@@ -63,29 +82,50 @@ BEGIN
                 current_setting('transaction_isolation');
         END IF;
         FOR counting_sums IN
-            SELECT "article_id" AS "id", -COUNT(*) AS "comments" FROM "public"."bench_hot_comments" GROUP BY 1 ORDER BY 1
+            SELECT "article_id" AS "id", -COUNT(*) AS "comments"
+            FROM "public"."bench_hot_comments"
+            GROUP BY 1
+            ORDER BY 1
         LOOP
-            UPDATE "public"."bench_hot_articles" AS kept SET "comments" = kept."comments" + counting_sums."comments" WHERE kept."id" = counting_sums."id";
+            UPDATE "public"."bench_hot_articles" AS kept SET
+                "comments" = kept."comments" + counting_sums."comments"
+            WHERE kept."id" = counting_sums."id";
         END LOOP;
     END IF;
     RETURN NULL;
-END $counting$;
-COMMENT ON FUNCTION "public"."bench_count_hot"() IS 'diesel_counters: {"name":"bench_count_hot","rows":"bench_hot_comments","count":["article_id:bench_hot_articles.comments"],"by":"1","period":"day","slots":32}';
+END
+$counting$;
+COMMENT ON FUNCTION "public"."bench_count_hot"() IS
+    'diesel_counters: {"name":"bench_count_hot","rows":"bench_hot_comments","count":["article_id:bench_hot_articles.comments"],"by":"1","period":"day","slots":32}';
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_hot"() FROM PUBLIC;
 -- Counts the existing rows: adds the difference between the rows and the counters.
-UPDATE "public"."bench_hot_articles" SET "comments" = "public"."bench_hot_articles"."comments" + (drift."comments" - drift."stored_comments")
-FROM (SELECT "id", SUM("comments") AS "comments", SUM("stored_comments") AS "stored_comments" FROM (
-    SELECT counted."article_id" AS "id", 1 AS "comments", 0 AS "stored_comments", 0 AS kept_rows FROM "public"."bench_hot_comments" AS counted
-    UNION ALL SELECT kept."id", 0, kept."comments", 1 AS kept_rows FROM "public"."bench_hot_articles" AS kept
-) AS moved GROUP BY "id" HAVING (SUM("comments") <> SUM("stored_comments")) AND SUM(kept_rows) > 0) AS drift WHERE "public"."bench_hot_articles"."id" = drift."id";
+UPDATE "public"."bench_hot_articles" SET
+    "comments" = "public"."bench_hot_articles"."comments" + (drift."comments" - drift."stored_comments")
+FROM (
+    SELECT "id", SUM("comments") AS "comments", SUM("stored_comments") AS "stored_comments"
+    FROM (
+        SELECT counted."article_id" AS "id", 1 AS "comments", 0 AS "stored_comments", 0 AS kept_rows
+        FROM "public"."bench_hot_comments" AS counted
+        UNION ALL
+        SELECT kept."id", 0, kept."comments", 1 AS kept_rows
+        FROM "public"."bench_hot_articles" AS kept
+    ) AS moved
+    GROUP BY "id"
+    HAVING (SUM("comments") <> SUM("stored_comments")) AND SUM(kept_rows) > 0
+) AS drift
+WHERE "public"."bench_hot_articles"."id" = drift."id";
 CREATE TRIGGER "bench_count_hot_insert" AFTER INSERT ON "public"."bench_hot_comments"
-    REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "public"."bench_count_hot"();
+    REFERENCING NEW TABLE AS new_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION "public"."bench_count_hot"();
 CREATE TRIGGER "bench_count_hot_update" AFTER UPDATE ON "public"."bench_hot_comments"
-    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "public"."bench_count_hot"();
+    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION "public"."bench_count_hot"();
 CREATE TRIGGER "bench_count_hot_delete" AFTER DELETE ON "public"."bench_hot_comments"
-    REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION "public"."bench_count_hot"();
+    REFERENCING OLD TABLE AS old_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION "public"."bench_count_hot"();
 CREATE TRIGGER "bench_count_hot_truncate" BEFORE TRUNCATE ON "public"."bench_hot_comments"
     FOR EACH STATEMENT EXECUTE FUNCTION "public"."bench_count_hot"();
 
 PERFORM set_config('search_path', counting_path, true), set_config('row_security', counting_security, true);
-END $diesel_counters$;
+END
+$diesel_counters$;

@@ -1,15 +1,18 @@
 //! Triggers of the tables that rows refer to: what foreign keys delete and change.
 
 use anyhow::{Result, bail};
+use serde_json::json;
 
 use super::trigger;
 use crate::catalogue::{Column, Parent};
-use crate::database::{Joined, MYSQL};
+use crate::database::MYSQL;
+use crate::template::render;
 use crate::triggers::counting::Counting;
 use crate::triggers::order::changed_with;
-use crate::triggers::statement::{Rows, in_lines};
+use crate::triggers::statement::{Place, Rows, Sign};
 use crate::triggers::target::Target;
 use crate::triggers::trigger::Trigger;
+use crate::triggers::values::{Addition, Query};
 
 /// MySQL and MariaDB run no triggers for the rows that a foreign key deletes or sets to NULL. A
 /// trigger of the table that it refers to takes them off before. Another one adds those again that
@@ -21,8 +24,8 @@ pub fn cascades(counting: &Counting) -> Result<Vec<Trigger>> {
         let (column, parent) = columns[0];
         for (what, event) in [("of", "BEFORE DELETE"), ("after", "AFTER DELETE")] {
             let what = format!("{what}_{}", column.name);
-            let all = cascade(counting, columns, event);
-            triggers.push(trigger(counting, &what, event, &parent.table, all));
+            let body = cascade(counting, columns, event)?;
+            triggers.push(trigger(counting, &what, event, &parent.table, &body)?);
         }
     }
     Ok(triggers)
@@ -114,17 +117,18 @@ fn are_counted(counting: &Counting, target: &Target, columns: &[(&Column, &Paren
 
 /// Takes off the rows that refer to a row of the parent table, and adds them as the foreign keys
 /// leave them; or after it is deleted, the other way round.
-fn cascade(counting: &Counting, columns: &[(&Column, &Parent)], event: &str) -> Vec<String> {
+fn cascade(counting: &Counting, columns: &[(&Column, &Parent)], event: &str) -> Result<String> {
     let slot = super::connection_slot(counting.definition.slots);
-    let table = MYSQL.table_name(&counting.rows);
     let refers = |(column, parent): &(&Column, &Parent)| {
-        let (name, key) = (MYSQL.quoted(&column.name), MYSQL.quoted(&parent.column));
+        let name = MYSQL.quoted(&column.name);
+        let key = MYSQL.quoted(&parent.column);
         format!("{name} <=> OLD.{key}")
     };
-    let all = columns.iter().map(refers).joined(" OR ");
+    let refer: Vec<_> = columns.iter().map(refers).collect();
     let (deleted, changed): (Vec<_>, Vec<_>) =
         columns.iter().partition(|(_, parent)| parent.cascades());
-    let values = counting.rows.columns.iter().map(|column| {
+    // The columns of a row as the foreign keys leave them.
+    let becomes = counting.rows.columns.iter().map(|column| {
         let name = MYSQL.quoted(&column.name);
         let mut changed = changed.iter();
         match changed.find(|(changed, _)| changed.name == column.name) {
@@ -135,39 +139,66 @@ fn cascade(counting: &Counting, columns: &[(&Column, &Parent)], event: &str) -> 
             None => name,
         }
     });
-    let values = values.joined(", ");
-    let not_deleted = |one| format!(" AND NOT ({})", refers(one));
-    let kept: String = deleted.iter().map(not_deleted).collect();
-    // It reads what is committed, as the foreign keys do.
-    let from = |columns: &str, and: &str| {
-        let are_read = format!("({all}){and} AND @@foreign_key_checks FOR UPDATE");
-        format!("FROM (SELECT {columns} FROM {table} WHERE {are_read}) AS counted")
-    };
-    let is_before = event == "BEFORE DELETE";
-    let targets = counting.targets.iter();
-    let targets = targets.filter(|target| are_counted(counting, target, columns));
-    let statements = targets.map(|target| {
-        let queries = target.sources.iter().flat_map(|source| {
-            let query = |from: &str, minus: bool| {
-                let rows = Rows::new("counted", from, minus, target.entities(source));
-                counting.query(target, source, &rows, "")
-            };
-            let was = query(&from("*", ""), is_before);
-            let becomes = (!changed.is_empty()).then(|| query(&from(&values, &kept), !is_before));
-            [was].into_iter().chain(becomes)
+    let becomes: Vec<_> = becomes.collect();
+    let referring = |columns: &[String], deleted: &[String]| -> Result<String> {
+        let table = MYSQL.table_name(&counting.rows);
+        let values = json!({
+            "columns": columns,
+            "table": table,
+            "refer": refer,
+            "deleted": deleted,
         });
-        let queries: Vec<_> = queries.collect();
-        let is_slotted = target.slots.is_some();
-        let (slot, order) = (is_slotted.then_some(&*slot), counting.group(target));
-        let sums = counting.sums(target, &queries, slot, &[], &order);
-        if is_slotted {
-            return counting.add(target, &sums);
+        let rows = render("mysql/referring.sql", values)?;
+        Ok(rows.trim_end().to_owned())
+    };
+    let all_columns = ["*".to_owned()];
+    let deleted: Vec<_> = deleted.iter().map(refers).collect();
+    let were = referring(&all_columns, &[])?;
+    let are = referring(&becomes, &deleted)?;
+    let (before, after) = match event {
+        "BEFORE DELETE" => (Sign::Minus, Sign::Plus),
+        _ => (Sign::Plus, Sign::Minus),
+    };
+    let mut additions = Vec::new();
+    let targets = counting.targets.iter();
+    for target in targets.filter(|target| are_counted(counting, target, columns)) {
+        let mut union: Vec<Query> = Vec::new();
+        for source in &target.sources {
+            let mut add = |from: &str, sign: Sign| {
+                let rows = Rows {
+                    name: "counted",
+                    from,
+                    sign,
+                    entities: target.entities(source),
+                };
+                union.push(counting.rows_of(target, source, &rows, &[]));
+            };
+            add(&were, before);
+            if !changed.is_empty() {
+                add(&are, after);
+            }
         }
-        let from = format!("(\n{}\n) AS moved", in_lines(&sums, 4));
-        let value = |counter: &str| MYSQL.column("moved", counter);
-        counting.add_to_column(target, &from, "moved", value)
-    });
-    statements.collect()
+        let in_slots = target.slots.is_some();
+        let order = counting.group(target);
+        let table = MYSQL.table_name(&target.table);
+        let mut updates = Vec::new();
+        let mut is_row = Vec::new();
+        if !in_slots {
+            updates.extend(target.names.iter().map(|counter| {
+                let value = MYSQL.column("moved", counter);
+                counting.set(target, counter, &table, &value, Place::Statement)
+            }));
+            is_row.push(counting.same_key(target, &table, "moved"));
+            is_row.extend(counting.only(target, &table));
+        }
+        additions.push(Addition {
+            to: counting.counters_of(target),
+            sums: counting.sums_of(target, union, in_slots.then_some(&*slot), &[], order),
+            updates,
+            is_row,
+        });
+    }
+    render("mysql/cascade.sql", json!({ "additions": additions }))
 }
 
 /// Whether the counts of these rows are deleted with their entity.

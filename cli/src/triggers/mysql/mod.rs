@@ -6,15 +6,18 @@ mod mode;
 
 use anyhow::{Result, bail};
 use diesel_counters::Dialect;
+use serde::Serialize;
+use serde_json::json;
 
 use super::counting::Counting;
 use super::plan::Plan;
-use super::statement::{NEW, OLD, Rows, numbered, statements};
-use super::stored;
+use super::statement::{NEW, OLD, Rows, numbered};
 use super::target::{Source, Target};
 use super::trigger::Trigger;
+use super::values::RowAddition;
 use crate::catalogue::Table;
-use crate::database::{Joined, MYSQL};
+use crate::database::MYSQL;
+use crate::template::render;
 use cascade::cascades;
 pub use cascade::refuse_own_table;
 use literals::as_stored;
@@ -35,32 +38,46 @@ pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
              in a counter table"
         );
     }
-    let events = ["INSERT", "UPDATE", "DELETE"].into_iter();
-    let mut triggers: Vec<_> = events.filter_map(|event| lock(counting, event)).collect();
-    triggers.push(after(counting, "INSERT", &[NEW]));
-    let has_updates = counting.has_updates();
-    triggers.extend(has_updates.then(|| after(counting, "UPDATE", &[OLD, NEW])));
-    triggers.push(after(counting, "DELETE", &[OLD]));
+    let mut triggers = Vec::new();
+    for event in ["INSERT", "UPDATE", "DELETE"] {
+        triggers.extend(lock(counting, event)?);
+    }
+    triggers.push(after(counting, "INSERT", NEW)?);
+    if counting.has_updates() {
+        triggers.push(after_update(counting)?);
+    }
+    triggers.push(after(counting, "DELETE", OLD)?);
     triggers.extend(cascades(counting)?);
     Ok(triggers)
 }
 
-/// A trigger of a table of the same database as the rows. Without BEGIN and END, MySQL keeps the semicolon
-/// of a migration behind a single statement, and mysqldump writes a trigger that cannot be restored.
-fn trigger(counting: &Counting, what: &str, event: &str, table: &str, all: Vec<String>) -> Trigger {
+/// A trigger of a table of the same database as the rows.
+fn trigger(
+    counting: &Counting,
+    what: &str,
+    event: &str,
+    table: &str,
+    body: &str,
+) -> Result<Trigger> {
     let name = format!("{}_{what}", counting.definition.name);
-    let (quoted, on) = (MYSQL.quoted(&name), MYSQL.quoted(table));
-    let body = format!("BEGIN\n{}END", statements(all, 4));
-    Trigger {
-        create: format!("CREATE TRIGGER {quoted} {event} ON {on} FOR EACH ROW\n{body};\n"),
+    let quoted = MYSQL.quoted(&name);
+    let body = body.trim_end();
+    let values = json!({
+        "name": quoted,
+        "event": event,
+        "table": MYSQL.quoted(table),
+        "body": body,
+    });
+    Ok(Trigger {
+        create: render("mysql/trigger.sql", values)?,
         drop: format!("DROP TRIGGER IF EXISTS {quoted};\n"),
         table: (counting.rows.in_schema.clone(), table.to_owned()),
         event: event.to_owned(),
         function: None,
-        same: as_stored(&body),
-        body,
+        same: as_stored(body),
+        body: body.to_owned(),
         name,
-    }
+    })
 }
 
 fn connection_slot(slots: u16) -> String {
@@ -70,24 +87,55 @@ fn connection_slot(slots: u16) -> String {
     }
 }
 
-fn after(counting: &Counting, event: &str, rows: &[&str]) -> Trigger {
+/// What the row `row` adds, or what is taken off.
+fn addition(counting: &Counting, target: &Target, source: &Source, row: &str) -> RowAddition {
     let slot = connection_slot(counting.definition.slots);
-    let all = counting.sources().map(|(target, source)| {
-        let add = |name: &&str| {
-            let rows = Rows::row(name, target.entities(source));
-            let added = counting.added(target, source, &rows, None);
-            counting.add_row(target, source, &rows, &slot, &added)
-        };
-        let mut all: Vec<_> = rows.iter().map(add).collect();
-        if all.len() == 1 {
-            return all.remove(0);
-        }
-        // An IF evaluates the first condition first.
-        let is_changed = counting.changed(source) + &updated(counting, source);
-        format!("IF {is_changed} THEN\n{}END IF", statements(all, 4))
+    let rows = Rows::row(row, target.entities(source));
+    counting.row_addition(target, source, &rows, &slot, None)
+}
+
+fn after(counting: &Counting, event: &str, row: &str) -> Result<Trigger> {
+    let rows = counting.sources();
+    let rows = rows.map(|(target, source)| addition(counting, target, source, row));
+    let values = json!({ "rows": rows.collect::<Vec<_>>() });
+    let body = render("mysql/after.sql", values)?;
+    let table = &counting.rows.name;
+    trigger(
+        counting,
+        &event.to_lowercase(),
+        &format!("AFTER {event}"),
+        table,
+        &body,
+    )
+}
+
+/// What an update changes of a row.
+#[derive(Serialize)]
+struct Change {
+    /// Whether it changes what the row adds.
+    changed: String,
+    /// The table of the row, and the conditions of the row as it was.
+    table: String,
+    same: Vec<String>,
+    rows: [RowAddition; 2],
+}
+
+fn after_update(counting: &Counting) -> Result<Trigger> {
+    let changes = counting.sources().map(|(target, source)| Change {
+        changed: counting.changed(source),
+        table: MYSQL.table_name(&counting.rows),
+        same: same(counting, source),
+        rows: [OLD, NEW].map(|row| addition(counting, target, source, row)),
     });
-    let (what, runs) = (event.to_lowercase(), format!("AFTER {event}"));
-    trigger(counting, &what, &runs, &counting.rows.name, all.collect())
+    let values = json!({ "changes": changes.collect::<Vec<_>>() });
+    let body = render("mysql/after_update.sql", values)?;
+    trigger(
+        counting,
+        "update",
+        "AFTER UPDATE",
+        &counting.rows.name,
+        &body,
+    )
 }
 
 impl Counting {
@@ -106,60 +154,68 @@ impl Counting {
 }
 
 /// Locks the rows that an AFTER trigger will update, in the same order before each event.
-fn lock(counting: &Counting, event: &str) -> Option<Trigger> {
-    let sources = counting.locked_before().flat_map(|target| {
-        let sources = target.sources.iter();
-        sources.map(move |source| (target, source))
-    });
-    let locks = sources.map(|(target, source)| {
-        let row = |row| format!("({})", counting.entity_of(source, row).join(", "));
-        let rows = match event {
-            "INSERT" => row(NEW),
-            "UPDATE" => format!("{}, {}", row(OLD), row(NEW)),
-            _ => row(OLD),
-        };
-        let key = MYSQL.columns("", &target.entity).join(", ");
-        let mut of_rows = MYSQL.table_name(&target.table);
-        if !key.is_empty() {
-            of_rows += &format!(" WHERE ({key}) IN ({rows})");
-        }
-        let lock =
-            format!("SET @diesel_counters_locked = (SELECT COUNT(*) FROM {of_rows} FOR UPDATE)");
-        match event {
-            "UPDATE" => format!("IF {} THEN\n    {lock};\nEND IF", counting.changed(source)),
-            _ => lock,
-        }
-    });
-    let locks: Vec<_> = locks.collect();
-    let what = format!("lock_{}", event.to_lowercase());
-    let (runs, is_needed) = (format!("BEFORE {event}"), !locks.is_empty());
-    is_needed.then(|| trigger(counting, &what, &runs, &counting.rows.name, locks))
+#[derive(Serialize)]
+struct Lock {
+    table: String,
+    key: Vec<String>,
+    /// The entities of the old and the new row.
+    entities: Vec<String>,
+    /// Whether an update changes what the row adds. Empty before other events.
+    changed: String,
 }
 
-/// Whether the row is no longer what it was. MariaDB also runs the trigger for a row that UPDATE
-/// IGNORE does not change.
-fn updated(counting: &Counting, source: &Source) -> String {
+fn lock(counting: &Counting, event: &str) -> Result<Option<Trigger>> {
+    let rows: &[&str] = match event {
+        "INSERT" => &[NEW],
+        "UPDATE" => &[OLD, NEW],
+        _ => &[OLD],
+    };
+    let mut locks = Vec::new();
+    for target in counting.locked_before() {
+        for source in &target.sources {
+            let entity = |row: &&str| format!("({})", counting.entity_of(source, row).join(", "));
+            locks.push(Lock {
+                table: MYSQL.table_name(&target.table),
+                key: MYSQL.columns("", &target.entity),
+                entities: rows.iter().map(entity).collect(),
+                changed: match event {
+                    "UPDATE" => counting.changed(source),
+                    _ => String::new(),
+                },
+            });
+        }
+    }
+    if locks.is_empty() {
+        return Ok(None);
+    }
+    let body = render("mysql/before.sql", json!({ "locks": locks }))?;
+    let what = format!("lock_{}", event.to_lowercase());
+    let table = &counting.rows.name;
+    trigger(counting, &what, &format!("BEFORE {event}"), table, &body).map(Some)
+}
+
+/// The conditions of a row that is what it was before an update. Without a primary key, none can tell.
+fn same(counting: &Counting, source: &Source) -> Vec<String> {
     let rows = &counting.rows;
     if rows.primary_key.is_empty() {
-        return String::new();
+        return Vec::new();
     }
     let of_rows = |row: &str, name: &str| MYSQL.column(row, name);
     let key = rows.primary_key.iter();
     let key = key.map(|name| format!("{} = {}", of_rows("same", name), of_rows(OLD, name)));
     let columns = counting.columns(source).into_iter().map(|name| {
-        let [same, old] = ["same", OLD].map(|row| of_rows(row, name));
+        let same = of_rows("same", name);
+        let old = of_rows(OLD, name);
         format!("CAST({same} AS BINARY) <=> CAST({old} AS BINARY)")
     });
-    let (table, same) = (MYSQL.table_name(rows), key.chain(columns).joined(" AND "));
-    let same = format!("SELECT 1 FROM {table} AS same WHERE {same} LOCK IN SHARE MODE");
-    format!("\n    AND NOT EXISTS ({same})")
+    key.chain(columns).collect()
 }
 
-/// Statements that change a schema commit, so that a transaction would end at the first of them.
-pub fn up(plans: &[Plan]) -> String {
+/// The tables that the migration locks.
+fn locked(plans: &[Plan]) -> Vec<String> {
     let mut tables = Vec::new();
+    let write = |table: &Table| MYSQL.table_name(table) + " WRITE";
     for counting in plans.iter().map(|plan| &plan.counting) {
-        let write = |table: &Table| MYSQL.table_name(table) + " WRITE";
         let read = |used_as: &str, table: &Table| counting.used_as(used_as, table) + " READ";
         tables.push(write(&counting.rows));
         for target in &counting.targets {
@@ -174,28 +230,13 @@ pub fn up(plans: &[Plan]) -> String {
     }
     tables.sort();
     tables.dedup();
-    let create = |is_of_rows: bool| -> String {
-        let triggers = plans.iter().flat_map(|plan| {
-            let rows = &plan.counting.rows.name;
-            let triggers = plan.triggers.iter();
-            triggers.filter(move |one| (one.table.1 == *rows) == is_of_rows)
-        });
-        // A migration that failed half way can have left them.
-        triggers.flat_map(|one| [&*one.drop, &one.create]).collect()
-    };
-    let headings: String = plans.iter().map(Plan::heading).collect();
-    let definitions = plans.iter().map(|plan| stored::create(&plan.counting));
-    let existing: String = plans.iter().map(Plan::existing).collect();
-    format!(
-        "{headings}\n{}{}\n\
-         -- If the server has a binary log, creating triggers requires SUPER, or\n\
-         -- log_bin_trust_function_creators = ON.\n\
-         -- Until UNLOCK TABLES, other sessions wait for these tables.\n\
-         LOCK TABLES\n    {};\n\n\
-         {existing}\n{}\nUNLOCK TABLES;\n",
-        definitions.collect::<String>(),
-        create(false),
-        tables.join(",\n    "),
-        create(true),
+    tables
+}
+
+pub fn up(plans: &[Plan]) -> Result<String> {
+    let values = plans.iter().map(Plan::values).collect::<Result<Vec<_>>>()?;
+    render(
+        "mysql/up.sql",
+        json!({ "plans": values, "locked": locked(plans) }),
     )
 }

@@ -6,60 +6,91 @@
 mod body;
 
 use anyhow::{Result, bail};
+use serde_json::json;
 
 use super::counting::Counting;
 use super::definition::Existing;
 use super::plan::Plan;
 use super::trigger::Trigger;
 use crate::database::POSTGRES;
-use body::{NEW, OLD, body, earlier_body};
+use crate::template::render;
+use body::{NEW, OLD, Version, body};
 
 pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     let rows = &counting.rows;
     let mut columns = rows.columns.iter();
     // The rows of a statement do not have columns that are computed when they are read.
     if let Some(column) = columns.find(|one| one.not_stored && counting.uses(&one.name)) {
-        let (name, why) = (
-            &column.name,
-            "is a virtual generated column, which a trigger cannot read",
+        bail!(
+            "{rows}.{} is a virtual generated column, which a trigger cannot read: make it STORED",
+            column.name
         );
-        bail!("{rows}.{name} {why}: make it STORED");
     }
-    let (old, new) = (format!("OLD TABLE AS {OLD}"), format!("NEW TABLE AS {NEW}"));
-    let after = |event: &str, referencing: &str, names: &str| {
-        let runs = format!("AFTER {event} {names}");
-        let referencing = format!("REFERENCING {referencing} ");
-        trigger(counting, [event, "AFTER", &runs, &referencing])
-    };
-    let mut triggers = vec![after("INSERT", &new, NEW)];
+    let mut events = vec![Event {
+        name: "INSERT",
+        when: "AFTER",
+        rows: &[NEW],
+    }];
     if counting.has_updates() {
-        let both = format!("{old} {new}");
-        triggers.push(after("UPDATE", &both, &format!("{OLD} {NEW}")));
+        events.push(Event {
+            name: "UPDATE",
+            when: "AFTER",
+            rows: &[OLD, NEW],
+        });
     }
-    triggers.push(after("DELETE", &old, OLD));
-    let truncate = ["TRUNCATE", "BEFORE", "BEFORE TRUNCATE", ""];
-    triggers.push(trigger(counting, truncate));
-    triggers.extend(counting.rows.partitioned.then(|| no_merge(counting)));
+    events.push(Event {
+        name: "DELETE",
+        when: "AFTER",
+        rows: &[OLD],
+    });
+    events.push(Event {
+        name: "TRUNCATE",
+        when: "BEFORE",
+        rows: &[],
+    });
+    let mut triggers = Vec::new();
+    for event in events {
+        triggers.push(trigger(counting, &event)?);
+    }
+    if rows.partitioned {
+        triggers.push(no_merge(counting)?);
+    }
     Ok(triggers)
 }
 
-fn trigger(counting: &Counting, [event, when, runs, referencing]: [&str; 4]) -> Trigger {
-    let name = format!("{}_{}", counting.definition.name, event.to_lowercase());
-    let (quoted, table) = (POSTGRES.quoted(&name), POSTGRES.table_name(&counting.rows));
-    Trigger {
-        create: format!(
-            "CREATE TRIGGER {quoted} {when} {event} ON {table}\n    {referencing}FOR EACH STATEMENT \
-             EXECUTE FUNCTION {}();\n",
-            function_name(counting)
-        ),
+/// An event, and the tables of the rows before and after it.
+struct Event {
+    name: &'static str,
+    when: &'static str,
+    rows: &'static [&'static str],
+}
+
+fn trigger(counting: &Counting, event: &Event) -> Result<Trigger> {
+    let name = format!("{}_{}", counting.definition.name, event.name.to_lowercase());
+    let quoted = POSTGRES.quoted(&name);
+    let table = POSTGRES.table_name(&counting.rows);
+    let referencing = event.rows.iter().map(|rows| match *rows {
+        OLD => format!("OLD TABLE AS {OLD}"),
+        _ => format!("NEW TABLE AS {NEW}"),
+    });
+    let values = json!({
+        "name": quoted,
+        "when": event.when,
+        "event": event.name,
+        "table": table,
+        "referencing": referencing.collect::<Vec<_>>(),
+        "function": function_name(counting),
+    });
+    Ok(Trigger {
+        create: render("postgres/trigger.sql", values)?,
         drop: format!("DROP TRIGGER IF EXISTS {quoted} ON {table};\n"),
         table: (counting.rows.in_schema.clone(), counting.rows.name.clone()),
         name,
-        event: runs.to_owned(),
-        function: Some(function(counting)),
-        body: body(counting),
-        same: vec![earlier_body(counting)],
-    }
+        event: format!("{} {} {}", event.when, event.name, event.rows.join(" ")),
+        function: Some(function(counting)?),
+        body: body(counting, Version::This)?,
+        same: vec![body(counting, Version::Earlier)?],
+    })
 }
 
 /// What the comment on a function begins with that has the definition.
@@ -70,29 +101,28 @@ pub fn function_name(counting: &Counting) -> String {
     POSTGRES.quoted_in(Some(schema), &counting.definition.name)
 }
 
+/// The text of the comment that stores the definition.
+fn comment_text(counting: &Counting) -> String {
+    POSTGRES.literal(&(COMMENT.to_owned() + &counting.definition.json()))
+}
+
 /// Stores the definition.
 pub fn comment(counting: &Counting) -> String {
-    let comment = POSTGRES.literal(&(COMMENT.to_owned() + &counting.definition.json()));
     let name = function_name(counting);
+    let comment = comment_text(counting);
     format!("COMMENT ON FUNCTION {name}() IS {comment};\n")
 }
 
-/// The body of the function, below the definition. A dump can be without comments on functions.
-fn source(counting: &Counting) -> String {
+/// Creates the function.
+fn function(counting: &Counting) -> Result<String> {
     let definition = counting.definition.json();
-    format!("\n-- {COMMENT}{definition}{}", body(counting))
-}
-
-/// Creates the function. Nobody else can call it. Its comment has the definition.
-fn function(counting: &Counting) -> String {
-    let name = function_name(counting);
-    format!(
-        "CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER\n    \
-         SET search_path = pg_catalog, pg_temp SET row_security = off AS {};\n{}\
-         REVOKE EXECUTE ON FUNCTION {name}() FROM PUBLIC;\n",
-        dollar_quoted("counting", &source(counting)),
-        comment(counting),
-    )
+    let body = body(counting, Version::This)?;
+    let values = json!({
+        "name": function_name(counting),
+        "body": dollar_quoted("counting", &format!("\n-- {COMMENT}{definition}\n{body}")),
+        "comment": comment_text(counting),
+    });
+    render("postgres/function.sql", values)
 }
 
 /// A text in dollar quotes. The tag is `tag`, and a number if the text has that: names of the catalogue are
@@ -108,81 +138,58 @@ fn dollar_quoted(tag: &str, text: &str) -> String {
     format!("{quote}{text}{quote}")
 }
 
-/// One statement keeps its lock to its end, also outside of a transaction.
-pub fn up(plans: &[Plan]) -> String {
-    let rows = || plans.iter().map(|plan| &plan.counting.rows);
+pub fn up(plans: &[Plan]) -> Result<String> {
+    let rows = plans.iter().map(|plan| &plan.counting.rows);
     // The tables of entities come first, as in a program that writes an entity, and then its rows.
     let counting = plans.iter().map(|plan| &plan.counting);
     let now = counting.filter(|counting| counting.definition.existing == Existing::Now);
     let targets = now.flat_map(|counting| &counting.targets);
     let columns = targets.filter(|target| target.slots.is_none());
-    let locked = columns.map(|target| &target.table).chain(rows());
-    let locked = once(locked.map(|table| POSTGRES.table_name(table)));
+    let locked = columns.map(|target| &target.table).chain(rows);
     let owned = plans.iter().flat_map(|plan| {
         let targets = plan.counting.targets.iter().map(|target| &target.table);
         [&plan.counting.rows].into_iter().chain(targets)
     });
-    let owned = once(owned.map(|table| {
+    let owned = owned.map(|table| {
         let name = POSTGRES.literal(&POSTGRES.table_name(table));
         format!("{name}::regclass")
-    }));
-    let all = plans.iter().map(|plan| {
-        let function = function(&plan.counting);
-        let [heading, existing, create] = [plan.heading(), plan.existing(), plan.create()];
-        format!("\n{heading}{function}{existing}{create}")
     });
-    let body = format!(
-        "\n#variable_conflict use_column\nDECLARE\n    \
-         counting_path TEXT := pg_catalog.current_setting('search_path');\n    \
-         counting_security TEXT := pg_catalog.current_setting('row_security');\n\
-         BEGIN\n\
-         -- Only the server's own functions, and all rows or an error.\n\
-         PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true), \
-         pg_catalog.set_config('row_security', 'off', true);\n\
-         IF current_setting('transaction_isolation') <> 'read committed' THEN\n    \
-         RAISE 'run this migration at READ COMMITTED, to count all rows that are committed';\n\
-         END IF;\n\
-         -- The triggers run with the rights of this role, and so do those of these tables.\n\
-         IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user\n    \
-         AND oid IN ({owned})) THEN\n    \
-         RAISE 'run this migration as the role that owns its tables: % does not', current_user;\n\
-         END IF;\n\
-         -- Until the migration ends, others can read these tables, but not write them.\n\
-         LOCK TABLE {locked} IN SHARE ROW EXCLUSIVE MODE;\n\
-         {}\n\
-         PERFORM set_config('search_path', counting_path, true), \
-         set_config('row_security', counting_security, true);\n\
-         END ",
-        all.collect::<String>(),
-    );
-    format!("DO {};\n", dollar_quoted("diesel_counters", &body))
+    let plans = plans.iter().map(Plan::values).collect::<Result<Vec<_>>>()?;
+    let values = json!({
+        "owned": once(owned),
+        "locked": once(locked.map(|table| POSTGRES.table_name(table))),
+        "plans": plans,
+    });
+    let body = render("postgres/up.sql", values)?;
+    Ok(format!("DO {};\n", dollar_quoted("diesel_counters", &body)))
 }
 
-fn once(all: impl Iterator<Item = String>) -> String {
+/// Each name once.
+fn once(all: impl Iterator<Item = String>) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for name in all {
         if !names.contains(&name) {
             names.push(name);
         }
     }
-    names.join(", ")
+    names
 }
 
 /// The server gives triggers of a partitioned table other rows than those that a MERGE wrote. It
 /// refuses a MERGE into a table that has a rule.
-fn no_merge(counting: &Counting) -> Trigger {
+fn no_merge(counting: &Counting) -> Result<Trigger> {
     let name = format!("{}_no_merge", counting.definition.name);
-    let (quoted, table) = (POSTGRES.quoted(&name), POSTGRES.table_name(&counting.rows));
-    Trigger {
-        create: format!(
-            "-- PostgreSQL passes wrong rows to the triggers of a partitioned table after a MERGE, and\n\
-             -- refuses a MERGE into a table with a rule.\n\
-             CREATE RULE {quoted} AS ON DELETE TO {table} WHERE false DO ALSO NOTHING;\n"
-        ),
+    let quoted = POSTGRES.quoted(&name);
+    let table = POSTGRES.table_name(&counting.rows);
+    Ok(Trigger {
+        create: render(
+            "postgres/rule.sql",
+            json!({ "name": quoted, "table": table }),
+        )?,
         drop: format!("DROP RULE IF EXISTS {quoted} ON {table};\n"),
         table: (counting.rows.in_schema.clone(), counting.rows.name.clone()),
         name,
         event: "RULE".to_owned(),
         ..Trigger::default()
-    }
+    })
 }

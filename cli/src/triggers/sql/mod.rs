@@ -4,17 +4,11 @@ mod mysql;
 mod postgres;
 mod sqlite;
 
-use anyhow::Result;
-
-use super::{Counting, Period, Plan, Trigger};
+use super::Period;
 use crate::database::{Database, MYSQL, POSTGRES};
 
-/// The triggers that count rows, and the SQL in their statements. `{}` is a value, or a name.
+/// The SQL in the statements of triggers. `{}` is a value, or a name.
 pub struct TriggerSql {
-    /// The triggers of a definition, and what they need. It is an error if triggers of this database could
-    /// not count the rows.
-    pub triggers: fn(&Counting) -> Result<Vec<Trigger>>,
-    pub up: fn(&[Plan]) -> String,
     /// Today in UTC.
     pub today: &'static str,
     /// The day of counts without a day: 1970-01-01.

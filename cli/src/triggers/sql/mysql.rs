@@ -1,11 +1,8 @@
 //! The SQL of triggers on MySQL and MariaDB.
 
 use super::TriggerSql;
-use crate::triggers::mysql::{triggers, up};
 
 pub const SQL: TriggerSql = TriggerSql {
-    triggers,
-    up,
     today: "UTC_DATE()",
     undated: "DATE '1970-01-01'",
     days: &[

@@ -1,11 +1,8 @@
 //! The SQL of triggers on PostgreSQL.
 
 use super::TriggerSql;
-use crate::triggers::postgres::{triggers, up};
 
 pub const SQL: TriggerSql = TriggerSql {
-    triggers,
-    up,
     today: "CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE)",
     undated: "DATE '1970-01-01'",
     days: &[

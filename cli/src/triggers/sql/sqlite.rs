@@ -1,11 +1,8 @@
 //! The SQL of triggers on SQLite.
 
 use super::TriggerSql;
-use crate::triggers::sqlite::{triggers, up};
 
 pub const SQL: TriggerSql = TriggerSql {
-    triggers,
-    up,
     today: "date('now')",
     undated: "'1970-01-01'",
     days: &[

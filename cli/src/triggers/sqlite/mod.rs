@@ -4,15 +4,18 @@ mod policies;
 mod replace;
 
 use anyhow::Result;
+use serde::Serialize;
+use serde_json::json;
 
 use super::counting::Counting;
 use super::plan::Plan;
-use super::statement::{Entities, NEW, OLD, Rows, statements};
-use super::stored;
+use super::statement::{Entities, NEW, OLD, Rows};
 use super::target::{Source, Target};
 use super::trigger::Trigger;
-use crate::database::{Joined, SQLITE};
-use policies::{refuse_checked, refuse_silent_failures, refuse_uncounted};
+use super::values::RowAddition;
+use crate::database::SQLITE;
+use crate::template::render;
+use policies::{Check, earlier_uncounted, refuse_checked, refuse_silent_failures, uncounted};
 use replace::replace;
 
 pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
@@ -30,65 +33,96 @@ pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     Ok(triggers)
 }
 
+/// What a row adds, and what refuses it if it would not be counted.
+#[derive(Serialize)]
+struct Counted {
+    #[serde(flatten)]
+    row: RowAddition,
+    checks: Vec<Check>,
+    /// The message for a row that was not counted, as a literal.
+    uncounted: String,
+    #[serde(skip)]
+    earlier_uncounted: String,
+}
+
 fn after(counting: &Counting, event: &str, rows: &[&str]) -> Result<Trigger> {
-    let slot = "0".to_owned();
-    let entities = |row: &str, target: &Target, source: &Source| match row {
-        _ if target.slots.is_none() => target.entities(source),
-        OLD => Entities::Existing,
-        // A cascade changes the row after its entity.
-        _ if source.exists && event == "UPDATE" && counting.columns(source).len() > 1 => {
-            Entities::ExistingOrMoved
-        }
-        _ => target.entities(source),
-    };
     let mut all = Vec::new();
-    let mut before = Vec::new();
     for target in &counting.targets {
-        for name in rows {
+        for row in rows {
             for source in &target.sources {
-                let row = Rows::row(name, entities(name, target, source));
-                let changed = (rows.len() > 1).then(|| counting.changed(source));
-                let added = counting.added(target, source, &row, changed);
-                let add = counting.add_row(target, source, &row, &slot, &added);
-                all.extend(refuse_checked(counting, target, &added)?);
-                all.push(add.clone());
-                all.push(refuse_uncounted(target, &added));
-                before.push(add);
+                all.push(counted(counting, target, source, row, event)?);
             }
         }
     }
-    let head = format!("AFTER {event}");
     let what = event.to_lowercase();
-    let is_checked = all.len() > 2 * before.len();
-    let mut after = trigger(counting, &what, &head, "", all);
-    if !is_checked {
+    let table = SQLITE.table_name(&counting.rows);
+    let body = |rows: &[Counted]| {
+        let values = json!({ "event": event, "table": table, "rows": rows });
+        render("sqlite/after.sql", values)
+    };
+    let mut after = trigger(counting, &what, &body(&all)?)?;
+    for counted in &mut all {
+        counted.uncounted = std::mem::take(&mut counted.earlier_uncounted);
+    }
+    after.same.push(body(&all)?);
+    if all.iter().all(|counted| counted.checks.is_empty()) {
         // An earlier version does not look whether a row was counted. It was, unless a trigger of the program
         // refused it.
-        after.same = vec![trigger(counting, &what, &head, "", before).body];
+        for counted in &mut all {
+            counted.uncounted.clear();
+        }
+        after.same.push(body(&all)?);
     }
     Ok(after)
 }
 
-fn trigger(counting: &Counting, what: &str, head: &str, when: &str, all: Vec<String>) -> Trigger {
-    let name = format!("{}_{what}", counting.definition.name);
-    let (quoted, table) = (SQLITE.quoted(&name), SQLITE.table_name(&counting.rows));
-    let all = statements(all, 4);
-    let body = format!("{head} ON {table} FOR EACH ROW {when}BEGIN\n{all}END");
-    Trigger {
-        create: format!("CREATE TRIGGER {quoted} {body};\n"),
-        drop: format!("DROP TRIGGER IF EXISTS {quoted};\n"),
-        table: ("main".to_owned(), counting.rows.name.clone()),
-        body,
-        name,
-        ..Trigger::default()
-    }
+fn counted(
+    counting: &Counting,
+    target: &Target,
+    source: &Source,
+    row: &str,
+    event: &str,
+) -> Result<Counted> {
+    let is_update = event == "UPDATE";
+    let entities = match row {
+        _ if target.slots.is_none() => target.entities(source),
+        OLD => Entities::Existing,
+        // A cascade changes the row after its entity.
+        _ if source.exists && is_update && counting.columns(source).len() > 1 => {
+            Entities::ExistingOrMoved
+        }
+        _ => target.entities(source),
+    };
+    let changed = is_update.then(|| counting.changed(source));
+    let rows = Rows::row(row, entities);
+    let row = counting.row_addition(target, source, &rows, "0", changed);
+    Ok(Counted {
+        checks: refuse_checked(counting, target, &row)?,
+        uncounted: uncounted(target, &row),
+        earlier_uncounted: earlier_uncounted(target, &row),
+        row,
+    })
 }
 
-/// The migration's transaction is the only one that writes, from its first statement on.
-pub fn up(plans: &[Plan]) -> String {
-    let all = plans.iter().map(|plan| {
-        let heading = plan.heading() + &stored::create(&plan.counting);
-        [heading, plan.create(), plan.existing()].join("\n")
-    });
-    all.joined("\n")
+/// A trigger of this text, but for its name.
+fn trigger(counting: &Counting, what: &str, body: &str) -> Result<Trigger> {
+    let name = format!("{}_{what}", counting.definition.name);
+    let quoted = SQLITE.quoted(&name);
+    let body = body.trim_end();
+    Ok(Trigger {
+        create: render(
+            "sqlite/trigger.sql",
+            json!({ "name": quoted, "body": body }),
+        )?,
+        drop: format!("DROP TRIGGER IF EXISTS {quoted};\n"),
+        table: ("main".to_owned(), counting.rows.name.clone()),
+        body: body.to_owned(),
+        name,
+        ..Trigger::default()
+    })
+}
+
+pub fn up(plans: &[Plan]) -> Result<String> {
+    let values = plans.iter().map(Plan::values).collect::<Result<Vec<_>>>()?;
+    render("sqlite/up.sql", json!({ "plans": values }))
 }

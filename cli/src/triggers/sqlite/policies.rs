@@ -4,46 +4,64 @@
 
 use anyhow::{Context, Result, bail};
 use diesel_counters::Dialect;
+use serde::Serialize;
 use sqlparser::ast::{BinaryOperator, Expr};
 
 use crate::catalogue::{Column, Table, checks};
 use crate::database::{Joined, SQLITE};
 use crate::triggers::counting::Counting;
 use crate::triggers::expression::Expression;
-use crate::triggers::statement::clause;
+use crate::triggers::statement::Place;
 use crate::triggers::target::Target;
-use crate::triggers::upsert::Added;
+use crate::triggers::values::RowAddition;
 
-/// Refuses the row if the statement before has counted nothing: OR IGNORE has ignored an error, or a trigger of
-/// the program has.
-pub fn refuse_uncounted(target: &Target, added: &Added) -> String {
-    let table = &target.table;
-    let counters = added.names.iter().map(|name| format!("{table}.{name}"));
-    let message = format!(
-        "{} did not change: a constraint or a trigger of {table} refused to count this row",
-        counters.joined(", ")
-    );
-    let conditions = match (target.slots.is_some(), &*added.conditions) {
-        (true, conditions) => clause("\n    AND ", conditions.to_vec(), "\n    AND "),
-        (false, conditions) => {
-            let name = SQLITE.table_name(table);
-            let on = clause(" WHERE ", conditions.to_vec(), "\n    AND ");
-            format!("\n    AND EXISTS (SELECT 1 FROM {name}{on})")
-        }
-    };
-    let message = SQLITE.literal(&message);
-    format!("SELECT RAISE(ABORT, {message})\nWHERE changes() = 0{conditions}")
+/// A CHECK of an ordinary table that can refuse a count.
+#[derive(Serialize)]
+pub struct Check {
+    table: String,
+    /// The error, as a literal.
+    message: String,
+    /// True of a row of the table that would be refused.
+    conditions: Vec<String>,
 }
 
-/// Refuses the row before the count in an ordinary column that a CHECK will refuse. OR FAIL would end the
-/// statement there, and keep the row.
-pub fn refuse_checked(counting: &Counting, target: &Target, added: &Added) -> Result<Vec<String>> {
+/// The message for a row that was not counted, as a literal.
+pub fn uncounted(target: &Target, row: &RowAddition) -> String {
+    let counters = counters(target, row);
+    SQLITE.literal(&format!(
+        "a constraint or a trigger refused to count this row in {counters}"
+    ))
+}
+
+/// That of an earlier version.
+pub fn earlier_uncounted(target: &Target, row: &RowAddition) -> String {
+    let counters = counters(target, row);
+    SQLITE.literal(&format!(
+        "{counters} did not change: a constraint or a trigger of {} refused to count this row",
+        target.table
+    ))
+}
+
+fn counters(target: &Target, row: &RowAddition) -> String {
+    let counters = row.counts.iter();
+    counters
+        .map(|(name, _)| format!("{}.{name}", target.table))
+        .joined(", ")
+}
+
+/// The CHECKs that could refuse the count of a row.
+pub fn refuse_checked(
+    counting: &Counting,
+    target: &Target,
+    row: &RowAddition,
+) -> Result<Vec<Check>> {
     let table = &target.table;
-    let mut statements = Vec::new();
+    let mut found = Vec::new();
     if target.slots.is_some() {
-        return Ok(statements);
+        return Ok(found);
     }
-    for check in checks_of(table, &added.names) {
+    let names: Vec<_> = row.counts.iter().map(|(name, _)| name.clone()).collect();
+    for check in checks_of(table, &names) {
         let text = check.to_string();
         let cannot = || {
             format!(
@@ -53,25 +71,24 @@ pub fn refuse_checked(counting: &Counting, target: &Target, added: &Added) -> Re
         };
         let check = Expression::parse(&text, table, Dialect::Sqlite).with_context(cannot)?;
         let after = check.with(|name| {
-            let mut counted = added.names.iter().zip(&added.values);
-            match counted.find(|(counter, _)| *counter == name) {
+            let mut counts = row.counts.iter();
+            match counts.find(|(counter, _)| *counter == name) {
                 Some((counter, value)) => {
-                    let sum = counting.sum(target, counter, "", value, true);
+                    let sum = counting.sum(target, counter, "", value, Place::Trigger);
                     format!("({sum})")
                 }
                 None => SQLITE.quoted(name),
             }
         });
-        let message = SQLITE.literal(&format!("CHECK constraint failed: {text}"));
-        let mut conditions = added.conditions.clone();
+        let mut conditions = row.conditions.clone();
         conditions.push(format!("NOT ({after})"));
-        statements.push(format!(
-            "SELECT RAISE(ABORT, {message}) FROM {}{}",
-            SQLITE.table_name(table),
-            clause("\nWHERE ", conditions, "\n    AND ")
-        ));
+        found.push(Check {
+            table: SQLITE.table_name(table),
+            message: SQLITE.literal(&format!("CHECK constraint failed: {text}")),
+            conditions,
+        });
     }
-    Ok(statements)
+    Ok(found)
 }
 
 /// Refuses a table in which a count can fail that no trigger can know before.

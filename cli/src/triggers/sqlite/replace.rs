@@ -2,13 +2,15 @@
 //! `recursive_triggers` is on.
 
 use anyhow::{Context, Result, bail};
+use serde_json::json;
 use sqlparser::ast::Statement;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, Tokenizer};
 
 use super::trigger;
 use crate::catalogue::{Index, Table};
-use crate::database::{Joined, SQLITE};
+use crate::database::SQLITE;
+use crate::template::render;
 use crate::triggers::counting::Counting;
 use crate::triggers::expression::Expression;
 use crate::triggers::statement::{NEW, OLD};
@@ -28,17 +30,28 @@ pub fn replace(counting: &Counting, event: &str) -> Result<Option<Trigger>> {
     if keys.is_empty() {
         return Ok(None);
     }
-    let conditions = keys.iter().map(|key| key.replaces(table, event));
-    let off = "(SELECT recursive_triggers FROM pragma_recursive_triggers) = 0";
-    let when = format!("WHEN ({})\n    AND {off} ", conditions.joined("\n    OR "));
+    let replaces = keys.iter().map(|key| key.replaces(table, event));
+    let replaces: Vec<_> = replaces.collect();
+    let body = |message: &str| {
+        let values = json!({
+            "event": event,
+            "table": SQLITE.table_name(table),
+            "replaces": replaces,
+            "message": SQLITE.literal(message),
+        });
+        render("sqlite/replace.sql", values)
+    };
     let message = format!(
+        "{table} has this row: run PRAGMA recursive_triggers = ON, so that SQLite counts what it replaces"
+    );
+    let earlier_message = format!(
         "{table} has this row, and SQLite would not count that it is replaced: run PRAGMA \
          recursive_triggers = ON on this connection"
     );
-    let raise = format!("SELECT RAISE(ABORT, {})", SQLITE.literal(&message));
-    let name = format!("replace_by_{}", event.to_lowercase());
-    let head = format!("BEFORE {event}");
-    Ok(Some(trigger(counting, &name, &head, &when, vec![raise])))
+    let what = format!("replace_by_{}", event.to_lowercase());
+    let mut trigger = trigger(counting, &what, &body(&message)?)?;
+    trigger.same.push(body(&earlier_message)?);
+    Ok(Some(trigger))
 }
 
 impl Key {

@@ -5,7 +5,8 @@ DECLARE
     counting_security TEXT := pg_catalog.current_setting('row_security');
 BEGIN
 -- Only the server's own functions, and all rows or an error.
-PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true), pg_catalog.set_config('row_security', 'off', true);
+PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true),
+    pg_catalog.set_config('row_security', 'off', true);
 IF current_setting('transaction_isolation') <> 'read committed' THEN
     RAISE 'run this migration at READ COMMITTED, to count all rows that are committed';
 END IF;
@@ -37,7 +38,8 @@ BEGIN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     counting_slot := length(NULLIF(left(current_setting('diesel_counters.slot_32_0_1', true), 32 + 1), ''));
-    IF counting_slot IS NULL OR counting_slot > 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
+    IF counting_slot IS NULL OR counting_slot > 32
+        OR current_setting('diesel_counters.partition', true) <> '' THEN
         counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
         counting_index := split_part(counting_node, '/', 1);
         counting_parts := split_part(counting_node, '/', 2);
@@ -50,50 +52,92 @@ BEGIN
     END IF;
     IF TG_OP = 'INSERT' THEN
         INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
-        SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting.counting_slot AS "slot", COUNT(*) FROM new_rows GROUP BY 1 ORDER BY 1
-        ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = kept."likes" + excluded."likes";
+        SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting.counting_slot AS "slot",
+            COUNT(*)
+        FROM new_rows
+        GROUP BY 1
+        ORDER BY 1
+        ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
+            "likes" = kept."likes" + excluded."likes";
     ELSIF TG_OP = 'UPDATE' THEN
         INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
-        SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting.counting_slot AS "slot", CAST(SUM("likes") AS BIGINT) FROM (
-            SELECT "article_id", -1 AS "likes" FROM old_rows
-            UNION ALL SELECT "article_id", 1 AS "likes" FROM new_rows
-        ) AS moved GROUP BY "article_id"
-        HAVING SUM("likes") <> 0 AND EXISTS (SELECT 1 FROM "public"."articles" AS parent WHERE parent."id" = moved."article_id") ORDER BY 1
-        ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = kept."likes" + excluded."likes";
+        SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting.counting_slot AS "slot",
+            CAST(SUM("likes") AS BIGINT)
+        FROM (
+            SELECT "article_id", -1 AS "likes"
+            FROM old_rows
+            UNION ALL
+            SELECT "article_id", 1 AS "likes"
+            FROM new_rows
+        ) AS moved
+        GROUP BY "article_id"
+        HAVING SUM("likes") <> 0
+            AND EXISTS (SELECT 1 FROM "public"."articles" AS parent WHERE parent."id" = moved."article_id")
+        ORDER BY 1
+        ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
+            "likes" = kept."likes" + excluded."likes";
     ELSIF TG_OP = 'DELETE' THEN
         INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
-        SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting.counting_slot AS "slot", -COUNT(*) FROM old_rows AS moved GROUP BY 1
-        HAVING EXISTS (SELECT 1 FROM "public"."articles" AS parent WHERE parent."id" = moved."article_id") ORDER BY 1
-        ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = kept."likes" + excluded."likes";
+        SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting.counting_slot AS "slot",
+            -COUNT(*)
+        FROM old_rows AS moved
+        GROUP BY 1
+        HAVING EXISTS (SELECT 1 FROM "public"."articles" AS parent WHERE parent."id" = moved."article_id")
+        ORDER BY 1
+        ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
+            "likes" = kept."likes" + excluded."likes";
     ELSE -- TRUNCATE
         IF current_setting('transaction_isolation') <> 'read committed' THEN
             RAISE 'TRUNCATE at % cannot see all rows: use READ COMMITTED, or DELETE',
                 current_setting('transaction_isolation');
         END IF;
         INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
-        SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting.counting_slot AS "slot", -COUNT(*) FROM "public"."article_likes" AS moved GROUP BY 1
-        HAVING EXISTS (SELECT 1 FROM "public"."articles" AS parent WHERE parent."id" = moved."article_id") ORDER BY 1
-        ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = kept."likes" + excluded."likes";
+        SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting.counting_slot AS "slot",
+            -COUNT(*)
+        FROM "public"."article_likes" AS moved
+        GROUP BY 1
+        HAVING EXISTS (SELECT 1 FROM "public"."articles" AS parent WHERE parent."id" = moved."article_id")
+        ORDER BY 1
+        ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
+            "likes" = kept."likes" + excluded."likes";
     END IF;
     RETURN NULL;
-END $counting$;
-COMMENT ON FUNCTION "public"."count_article_likes"() IS 'diesel_counters: {"name":"count_article_likes","rows":"article_likes","count":["article_id:article_counters.likes"],"by":"1","period":"day","slots":32}';
+END
+$counting$;
+COMMENT ON FUNCTION "public"."count_article_likes"() IS
+    'diesel_counters: {"name":"count_article_likes","rows":"article_likes","count":["article_id:article_counters.likes"],"by":"1","period":"day","slots":32}';
 REVOKE EXECUTE ON FUNCTION "public"."count_article_likes"() FROM PUBLIC;
 -- Counts the existing rows: adds the difference between the rows and the counters.
 INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
-SELECT "article_id", DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0'), '/', 1) AS SMALLINT), drift."likes" - drift."stored_likes" FROM (SELECT "article_id", SUM("likes") AS "likes", SUM("stored_likes") AS "stored_likes" FROM (
-    SELECT counted."article_id", 1 AS "likes", 0 AS "stored_likes" FROM "public"."article_likes" AS counted
-    UNION ALL SELECT kept."article_id", 0, kept."likes" FROM "public"."article_counters" AS kept
-) AS moved GROUP BY "article_id" HAVING SUM("likes") <> SUM("stored_likes")) AS drift ORDER BY 1
-ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET "likes" = kept."likes" + excluded."likes";
+SELECT "article_id", DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition',
+    true), ''), '0'), '/', 1) AS SMALLINT), drift."likes" - drift."stored_likes"
+FROM (
+    SELECT "article_id", SUM("likes") AS "likes", SUM("stored_likes") AS "stored_likes"
+    FROM (
+        SELECT counted."article_id", 1 AS "likes", 0 AS "stored_likes"
+        FROM "public"."article_likes" AS counted
+        UNION ALL
+        SELECT kept."article_id", 0, kept."likes"
+        FROM "public"."article_counters" AS kept
+    ) AS moved
+    GROUP BY "article_id"
+    HAVING SUM("likes") <> SUM("stored_likes")
+) AS drift
+ORDER BY 1
+ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
+    "likes" = kept."likes" + excluded."likes";
 CREATE TRIGGER "count_article_likes_insert" AFTER INSERT ON "public"."article_likes"
-    REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "public"."count_article_likes"();
+    REFERENCING NEW TABLE AS new_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION "public"."count_article_likes"();
 CREATE TRIGGER "count_article_likes_update" AFTER UPDATE ON "public"."article_likes"
-    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION "public"."count_article_likes"();
+    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION "public"."count_article_likes"();
 CREATE TRIGGER "count_article_likes_delete" AFTER DELETE ON "public"."article_likes"
-    REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION "public"."count_article_likes"();
+    REFERENCING OLD TABLE AS old_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION "public"."count_article_likes"();
 CREATE TRIGGER "count_article_likes_truncate" BEFORE TRUNCATE ON "public"."article_likes"
     FOR EACH STATEMENT EXECUTE FUNCTION "public"."count_article_likes"();
 
 PERFORM set_config('search_path', counting_path, true), set_config('row_security', counting_security, true);
-END $diesel_counters$;
+END
+$diesel_counters$;

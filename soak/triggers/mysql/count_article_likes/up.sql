@@ -1,7 +1,9 @@
 -- Rows are locked in this order, as the program must lock them: article_likes, articles.
 -- Counts the rows of article_likes in article_counters.likes, articles.like_count.
 
-CREATE OR REPLACE VIEW `count_article_likes` AS SELECT '{"name":"count_article_likes","rows":"article_likes","count":["article_id:article_counters.likes","article_id:articles.like_count"],"by":"1","period":"day","slots":32}' AS diesel_counters_trigger;
+CREATE OR REPLACE VIEW `count_article_likes` AS SELECT
+    '{"name":"count_article_likes","rows":"article_likes","count":["article_id:article_counters.likes","article_id:articles.like_count"],"by":"1","period":"day","slots":32}'
+    AS diesel_counters_trigger;
 
 -- If the server has a binary log, creating triggers requires SUPER, or
 -- log_bin_trust_function_creators = ON.
@@ -17,15 +19,35 @@ LOCK TABLES
 
 -- Counts the existing rows: adds the difference between the rows and the counters.
 INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `likes`)
-SELECT `article_id`, DATE '1970-01-01', 0, drift.`likes` - drift.`stored_likes` FROM (SELECT `article_id`, SUM(`likes`) AS `likes`, SUM(`stored_likes`) AS `stored_likes` FROM (
-    SELECT `counted_article_likes`.`article_id`, 1 AS `likes`, 0 AS `stored_likes` FROM `article_likes` AS `counted_article_likes`
-    UNION ALL SELECT `kept_article_counters`.`article_id`, 0, `kept_article_counters`.`likes` FROM `article_counters` AS `kept_article_counters`
-) AS moved GROUP BY `article_id` HAVING SUM(`likes`) <> SUM(`stored_likes`)) AS drift ORDER BY 1
-ON DUPLICATE KEY UPDATE `likes` = `article_counters`.`likes` + VALUES(`likes`);
-UPDATE `articles` JOIN (SELECT `id`, SUM(`like_count`) AS `like_count`, SUM(`stored_like_count`) AS `stored_like_count` FROM (
-    SELECT `counted_article_likes`.`article_id` AS `id`, 1 AS `like_count`, 0 AS `stored_like_count` FROM `article_likes` AS `counted_article_likes`
-    UNION ALL SELECT `kept_articles`.`id`, 0, `kept_articles`.`like_count` FROM `articles` AS `kept_articles`
-) AS moved GROUP BY `id` HAVING SUM(`like_count`) <> SUM(`stored_like_count`)) AS drift ON `articles`.`id` = drift.`id` SET `articles`.`like_count` = `articles`.`like_count` + (drift.`like_count` - drift.`stored_like_count`);
+SELECT `article_id`, DATE '1970-01-01', 0, drift.`likes` - drift.`stored_likes`
+FROM (
+    SELECT `article_id`, SUM(`likes`) AS `likes`, SUM(`stored_likes`) AS `stored_likes`
+    FROM (
+        SELECT `counted_article_likes`.`article_id`, 1 AS `likes`, 0 AS `stored_likes`
+        FROM `article_likes` AS `counted_article_likes`
+        UNION ALL
+        SELECT `kept_article_counters`.`article_id`, 0, `kept_article_counters`.`likes`
+        FROM `article_counters` AS `kept_article_counters`
+    ) AS moved
+    GROUP BY `article_id`
+    HAVING SUM(`likes`) <> SUM(`stored_likes`)
+) AS drift
+ORDER BY 1
+ON DUPLICATE KEY UPDATE
+    `likes` = `article_counters`.`likes` + VALUES(`likes`);
+UPDATE `articles` JOIN (
+    SELECT `id`, SUM(`like_count`) AS `like_count`, SUM(`stored_like_count`) AS `stored_like_count`
+    FROM (
+        SELECT `counted_article_likes`.`article_id` AS `id`, 1 AS `like_count`, 0 AS `stored_like_count`
+        FROM `article_likes` AS `counted_article_likes`
+        UNION ALL
+        SELECT `kept_articles`.`id`, 0, `kept_articles`.`like_count`
+        FROM `articles` AS `kept_articles`
+    ) AS moved
+    GROUP BY `id`
+    HAVING SUM(`like_count`) <> SUM(`stored_like_count`)
+) AS drift ON `articles`.`id` = drift.`id` SET
+    `articles`.`like_count` = `articles`.`like_count` + (drift.`like_count` - drift.`stored_like_count`);
 
 DROP TRIGGER IF EXISTS `count_article_likes_lock_insert`;
 CREATE TRIGGER `count_article_likes_lock_insert` BEFORE INSERT ON `article_likes` FOR EACH ROW
@@ -36,7 +58,8 @@ DROP TRIGGER IF EXISTS `count_article_likes_lock_update`;
 CREATE TRIGGER `count_article_likes_lock_update` BEFORE UPDATE ON `article_likes` FOR EACH ROW
 BEGIN
     IF NOT (CAST(NEW.`article_id` AS BINARY) <=> CAST(OLD.`article_id` AS BINARY)) THEN
-        SET @diesel_counters_locked = (SELECT COUNT(*) FROM `articles` WHERE (`id`) IN ((OLD.`article_id`), (NEW.`article_id`)) FOR UPDATE);
+        SET @diesel_counters_locked = (SELECT COUNT(*) FROM `articles` WHERE (`id`) IN ((OLD.`article_id`),
+            (NEW.`article_id`)) FOR UPDATE);
     END IF;
 END;
 DROP TRIGGER IF EXISTS `count_article_likes_lock_delete`;
@@ -48,28 +71,41 @@ DROP TRIGGER IF EXISTS `count_article_likes_insert`;
 CREATE TRIGGER `count_article_likes_insert` AFTER INSERT ON `article_likes` FOR EACH ROW
 BEGIN
     INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `likes`)
-    VALUES (NEW.`article_id`, UTC_DATE(), 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % 32, 1)
-    ON DUPLICATE KEY UPDATE `likes` = `article_counters`.`likes` + VALUES(`likes`);
-    UPDATE `articles` SET `like_count` = `like_count` + 1
+    VALUES (NEW.`article_id`, UTC_DATE(), 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
+        CONNECTION_ID()) % 32, 1)
+    ON DUPLICATE KEY UPDATE
+        `likes` = `article_counters`.`likes` + VALUES(`likes`);
+    UPDATE `articles` SET
+        `like_count` = `like_count` + 1
     WHERE `id` = NEW.`article_id`;
 END;
 DROP TRIGGER IF EXISTS `count_article_likes_update`;
 CREATE TRIGGER `count_article_likes_update` AFTER UPDATE ON `article_likes` FOR EACH ROW
 BEGIN
     IF NOT (CAST(NEW.`article_id` AS BINARY) <=> CAST(OLD.`article_id` AS BINARY))
-        AND NOT EXISTS (SELECT 1 FROM `article_likes` AS same WHERE same.`article_id` = OLD.`article_id` AND same.`user_id` = OLD.`user_id` AND CAST(same.`article_id` AS BINARY) <=> CAST(OLD.`article_id` AS BINARY) LOCK IN SHARE MODE) THEN
+        AND NOT EXISTS (SELECT 1 FROM `article_likes` AS same WHERE same.`article_id` = OLD.`article_id`
+            AND same.`user_id` = OLD.`user_id` AND CAST(same.`article_id` AS BINARY) <=> CAST(OLD.`article_id` AS
+            BINARY) LOCK IN SHARE MODE) THEN
         INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `likes`)
-        VALUES (OLD.`article_id`, UTC_DATE(), 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % 32, -1)
-        ON DUPLICATE KEY UPDATE `likes` = `article_counters`.`likes` + VALUES(`likes`);
+        VALUES (OLD.`article_id`, UTC_DATE(), 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
+            CONNECTION_ID()) % 32, -1)
+        ON DUPLICATE KEY UPDATE
+            `likes` = `article_counters`.`likes` + VALUES(`likes`);
         INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `likes`)
-        VALUES (NEW.`article_id`, UTC_DATE(), 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % 32, 1)
-        ON DUPLICATE KEY UPDATE `likes` = `article_counters`.`likes` + VALUES(`likes`);
+        VALUES (NEW.`article_id`, UTC_DATE(), 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
+            CONNECTION_ID()) % 32, 1)
+        ON DUPLICATE KEY UPDATE
+            `likes` = `article_counters`.`likes` + VALUES(`likes`);
     END IF;
     IF NOT (CAST(NEW.`article_id` AS BINARY) <=> CAST(OLD.`article_id` AS BINARY))
-        AND NOT EXISTS (SELECT 1 FROM `article_likes` AS same WHERE same.`article_id` = OLD.`article_id` AND same.`user_id` = OLD.`user_id` AND CAST(same.`article_id` AS BINARY) <=> CAST(OLD.`article_id` AS BINARY) LOCK IN SHARE MODE) THEN
-        UPDATE `articles` SET `like_count` = `like_count` + -1
+        AND NOT EXISTS (SELECT 1 FROM `article_likes` AS same WHERE same.`article_id` = OLD.`article_id`
+            AND same.`user_id` = OLD.`user_id` AND CAST(same.`article_id` AS BINARY) <=> CAST(OLD.`article_id` AS
+            BINARY) LOCK IN SHARE MODE) THEN
+        UPDATE `articles` SET
+            `like_count` = `like_count` + -1
         WHERE `id` = OLD.`article_id`;
-        UPDATE `articles` SET `like_count` = `like_count` + 1
+        UPDATE `articles` SET
+            `like_count` = `like_count` + 1
         WHERE `id` = NEW.`article_id`;
     END IF;
 END;
@@ -77,9 +113,12 @@ DROP TRIGGER IF EXISTS `count_article_likes_delete`;
 CREATE TRIGGER `count_article_likes_delete` AFTER DELETE ON `article_likes` FOR EACH ROW
 BEGIN
     INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `likes`)
-    VALUES (OLD.`article_id`, UTC_DATE(), 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % 32, -1)
-    ON DUPLICATE KEY UPDATE `likes` = `article_counters`.`likes` + VALUES(`likes`);
-    UPDATE `articles` SET `like_count` = `like_count` + -1
+    VALUES (OLD.`article_id`, UTC_DATE(), 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
+        CONNECTION_ID()) % 32, -1)
+    ON DUPLICATE KEY UPDATE
+        `likes` = `article_counters`.`likes` + VALUES(`likes`);
+    UPDATE `articles` SET
+        `like_count` = `like_count` + -1
     WHERE `id` = OLD.`article_id`;
 END;
 

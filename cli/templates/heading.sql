@@ -1,0 +1,3 @@
+{% macro heading(plan) %}
+-- Counts the rows of {{ plan.rows }} in {{ plan.counters|join(", ") }}.
+{% endmacro %}

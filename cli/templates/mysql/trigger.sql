@@ -1,0 +1,2 @@
+CREATE TRIGGER {{ name }} {{ event }} ON {{ table }} FOR EACH ROW
+{{ body }};

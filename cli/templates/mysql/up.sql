@@ -1,0 +1,35 @@
+{# Statements that change a schema commit, so that a transaction would end at the first of them. A migration that failed
+   half way can have left triggers. #}
+{% import "mysql/write.sql" as write %}
+{% from "existing.sql" import existing %}
+{% from "heading.sql" import heading %}
+{% for plan in plans %}
+{{ heading(plan) }}
+{%- endfor %}
+
+{% for plan in plans %}
+{{ plan.view }}
+{%- endfor %}
+{% for plan in plans %}
+{% for trigger in plan.triggers if trigger.table[1] != plan.rows %}
+{{ trigger.drop }}{{ trigger.create }}
+{%- endfor %}
+{% endfor %}
+
+-- If the server has a binary log, creating triggers requires SUPER, or
+-- log_bin_trust_function_creators = ON.
+-- Until UNLOCK TABLES, other sessions wait for these tables.
+LOCK TABLES
+    {{ locked|join(",\n    ") }};
+
+{% for plan in plans %}
+{{ existing(plan.existing, write) }}
+{%- endfor %}
+
+{% for plan in plans %}
+{% for trigger in plan.triggers if trigger.table[1] == plan.rows %}
+{{ trigger.drop }}{{ trigger.create }}
+{%- endfor %}
+{% endfor %}
+
+UNLOCK TABLES;

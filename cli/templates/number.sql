@@ -1,0 +1,2 @@
+{% from "rows.sql" import drift as query %}
+SELECT COUNT(*) FROM {{ query(drift) }}

@@ -1,0 +1,17 @@
+{# Adds sums to the counters: to slots in one statement, to ordinary columns row by row in the order of keys. #}
+{% from "rows.sql" import sums %}
+{% from "postgres/write.sql" import upsert %}
+
+{% macro add(addition) %}
+{% if addition.to.in_slots %}
+{{ upsert(addition.to, sums(addition.sums)) }};
+{%- else %}
+FOR counting_sums IN
+    {{ sums(addition.sums)|indent }}
+LOOP
+    UPDATE {{ addition.to.table }} AS kept SET
+        {{ addition.updates|join(",\n        ") }}
+    WHERE {{ addition.is_row|join(" AND ") }};
+END LOOP;
+{%- endif %}
+{%- endmacro %}

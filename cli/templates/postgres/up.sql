@@ -1,0 +1,34 @@
+{# One statement keeps its lock to its end, also outside of a transaction. #}
+{% import "postgres/write.sql" as write %}
+{% from "existing.sql" import existing %}
+
+#variable_conflict use_column
+DECLARE
+    counting_path TEXT := pg_catalog.current_setting('search_path');
+    counting_security TEXT := pg_catalog.current_setting('row_security');
+BEGIN
+-- Only the server's own functions, and all rows or an error.
+PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true),
+    pg_catalog.set_config('row_security', 'off', true);
+IF current_setting('transaction_isolation') <> 'read committed' THEN
+    RAISE 'run this migration at READ COMMITTED, to count all rows that are committed';
+END IF;
+-- The triggers run with the rights of this role, and so do those of these tables.
+IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
+    AND oid IN ({{ owned|join(", ") }})) THEN
+    RAISE 'run this migration as the role that owns its tables: % does not', current_user;
+END IF;
+-- Until the migration ends, others can read these tables, but not write them.
+LOCK TABLE {{ locked|join(", ") }} IN SHARE ROW EXCLUSIVE MODE;
+{% for plan in plans %}
+
+-- Counts the rows of {{ plan.rows }} in {{ plan.counters|join(", ") }}.
+{{ plan.functions|join("") }}
+{{- existing(plan.existing, write) }}
+{%- for trigger in plan.triggers %}
+{{ trigger.create }}
+{%- endfor %}
+{% endfor %}
+
+PERFORM set_config('search_path', counting_path, true), set_config('row_security', counting_security, true);
+END

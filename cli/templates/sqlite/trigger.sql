@@ -1,0 +1,1 @@
+CREATE TRIGGER {{ name }} {{ body }};
