@@ -16,6 +16,7 @@ mod output;
 mod partition;
 mod period;
 mod recount;
+mod show;
 mod sql;
 mod table;
 mod template;
@@ -70,6 +71,7 @@ enum Command {
     Fold(merge::FoldArgs),
     Generate(generate::Generate),
     Recount(recount::Recount),
+    Show(show::Show),
 }
 
 /// Runs the command that the arguments name.
@@ -116,6 +118,10 @@ fn run(command: Command, options: &Options) -> Result<u8> {
         }
         Command::Recount(args) => {
             recount::run(args, options)?;
+            None
+        }
+        Command::Show(args) => {
+            show::run(args, options)?;
             None
         }
     };

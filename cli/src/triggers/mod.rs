@@ -3,8 +3,10 @@
 
 mod counting;
 mod definition;
+mod difference;
 mod drift;
 mod expression;
+mod file;
 mod free;
 mod keys;
 mod mysql;
@@ -23,12 +25,13 @@ mod upsert;
 
 pub use counting::Counting;
 pub use definition::{Count, Definition, Existing, Period};
+pub use difference::{Difference, Last, as_stored};
 pub use drift::Compared;
 pub use expression::Expression;
-pub use keys::name_keys;
+pub use file::{File, InFile, written};
 pub use mysql::Modes;
 pub use order::order;
-pub use plan::{Plan, migration};
+pub use plan::{Gone, Plan, migration};
 pub use recount::{Recount, Wrong};
 pub use stored::{Lost, Stored, definitions, lost, replace};
 pub use target::Target;

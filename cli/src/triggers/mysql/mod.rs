@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use diesel_counters::Dialect;
 
 use super::counting::Counting;
-use super::plan::Plan;
+use super::plan::{Gone, Plan, Which};
 use super::statement::{NEW, OLD, Rows, numbered, statements};
 use super::stored;
 use super::target::{Source, Target};
@@ -156,7 +156,10 @@ fn updated(counting: &Counting, source: &Source) -> String {
 }
 
 /// Statements that change a schema commit, so that a transaction would end at the first of them.
-pub fn up(plans: &[Plan]) -> String {
+///
+/// What fails half way is found by the next `generate triggers`: a definition is stored before the first statement
+/// that its triggers need, and dropped after the last one.
+pub fn up(plans: &[Plan], gone: &[Gone]) -> String {
     let mut tables = Vec::new();
     for counting in plans.iter().map(|plan| &plan.counting) {
         let write = |table: &Table| MYSQL.table_name(table) + " WRITE";
@@ -172,6 +175,8 @@ pub fn up(plans: &[Plan]) -> String {
             }
         }
     }
+    let gone_rows = gone.iter().filter_map(|gone| gone.rows.as_ref());
+    tables.extend(gone_rows.map(|table| MYSQL.table_name(table) + " WRITE"));
     tables.sort();
     tables.dedup();
     let create = |is_of_rows: bool| -> String {
@@ -186,16 +191,23 @@ pub fn up(plans: &[Plan]) -> String {
     let headings: String = plans.iter().map(Plan::heading).collect();
     let definitions = plans.iter().map(|plan| stored::create(&plan.counting));
     let existing: String = plans.iter().map(Plan::existing).collect();
+    let drops = |which| -> String { gone.iter().map(|gone| gone.drops(which)).collect() };
+    let is_created = |gone: &&Gone| plans.iter().any(|plan| plan.name() == gone.name);
+    let only_dropped = gone.iter().filter(|gone| !is_created(gone));
+    let drop_definitions = only_dropped.map(|gone| &*gone.drop_definition);
     format!(
-        "{headings}\n{}{}\n\
+        "{headings}\n{}{}{}\n\
          -- If the server has a binary log, creating triggers requires SUPER, or\n\
          -- log_bin_trust_function_creators = ON.\n\
          -- Until UNLOCK TABLES, other sessions wait for these tables.\n\
          LOCK TABLES\n    {};\n\n\
-         {existing}\n{}\nUNLOCK TABLES;\n",
+         {}{existing}\n{}\nUNLOCK TABLES;\n{}",
         definitions.collect::<String>(),
+        drops(Which::OfOthers),
         create(false),
         tables.join(",\n    "),
+        drops(Which::OfRows),
         create(true),
+        drop_definitions.collect::<String>(),
     )
 }

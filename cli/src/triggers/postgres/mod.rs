@@ -9,8 +9,9 @@ use anyhow::{Result, bail};
 
 use super::counting::Counting;
 use super::definition::Existing;
-use super::plan::Plan;
+use super::plan::{Gone, Plan, Which};
 use super::trigger::Trigger;
+use crate::catalogue::Table;
 use crate::database::POSTGRES;
 use body::{NEW, OLD, body, earlier_body};
 
@@ -109,7 +110,7 @@ fn dollar_quoted(tag: &str, text: &str) -> String {
 }
 
 /// One statement keeps its lock to its end, also outside of a transaction.
-pub fn up(plans: &[Plan]) -> String {
+pub fn up(plans: &[Plan], gone: &[Gone]) -> String {
     let rows = || plans.iter().map(|plan| &plan.counting.rows);
     // The tables of entities come first, as in a program that writes an entity, and then its rows.
     let counting = plans.iter().map(|plan| &plan.counting);
@@ -117,7 +118,8 @@ pub fn up(plans: &[Plan]) -> String {
     let targets = now.flat_map(|counting| &counting.targets);
     let columns = targets.filter(|target| target.slots.is_none());
     let locked = columns.map(|target| &target.table).chain(rows());
-    let locked = once(locked.map(|table| POSTGRES.table_name(table)));
+    let gone_rows = || gone.iter().filter_map(|gone| gone.rows.as_ref());
+    let locked = locks(locked.chain(gone_rows()), gone_rows());
     let owned = plans.iter().flat_map(|plan| {
         let targets = plan.counting.targets.iter().map(|target| &target.table);
         [&plan.counting.rows].into_iter().chain(targets)
@@ -131,6 +133,10 @@ pub fn up(plans: &[Plan]) -> String {
         let [heading, existing, create] = [plan.heading(), plan.existing(), plan.create()];
         format!("\n{heading}{function}{existing}{create}")
     });
+    let drops = gone
+        .iter()
+        .map(|gone| gone.drops(Which::All) + &gone.drop_definition);
+    let drops: String = drops.collect();
     let body = format!(
         "\n#variable_conflict use_column\nDECLARE\n    \
          counting_path TEXT := pg_catalog.current_setting('search_path');\n    \
@@ -148,7 +154,8 @@ pub fn up(plans: &[Plan]) -> String {
          RAISE 'run this migration as the role that owns its tables: % does not', current_user;\n\
          END IF;\n\
          -- Until the migration ends, others can read these tables, but not write them.\n\
-         LOCK TABLE {locked} IN SHARE ROW EXCLUSIVE MODE;\n\
+         {locked}\
+         {drops}\
          {}\n\
          PERFORM set_config('search_path', counting_path, true), \
          set_config('row_security', counting_security, true);\n\
@@ -156,6 +163,35 @@ pub fn up(plans: &[Plan]) -> String {
         all.collect::<String>(),
     );
     format!("DO {};\n", dollar_quoted("diesel_counters", &body))
+}
+
+/// The statements that lock these tables, in their order. A statement that drops triggers locks their table
+/// against readers, too: it would deadlock with one of them if it had another lock before.
+fn locks<'t>(
+    tables: impl Iterator<Item = &'t Table>,
+    dropped: impl Iterator<Item = &'t Table>,
+) -> String {
+    let dropped: Vec<_> = dropped.collect();
+    let mut locks: Vec<(&str, Vec<String>)> = Vec::new();
+    for table in tables {
+        let name = POSTGRES.table_name(table);
+        if locks.iter().any(|(_, names)| names.contains(&name)) {
+            continue;
+        }
+        let mode = match dropped.iter().any(|dropped| dropped.is(table)) {
+            true => "ACCESS EXCLUSIVE",
+            false => "SHARE ROW EXCLUSIVE",
+        };
+        match locks.last_mut().filter(|(last, _)| *last == mode) {
+            Some((_, names)) => names.push(name),
+            None => locks.push((mode, vec![name])),
+        }
+    }
+    let locks = locks.iter().map(|(mode, names)| {
+        let names = names.join(", ");
+        format!("LOCK TABLE {names} IN {mode} MODE;\n")
+    });
+    locks.collect()
 }
 
 fn once(all: impl Iterator<Item = String>) -> String {

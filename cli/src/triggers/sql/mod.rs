@@ -6,7 +6,7 @@ mod sqlite;
 
 use anyhow::Result;
 
-use super::{Counting, Period, Plan, Trigger};
+use super::{Counting, Gone, Period, Plan, Trigger};
 use crate::database::{Database, MYSQL, POSTGRES};
 
 /// The triggers that count rows, and the SQL in their statements. `{}` is a value, or a name.
@@ -14,7 +14,8 @@ pub struct TriggerSql {
     /// The triggers of a definition, and what they need. It is an error if triggers of this database could
     /// not count the rows.
     pub triggers: fn(&Counting) -> Result<Vec<Trigger>>,
-    pub up: fn(&[Plan]) -> String,
+    /// The statements that create triggers, and drop others before.
+    pub up: fn(&[Plan], &[Gone]) -> String,
     /// Today in UTC.
     pub today: &'static str,
     /// The day of counts without a day: 1970-01-01.

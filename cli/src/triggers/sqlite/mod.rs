@@ -6,7 +6,7 @@ mod replace;
 use anyhow::Result;
 
 use super::counting::Counting;
-use super::plan::Plan;
+use super::plan::{Gone, Plan, Which};
 use super::statement::{Entities, NEW, OLD, Rows, statements};
 use super::stored;
 use super::target::{Source, Target};
@@ -85,10 +85,13 @@ fn trigger(counting: &Counting, what: &str, head: &str, when: &str, all: Vec<Str
 }
 
 /// The migration's transaction is the only one that writes, from its first statement on.
-pub fn up(plans: &[Plan]) -> String {
+pub fn up(plans: &[Plan], gone: &[Gone]) -> String {
+    let drops = gone
+        .iter()
+        .map(|gone| gone.drops(Which::All) + &gone.drop_definition);
     let all = plans.iter().map(|plan| {
         let heading = plan.heading() + &stored::create(&plan.counting);
         [heading, plan.create(), plan.existing()].join("\n")
     });
-    all.joined("\n")
+    drops.joined("") + &all.joined("\n")
 }
