@@ -8,7 +8,7 @@ pub fn broken(sql: &str) -> String {
     for line in sql.split_inclusive('\n') {
         let text = line.trim_end_matches('\n');
         // Where the quotes of such a line end depends on the database and its settings.
-        let is_unclear = text.contains(['\\', '$']);
+        let is_unclear = text.contains('\\') || text.matches('$').count() > 1;
         if text.chars().count() <= WIDTH || is_unclear || is_definition(text) {
             lines += line;
         } else {

@@ -17,6 +17,7 @@ mod output;
 mod partition;
 mod period;
 mod recount;
+mod show;
 mod sql;
 mod table;
 mod template;
@@ -71,6 +72,7 @@ enum Command {
     Fold(merge::FoldArgs),
     Generate(generate::Generate),
     Recount(recount::Recount),
+    Show(show::Show),
 }
 
 /// Runs the command that the arguments name.
@@ -117,6 +119,10 @@ fn run(command: Command, options: &Options) -> Result<u8> {
         }
         Command::Recount(args) => {
             recount::run(args, options)?;
+            None
+        }
+        Command::Show(args) => {
+            show::run(args, options)?;
             None
         }
     };

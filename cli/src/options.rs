@@ -1,6 +1,7 @@
 //! The options of every command.
 
 use std::io::{ErrorKind, Write};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -40,6 +41,11 @@ pub fn name(text: &str) -> Result<String, &'static str> {
         "" => Err("it is empty"),
         _ => Ok(text.to_owned()),
     }
+}
+
+/// The path of a file, which is a name, too.
+pub fn file(text: &str) -> Result<PathBuf, &'static str> {
+    name(text).map(PathBuf::from)
 }
 
 impl Options {

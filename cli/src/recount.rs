@@ -22,7 +22,7 @@ use crate::triggers::{
 
 /// Correct the counters of triggers by counting their rows again.
 ///
-/// It compares the counters with the rows that `generate trigger` was told to count, and adds what
+/// It compares the counters with the rows that the triggers count, and adds what
 /// is missing, in short transactions. Programs can write the rows and count at the same time. If it is
 /// stopped, run it again.
 #[derive(Args)]
@@ -37,7 +37,7 @@ pub struct Recount {
     #[arg(long)]
     dry_run: bool,
     /// Also set the counts of entities without a counted row to 0, in an ordinary column that counts the
-    /// rows of a condition (`--when`). Others may keep these counts, so they are left as they are
+    /// rows of a condition (`when`). Others may keep these counts, so they are left as they are
     /// otherwise.
     #[arg(long)]
     zero: bool,
@@ -56,7 +56,7 @@ pub fn run(args: Recount, options: &Options) -> Result<()> {
     let mut lost = lost(conn)?;
     lost.retain(|one| one.is_own);
     if known.is_empty() && lost.is_empty() {
-        let write = "`diesel-counters generate trigger` writes them";
+        let write = "`diesel-counters generate triggers` writes them";
         bail!("this database has no triggers that count rows: {write}");
     }
     let name = |one: &Stored| one.definition.name.clone();

@@ -211,7 +211,13 @@ mod triggers {
         let (database, other) = (tables(true), crate::TestDatabase::create());
         other.execute("CREATE TABLE articles (id BIGINT PRIMARY KEY)");
         let in_other = format!("{}.articles", other.url().rsplit('/').next().unwrap());
-        let rows = ["generate", "trigger", "count_articles", "--rows", &in_other];
+        let rows = [
+            "generate",
+            "triggers",
+            "count_articles",
+            "--rows",
+            &in_other,
+        ];
         let ran = database.run(&[&rows[..], &["--count", "id:article_counters.likes"]].concat());
         ran.fails("is in another database");
         database.execute(&format!(

@@ -2,12 +2,15 @@
 
 mod days;
 mod fault;
+mod file;
 mod lost;
 mod modes;
 mod rights;
 mod shape;
 mod triggers;
 mod vetoes;
+
+use std::path::PathBuf;
 
 use anstyle::{AnsiColor, Style};
 use anyhow::{Result, bail};
@@ -20,14 +23,14 @@ use crate::connection::AnyConnection;
 use crate::database::Joined;
 use crate::options::{self, Options};
 use crate::output::{printable, wrapped};
-use crate::triggers::Counting;
+use crate::triggers::{Counting, File};
 
 pub use fault::Fault;
 use fault::{Severity, wrong};
 
 /// Find what is wrong or slow about counter tables, and print the SQL that corrects it.
 ///
-/// It checks the triggers of `generate trigger` too.
+/// It checks the triggers of `generate triggers` too, and compares them with counters.toml.
 ///
 /// It changes nothing. Without TABLE, it checks all counter tables, and all tables named …_counters.
 /// Exits with 3 if it finds a fault.
@@ -39,6 +42,10 @@ pub struct Check {
     /// The tables to check, such as article_counters or blog.article_counters.
     #[arg(value_name = "TABLE", value_parser = options::name)]
     tables: Vec<String>,
+    /// The file that says what triggers count [default: counters.toml of this directory, or of the nearest one
+    /// above it, if there is one].
+    #[arg(long, value_parser = options::file)]
+    file: Option<PathBuf>,
 }
 
 #[derive(Serialize)]
@@ -50,6 +57,7 @@ struct Checked {
 
 /// Returns whether it found a fault.
 pub fn run(args: Check, options: &Options) -> Result<bool> {
+    let file = File::find(args.file.as_deref())?;
     let conn = &mut options.connect()?;
     let found: Vec<_> = if args.tables.is_empty() {
         let all = catalogue::tables(conn)?.into_iter();
@@ -62,6 +70,14 @@ pub fn run(args: Check, options: &Options) -> Result<bool> {
     let mut of_triggers = triggers::check(named, conn)?;
     if named.is_empty() {
         of_triggers.extend(lost::functions(conn)?);
+    }
+    if let Some(file) = &file {
+        for (rows, faults) in file::check(file, named, conn)? {
+            match of_triggers.iter_mut().find(|(table, _)| *table == rows) {
+                Some((_, others)) => others.extend(faults),
+                None => of_triggers.push((rows, faults)),
+            }
+        }
     }
     if found.is_empty() && of_triggers.is_empty() {
         bail!(

@@ -1,4 +1,4 @@
-//! The triggers that count rows, compared with what `generate trigger` was told.
+//! The triggers that count rows, compared with their definitions in the database.
 
 use anyhow::Result;
 
@@ -17,17 +17,12 @@ use crate::triggers::{
 /// The faults of each definition that counts in one of these tables, or of all if there are none,
 /// with the table of the rows.
 pub fn check(tables: &[Table], conn: &mut AnyConnection) -> Result<Vec<(String, Vec<Fault>)>> {
-    // Its schema can have another name now.
-    let is_named = |count: &Count| {
-        let mut tables = tables.iter();
-        tables.any(|table| count.table.rsplit('.').next() == Some(&table.name))
-    };
     let live = live_triggers(conn)?;
     let mut all: Vec<(String, Vec<Fault>)> = Vec::new();
     let mut before = Vec::new();
     for stored in definitions(conn)? {
         let rows = stored.definition.rows.clone();
-        let is_asked = tables.is_empty() || stored.definition.counts.iter().any(is_named);
+        let is_asked = counts_in(&stored.definition, tables);
         let mut faults = match rights::foreign(&stored, conn)? {
             Some(fault) => vec![fault],
             None => of_definition(stored, &mut before, &live, conn),
@@ -42,6 +37,15 @@ pub fn check(tables: &[Table], conn: &mut AnyConnection) -> Result<Vec<(String, 
         }
     }
     Ok(all)
+}
+
+/// Whether a definition counts in one of these tables, or there are none. Their schema can have another name now.
+pub fn counts_in(definition: &Definition, tables: &[Table]) -> bool {
+    let is_named = |count: &Count| {
+        let mut tables = tables.iter();
+        tables.any(|table| count.table.rsplit('.').next() == Some(&table.name))
+    };
+    tables.is_empty() || definition.counts.iter().any(is_named)
 }
 
 /// The faults of a definition. `before` has the definitions before it.

@@ -24,7 +24,7 @@ struct Other {
     body: Vec<String>,
 }
 
-/// Those on a counter table. Nothing but the program and triggers of `generate trigger` writes it.
+/// Those on a counter table. Nothing but the program and triggers of `generate triggers` writes it.
 pub fn in_counters(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     let (table, database) = (&shape.table, conn.database());
     let mut faults = Vec::new();

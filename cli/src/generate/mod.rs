@@ -4,9 +4,7 @@ mod binary_log;
 mod migration;
 mod own_triggers;
 mod refuse;
-mod trigger;
-
-pub use trigger::Trigger;
+mod triggers;
 
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
@@ -15,7 +13,7 @@ use serde_json::json;
 use crate::options::Options;
 use crate::output::steers;
 
-/// Print the migration of a counter table, or of triggers that count rows.
+/// Print the migration of a counter table, or of the triggers that count rows.
 ///
 /// Write it into the up.sql of a new migration, and what --down prints into its down.sql.
 #[derive(Args)]
@@ -30,13 +28,13 @@ pub struct Generate {
 #[derive(Subcommand)]
 enum What {
     Migration(migration::Migration),
-    Trigger(Trigger),
+    Triggers(triggers::Triggers),
 }
 
 pub fn run(args: Generate, options: &Options) -> Result<()> {
     let [up, down] = match args.what {
         What::Migration(args) => migration::up_and_down(args)?,
-        What::Trigger(of_triggers) => trigger::up_and_down(of_triggers, args.down, options)?,
+        What::Triggers(of_file) => triggers::up_and_down(of_file, args.down, options)?,
     };
     let part = if args.down { &down } else { &up };
     // It is read before it is run. What would be escaped in another text cannot be escaped in SQL.

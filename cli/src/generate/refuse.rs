@@ -10,22 +10,30 @@ use crate::check::{self, Fault};
 use crate::connection::AnyConnection;
 use crate::database::{Joined, MYSQL, POSTGRES};
 use crate::sql::sql;
-use crate::triggers::{Compared, Counting, Existing, Plan, Target, definitions};
+use crate::triggers::{
+    Compared, Counting, Difference, Existing, LiveTrigger, Plan, Stored, Target, live_triggers,
+};
 
-pub fn names(plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
+pub fn names(
+    difference: &Difference,
+    of_others: &[Stored],
+    conn: &mut AnyConnection,
+) -> Result<()> {
     // On PostgreSQL.
     const LONGEST: usize = 63;
-    let known = definitions(conn)?;
-    for (i, plan) in plans.iter().enumerate() {
+    let live = live_triggers(conn)?;
+    for plan in &difference.new {
         let mut names = plan.triggers.iter().map(|trigger| &trigger.name);
         if let Some(name) = names.find(|name| name.len() > LONGEST) {
             let why = format!("which is longer than {LONGEST} bytes");
             bail!("a trigger would be named {name}, {why}: choose a shorter name");
         }
         let name = plan.name();
-        let known = known.iter().map(|other| &*other.definition.name);
-        let mut known = known.chain(plans[..i].iter().map(Plan::name));
-        if known.any(|other| other == name) {
+        if difference.gone.iter().any(|gone| gone.name() == name) {
+            continue;
+        }
+        let mut known = of_others.iter();
+        if known.any(|other| other.definition.name == name) {
             let choose = "choose another name, or revert their migration";
             bail!("there are triggers {name} already: {choose}");
         }
@@ -33,8 +41,25 @@ pub fn names(plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
             let choose = format!("choose another name, such as count_{name}");
             bail!("there is a table or view {name} already: {choose}");
         }
+        // A migration of MySQL would drop it.
+        let mut taken = live.iter().filter(|live| has_name_of(live, plan));
+        let is_gone = |live: &&LiveTrigger| difference.gone.iter().any(|gone| gone.has(live));
+        if let Some(live) = taken.find(|live| !is_gone(live)) {
+            let (taken, table) = (&live.name, &live.table.1);
+            bail!(
+                "{table} has a trigger {taken} already: choose another name than {name}, or drop it"
+            );
+        }
     }
     Ok(())
+}
+
+/// Whether a trigger has the name of one that would be created. Only PostgreSQL has names by table.
+fn has_name_of(live: &LiveTrigger, plan: &Plan) -> bool {
+    let is_by_table = plan.counting.database == POSTGRES;
+    let mut triggers = plan.triggers.iter();
+    triggers
+        .any(|trigger| trigger.name == live.name && (!is_by_table || trigger.table == live.table))
 }
 
 /// Whether there is a table or a view with the name of the view that will have the definition. It is looked up,
@@ -60,22 +85,12 @@ fn has_relation(name: &str, conn: &mut AnyConnection) -> Result<bool> {
     Ok(found.typed::<Bool>().get_result(conn)?)
 }
 
-/// Definitions that do not go together.
-pub fn others(plans: &[Plan], known: &[Counting]) -> Result<()> {
-    for (i, plan) in plans.iter().enumerate() {
-        let before = plans[..i].iter().map(|plan| &plan.counting);
-        // The migration counts the existing rows in the order of the definitions, so a column is counted in
-        // before it is a weight.
-        for (table, counter) in plan.counting.counters() {
-            let uses = |other: &&Counting| other.rows.is(table) && other.uses(counter);
-            if let Some(other) = before.clone().find(uses) {
-                let [name, other] = [plan.name(), &other.definition.name];
-                let uses = format!("which {other} uses: write it above that");
-                bail!("{name} counts in {table}.{counter}, {uses}");
-            }
-        }
-        // A counter equals the rows of one definition: another one would set it to its own rows.
-        for other in known.iter().chain(before) {
+/// Definitions that do not go together. A counter equals the rows of one definition: another one would set it to
+/// its own rows.
+pub fn others(new: &[Plan], stay: &[Counting]) -> Result<()> {
+    for (i, plan) in new.iter().enumerate() {
+        let before = new[..i].iter().map(|plan| &plan.counting);
+        for other in stay.iter().chain(before) {
             if let Some((table, counter)) = plan.counting.shared_counter(other) {
                 bail!(
                     "the triggers {} count in {table}.{counter} already, and a counter can have the rows \
@@ -130,8 +145,8 @@ pub fn later(plan: &Plan) -> Result<()> {
     let with_rows = targets.find(|target| counting.compared(target) == Compared::WithRows);
     if let Some(Target { table, .. }) = with_rows {
         bail!(
-            "--existing later: {table} counts the rows of a condition. Say with --only in which of its rows, such \
-             as --only \"1 = 1\" for all"
+            "--existing later: {table} counts the rows of a condition. Say with only in which of its rows, such \
+             as only = \"1 = 1\" for all"
         );
     }
     for (table, name) in counting.counters() {

@@ -236,7 +236,7 @@ fn day_of(rows: &Table, name: &str, sql: &TriggerSql) -> Result<Day> {
     let column = column.with_context(|| format!("{rows} has no column {name}"))?;
     let (sql_type, plain_type) = (&column.sql_type, column.plain_type());
     let Some((_, in_utc)) = sql.days.iter().find(|(known, _)| *known == plain_type) else {
-        bail!("--day {name}: {rows}.{name} is {sql_type}, and not a date or a time");
+        bail!("day = \"{name}\": {rows}.{name} is {sql_type}, and not a date or a time");
     };
     let column = name.to_owned();
     Ok(Day { column, in_utc })

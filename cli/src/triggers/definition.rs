@@ -2,69 +2,60 @@
 
 use std::fmt;
 
-use clap::{Args, ValueEnum};
-use serde::{Deserialize, Serialize};
+use clap::ValueEnum;
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::options;
 pub use crate::period::Period;
 
-/// The rows to count, and the counters to count them in: as options, in a file, or in the database.
-#[derive(Debug, Clone, PartialEq, Eq, Args, Serialize, Deserialize)]
+/// The rows to count, and the counters to count them in, as the database keeps them. The file has
+/// [`super::file::InFile`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Definition {
-    /// The name of the triggers, such as count_article_likes.
-    #[arg(required_unless_present = "file")]
-    #[arg(default_value = "", hide_default_value = true)]
     pub name: String,
-    /// The table whose rows are counted, such as article_likes.
-    #[arg(long, value_name = "TABLE", required_unless_present = "file")]
-    #[arg(default_value = "", hide_default_value = true)]
     pub rows: String,
-    /// A counter, and the column of the row that names its entity, such as
-    /// article_id:article_counters.likes. The counter can be in a counter table, or an integer column of
-    /// an ordinary table, such as post_id:posts.tag_count. There, the primary key or a unique index names the
-    /// entity: the one that has the values of the column by the tables' foreign keys. If they do not say which,
-    /// name it, as in post_id:post_stats(post_id).likes. A row whose column is NULL counts for no entity. A key of several columns takes as many, as in
-    /// article_id,emoji:article_reactions.given. A counter table without an entity takes no column, as
-    /// in site_counters.likes, and neither does the only row of a table, as in :local_site.posts. A
-    /// weight of its own can follow, as in article_id:article_counters.stars=stars. Repeat it for more
-    /// counters. Triggers lock the tables in this order.
-    #[arg(long = "count", required_unless_present = "file")]
-    #[arg(value_parser = |count: &str| Count::try_from(count.to_owned()))]
-    #[arg(value_name = "[[COLUMN,…]:]TABLE[(KEY,…)].COUNTER[=WEIGHT]")]
     #[serde(rename = "count")]
     pub counts: Vec<Count>,
-    /// What a row adds to a counter: an integer column, or an SQL expression of the row's columns.
-    #[arg(long, value_name = "WEIGHT", allow_hyphen_values = true, value_parser = options::name)]
-    #[arg(default_value = "1")]
+    /// What a row adds to a counter that has no weight of its own.
     #[serde(default = "one")]
     pub by: String,
-    /// Count only the rows for which this is true: a column, or an SQL expression of the row's
-    /// columns, such as "status = 'approved'".
-    #[arg(long, value_name = "CONDITION", value_parser = options::name)]
+    /// The rows that are counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when: Option<String>,
-    /// Count only in the rows of the ordinary table for which this is true: a column of that table, or an
-    /// SQL expression of its columns, such as "local". The counts of its other rows are left as they are.
-    #[arg(long, value_name = "CONDITION", value_parser = options::name)]
+    /// The rows of an ordinary table in which rows are counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only: Option<String>,
-    /// The date or time column with the day that a row counts on [default: the day of the change, in
-    /// UTC: a deleted row is taken off on the day on which it is deleted].
-    #[arg(long, value_name = "COLUMN", value_parser = options::name)]
+    /// The column with the day that a row counts on. Otherwise it is the day of the change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub day: Option<String>,
-    /// The period of the counters, as in counter_table!.
-    #[arg(long, value_name = "PERIOD", default_value = "day")]
+    /// That of the counter tables, or of no table.
     #[serde(default)]
     pub period: Period,
-    /// The number of slots, as in counter_table!.
-    #[arg(long, default_value_t = slots(), value_parser = clap::value_parser!(u16).range(1..=32767))]
     #[serde(default = "slots")]
     pub slots: u16,
-    #[arg(skip)]
-    #[serde(default, skip_serializing_if = "is_now")]
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub deleted: Deleted,
+    #[serde(default, skip_serializing_if = "is_default")]
     pub existing: Existing,
+    /// The number of the migration that created the triggers, from 1. An earlier version stored none.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub migration: u32,
+    /// The definitions that this migration dropped, of which one may have had the same name. `None` if they are
+    /// not known.
+    #[serde(default = "none_replaced", skip_serializing_if = "are_none_replaced")]
+    pub replaced: Option<Vec<Definition>>,
+}
+
+/// What becomes of the count of a row that is deleted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Deleted {
+    /// It is taken off.
+    #[default]
+    TakenOff,
+    /// It stays.
+    Kept,
 }
 
 /// When the rows are counted that exist before the triggers.
@@ -78,16 +69,24 @@ pub enum Existing {
     Later,
 }
 
-fn is_now(existing: &Existing) -> bool {
-    *existing == Existing::Now
+pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
-fn one() -> String {
+pub fn none_replaced() -> Option<Vec<Definition>> {
+    Some(Vec::new())
+}
+
+fn are_none_replaced(replaced: &Option<Vec<Definition>>) -> bool {
+    *replaced == none_replaced()
+}
+
+pub fn one() -> String {
     "1".to_owned()
 }
 
 /// As in `counter_table!`.
-fn slots() -> u16 {
+pub fn slots() -> u16 {
     32
 }
 
@@ -98,8 +97,27 @@ impl Definition {
         serde_json::to_string(self).unwrap_or_default()
     }
 
+    /// Whether both count the same. What the database keeps of their migrations does not matter.
+    pub fn counts_as(&self, other: &Definition) -> bool {
+        let mut same = self.clone();
+        same.existing = other.existing;
+        same.migration = other.migration;
+        same.replaced.clone_from(&other.replaced);
+        same == *other
+    }
+
+    /// As the definition that replaces it keeps it: without those that it replaced itself, unless there were none.
+    pub fn as_replaced(&self) -> Definition {
+        let mut definition = self.clone();
+        definition.replaced = self.replaced.clone().filter(Vec::is_empty);
+        definition
+    }
+
     /// Takes tables without a schema as those of this one, or of the connection if it is empty.
     pub fn look_in(&mut self, schema: &str) {
+        for replaced in self.replaced.iter_mut().flatten() {
+            replaced.look_in(schema);
+        }
         let tables = self.counts.iter_mut().map(|count| &mut count.table);
         for table in [&mut self.rows].into_iter().chain(tables) {
             if !schema.is_empty() && !table.contains('.') {
@@ -118,8 +136,8 @@ impl Definition {
 }
 
 /// A counter of a definition.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(into = "String")]
 pub struct Count {
     /// The columns of the row that name the entity, if they are given. Without any, it is the only row of
     /// the table.
@@ -165,6 +183,27 @@ impl TryFrom<String> for Count {
             weight,
         };
         is_whole.then_some(count).ok_or(HELP)
+    }
+}
+
+/// The error of a text in a list of TOML has its line only if it is the visitor's.
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+
+        impl Visitor<'_> for Text {
+            type Value = Count;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string such as article_id:article_counters.likes")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Count, E> {
+                Count::try_from(text.to_owned()).map_err(E::custom)
+            }
+        }
+
+        deserializer.deserialize_str(Text)
     }
 }
 

@@ -65,7 +65,7 @@ pub fn name_keys(definition: &mut Definition, conn: &mut AnyConnection) -> Resul
                 let (named, first) = (names.join(","), names_of(&several[0]).join(","));
                 bail!(
                     "{target} has several keys: {keys}. Name the one that has the values of {named}, such as \
-                     --count \"{named}:{target}({first}).{}\"",
+                     \"{named}:{target}({first}).{}\"",
                     count.counter
                 );
             }
@@ -121,7 +121,7 @@ pub fn refuse_others(
             bail!(
                 "{refers_to}, and {table}.{key_name} is the key of {table}: no foreign key says that they have the \
                  same values. Give the unique column of {table} that has the values of {name} the foreign key, or \
-                 name it: --count \"{name}:{table}(COLUMN).{}\"",
+                 name it: \"{name}:{table}(COLUMN).{}\"",
                 count.counter
             );
         };

@@ -3,13 +3,44 @@
 
 use std::collections::VecDeque;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use super::counting::Counting;
 use super::mysql::refuse_own_table;
 use super::target::Target;
 use crate::catalogue::Table;
 use crate::database::{Joined, MYSQL, POSTGRES};
+
+/// Definitions in the order in which a migration creates them, and counts their existing rows: a column is
+/// counted in before it is a weight. Otherwise they stay in their order.
+pub fn order_of_creation(mut rest: Vec<Counting>) -> Result<Vec<Counting>> {
+    let mut ordered = Vec::new();
+    while let Some(first) = rest.first() {
+        let is_before =
+            |one: &Counting| rest.iter().all(|other| used_counter(one, other).is_none());
+        let Some(place) = rest.iter().position(is_before) else {
+            let name = &first.definition.name;
+            let used = rest
+                .iter()
+                .find_map(|other| Some((used_counter(first, other)?, other)));
+            let ((table, counter), other) = used.context("definitions without an order")?;
+            bail!(
+                "{name} uses {table}.{counter}, in which {} counts, and counts in a column that it uses, or that \
+                 others use before it: no one of them can be counted first",
+                other.definition.name
+            );
+        };
+        ordered.push(rest.remove(place));
+    }
+    Ok(ordered)
+}
+
+/// A counter of another definition that this one uses.
+fn used_counter<'c>(counting: &Counting, other: &'c Counting) -> Option<(&'c Table, &'c str)> {
+    let is_other = counting.definition.name != other.definition.name;
+    let mut counters = other.counters().filter(|_| is_other);
+    counters.find(|(table, counter)| counting.rows.is(table) && counting.uses(counter))
+}
 
 /// One statement locks a row of the first table, and then one of the second.
 struct Before<'c> {

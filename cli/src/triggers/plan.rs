@@ -1,4 +1,4 @@
-//! The migration that creates triggers.
+//! The migration that drops triggers and creates others.
 
 use anyhow::Result;
 use serde::Serialize;
@@ -7,12 +7,15 @@ use super::correction::{Correction, Drift};
 use super::counting::Counting;
 use super::definition::Existing;
 use super::stored;
-use super::trigger::Trigger;
+use super::trigger::{LiveTrigger, Trigger};
 use super::{mysql, postgres, sqlite};
-use crate::database::{MYSQL, POSTGRES};
+use crate::catalogue::Table;
+use crate::database::{Database, MYSQL, POSTGRES};
 use crate::layout::broken;
 use crate::partition::merged_slot;
 
+/// Triggers to create.
+#[derive(Clone)]
 pub struct Plan {
     pub counting: Counting,
     pub triggers: Vec<Trigger>,
@@ -104,20 +107,119 @@ impl Plan {
     }
 }
 
-/// The statements of a migration, below a comment, and those that undo it.
-pub fn migration(plans: &[Plan], comment: &str) -> Result<[String; 2]> {
-    let down = plans.iter().rev().map(|plan| {
-        let triggers = plan.triggers.iter().rev();
-        let triggers: String = triggers.map(|trigger| &*trigger.drop).collect();
-        triggers + &stored::drop(&plan.counting)
-    });
-    let up = match plans[0].counting.database {
-        POSTGRES => postgres::up(plans)?,
-        MYSQL => mysql::up(plans)?,
-        _ => sqlite::up(plans)?,
+/// Triggers to drop.
+#[derive(Clone)]
+pub struct Gone {
+    pub name: String,
+    /// The tables of the triggers that are there, and among them that of the rows.
+    pub rows: Option<Table>,
+    triggers: Vec<DroppedTrigger>,
+    /// The statement that drops the function, or the view with the definition.
+    pub drop_definition: String,
+}
+
+#[derive(Clone)]
+struct DroppedTrigger {
+    name: String,
+    table: (String, String),
+    drop: String,
+}
+
+impl From<&Plan> for Gone {
+    fn from(plan: &Plan) -> Self {
+        let triggers = plan.triggers.iter().rev().map(|trigger| DroppedTrigger {
+            name: trigger.name.clone(),
+            table: trigger.table.clone(),
+            drop: trigger.drop.clone(),
+        });
+        Gone {
+            name: plan.name().to_owned(),
+            rows: Some(plan.counting.rows.clone()),
+            triggers: triggers.collect(),
+            drop_definition: stored::drop(&plan.counting),
+        }
+    }
+}
+
+impl Gone {
+    /// Triggers whose plan cannot be made any more. `rows` is the table of their rows, if it is still there, and
+    /// `schema` the schema of their function.
+    pub fn unplanned(name: &str, schema: &str, rows: Option<Table>, database: Database) -> Self {
+        Gone {
+            drop_definition: stored::drop_in(schema, name, database),
+            name: name.to_owned(),
+            triggers: Vec::new(),
+            rows,
+        }
+    }
+
+    /// Adds triggers that an earlier definition of this name has left behind.
+    pub fn add(&mut self, live: &[&LiveTrigger], database: Database) {
+        for trigger in live {
+            let mut known = self.triggers.iter();
+            if known.any(|known| known.name == trigger.name && known.table == trigger.table) {
+                continue;
+            }
+            self.triggers.push(DroppedTrigger {
+                name: trigger.name.clone(),
+                table: trigger.table.clone(),
+                drop: trigger.drop(database),
+            });
+        }
+    }
+
+    /// The statements that drop its triggers of this table, or of all others.
+    pub fn drops(&self, which: Which) -> String {
+        let is_of_rows = |trigger: &&DroppedTrigger| {
+            let mut rows = self.rows.iter();
+            rows.any(|rows| trigger.table == (rows.in_schema.clone(), rows.name.clone()))
+        };
+        let dropped = self.triggers.iter().filter(|trigger| match which {
+            Which::All => true,
+            Which::OfRows => is_of_rows(trigger),
+            Which::OfOthers => !is_of_rows(trigger),
+        });
+        dropped.map(|trigger| &*trigger.drop).collect()
+    }
+}
+
+/// The triggers of a definition, by their tables.
+#[derive(Clone, Copy)]
+pub enum Which {
+    All,
+    /// Those of the table of the rows.
+    OfRows,
+    /// Those of the tables that the rows refer to.
+    OfOthers,
+}
+
+impl LiveTrigger {
+    fn drop(&self, database: Database) -> String {
+        let name = database.quoted(&self.name);
+        if database != POSTGRES {
+            return format!("DROP TRIGGER IF EXISTS {name};\n");
+        }
+        let kind = if self.event == "RULE" {
+            "RULE"
+        } else {
+            "TRIGGER"
+        };
+        let table = POSTGRES.quoted_in(Some(&self.table.0), &self.table.1);
+        format!("DROP {kind} IF EXISTS {name} ON {table};\n")
+    }
+}
+
+/// The statements of a migration, below a comment: what is gone is dropped, and what is new is created.
+pub fn migration(gone: &[Gone], new: &[Plan], comment: &str) -> Result<String> {
+    let Some(first) = new.first() else {
+        let drops = gone.iter().rev();
+        let drops = drops.map(|gone| gone.drops(Which::All) + &gone.drop_definition);
+        return Ok(broken(&drops.collect::<String>()));
     };
-    Ok([
-        broken(&(comment.to_owned() + &up)),
-        broken(&down.collect::<String>()),
-    ])
+    let up = match first.counting.database {
+        POSTGRES => postgres::up(new, gone)?,
+        MYSQL => mysql::up(new, gone)?,
+        _ => sqlite::up(new, gone)?,
+    };
+    Ok(broken(&(comment.to_owned() + &up)))
 }

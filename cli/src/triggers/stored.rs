@@ -26,6 +26,8 @@ pub struct Stored {
     pub definition: Definition,
     /// As it is stored. Its tables may have no schema.
     pub written: Definition,
+    /// The schema of tables without one, or nothing if it is that of the connection.
+    pub schema: String,
     /// The role or account that created it.
     pub owner: String,
     /// Whether that is the one of this connection. SQL of others is not run.
@@ -79,16 +81,31 @@ pub fn replace(counting: &Counting) -> Result<String> {
 }
 
 pub fn drop(counting: &Counting) -> String {
-    match counting.database {
+    let name = &counting.definition.name;
+    drop_in(&counting.rows.in_schema, name, counting.database)
+}
+
+/// The same, of a definition that is in this schema, whose tables need not be there.
+pub fn drop_in(schema: &str, name: &str, database: Database) -> String {
+    match database {
         POSTGRES => {
-            let name = postgres::function_name(counting);
+            let name = POSTGRES.quoted_in(Some(schema), name);
             format!("DROP FUNCTION IF EXISTS {name}();\n")
         }
         database => {
-            let name = database.quoted(&counting.definition.name);
+            let name = database.quoted(name);
             format!("DROP VIEW IF EXISTS {name};\n")
         }
     }
+}
+
+/// The schema of the function of a definition on PostgreSQL.
+pub fn schema_of(stored: &Stored, conn: &mut AnyConnection) -> Result<String> {
+    if conn.database() != POSTGRES || !stored.schema.is_empty() {
+        return Ok(stored.schema.clone());
+    }
+    let first = sql("SELECT (current_setting('diesel_counters.path')::text[])[1]").typed::<Text>();
+    Ok(first.get_result(conn)?)
 }
 
 /// The definitions of all triggers, by name.
@@ -127,6 +144,7 @@ pub fn definitions(conn: &mut AnyConnection) -> Result<Vec<Stored>> {
                 read.push(Stored {
                     definition,
                     written,
+                    schema,
                     owner,
                     is_own,
                 });

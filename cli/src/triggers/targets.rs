@@ -41,7 +41,7 @@ pub fn targets(
         let mut places = targets.iter();
         let place = match places.position(|target| target.table.is(&found.table)) {
             Some(place) if targets[place].entity != found.entity => {
-                bail!("--count {count}: {table} is counted in by two keys. Write two definitions")
+                bail!("\"{count}\": {table} is counted in by two keys. Write two definitions")
             }
             Some(place) => place,
             None => {
@@ -59,13 +59,13 @@ pub fn targets(
             }
         };
         if !targets[place].add(counter, entity, weight) {
-            bail!("--count {count} is there twice");
+            bail!("count has \"{count}\" twice");
         }
     }
     for target in &targets {
         let mut only = target.only.iter().flat_map(Expression::columns);
         if let Some(name) = only.find(|name| target.names.iter().any(|counter| counter == name)) {
-            bail!("--only has {name}, which the triggers change");
+            bail!("only has {name}, which the triggers change");
         }
     }
     Ok(targets)
@@ -94,7 +94,7 @@ fn entity(count: &Count, target: &Target, rows: &Table, database: Database) -> R
             len => (format!("each {of}"), vec!["COLUMN"; len].join(",") + ":"),
         };
         bail!(
-            "{table} counts for {of}: write --count {columns}{table}.COUNTER, with as many columns of {rows} \
+            "{table} counts for {of}: write \"{columns}{table}.COUNTER\" in count, with as many columns of {rows} \
              as name it"
         );
     }
@@ -203,12 +203,16 @@ fn find(
             let table = &counters.table;
             let mark = counters.mark();
             if let Some(mark) = mark.as_ref().filter(|mark| mark.period != period) {
-                let (of_table, says) = (mark.period, "as the comment of its day says");
-                bail!("{table} has the period {of_table}, {says}: give --period {of_table}");
+                let of_table = mark.period;
+                bail!(
+                    "{table} has the period {of_table}, as the comment of its day says, and these triggers have the \
+                     period {period}: run `diesel-counters generate triggers`. Tables of several periods need \
+                     definitions of their own"
+                );
             }
             if definition.only.is_some() {
                 bail!(
-                    "--only is a condition of the row that has the counter, and {table} has several: write a \
+                    "only is a condition of the row that has the counter, and {table} has several: write a \
                      definition of its own for it"
                 );
             }
@@ -269,7 +273,7 @@ fn find(
         let name = conn.database().table_name(&table);
         let rows = format!("SELECT COUNT(*) FROM (SELECT 1 FROM {name} LIMIT 2) AS few");
         if sql(rows).typed::<BigInt>().get_result::<i64>(conn)? > 1 {
-            bail!("--count {count} counts in the only row of {table}, which has several rows");
+            bail!("\"{count}\" counts in the only row of {table}, which has several rows");
         }
     }
     if key.is_empty() && !is_only_row {

@@ -1,5 +1,6 @@
 {# Statements that change a schema commit, so that a transaction would end at the first of them. A migration that failed
-   half way can have left triggers. #}
+   half way can have left triggers. What fails half way is found by the next `generate triggers`: a definition is stored
+   before the first statement that its triggers need, and dropped after the last one. #}
 {% import "mysql/write.sql" as write %}
 {% from "existing.sql" import existing %}
 {% from "heading.sql" import heading %}
@@ -10,7 +11,8 @@
 {% for plan in plans %}
 {{ plan.view }}
 {%- endfor %}
-{% for plan in plans %}
+{{ drops_of_others|join("") }}
+{%- for plan in plans %}
 {% for trigger in plan.triggers if trigger.table[1] != plan.rows %}
 {{ trigger.drop }}{{ trigger.create }}
 {%- endfor %}
@@ -22,7 +24,8 @@
 LOCK TABLES
     {{ locked|join(",\n    ") }};
 
-{% for plan in plans %}
+{{ drops_of_rows|join("") }}
+{%- for plan in plans %}
 {{ existing(plan.existing, write) }}
 {%- endfor %}
 
@@ -33,3 +36,4 @@ LOCK TABLES
 {% endfor %}
 
 UNLOCK TABLES;
+{{ dropped_definitions|join("") }}

@@ -19,8 +19,11 @@ IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
     RAISE 'run this migration as the role that owns its tables: % does not', current_user;
 END IF;
 -- Until the migration ends, others can read these tables, but not write them.
-LOCK TABLE {{ locked|join(", ") }} IN SHARE ROW EXCLUSIVE MODE;
-{% for plan in plans %}
+{% for lock in locks %}
+LOCK TABLE {{ lock.tables|join(", ") }} IN {{ lock.mode }} MODE;
+{% endfor %}
+{{ drops|join("") }}
+{%- for plan in plans %}
 
 -- Counts the rows of {{ plan.rows }} in {{ plan.counters|join(", ") }}.
 {{ plan.functions|join("") }}

@@ -2,7 +2,8 @@
 {% import "sqlite/write.sql" as write %}
 {% from "existing.sql" import existing %}
 {% from "heading.sql" import heading %}
-{% for plan in plans %}
+{{ drops|join("") }}
+{%- for plan in plans %}
 {{ heading(plan) }}
 {{- plan.view }}
 

@@ -187,7 +187,7 @@ fn a_stock_has_a_check_that_check_asks_for() {
     database.command("compact tickets").works();
     assert_eq!(database.rows_and_sum("tickets", "remaining"), (1, 12));
     database.execute("CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY, event_id BIGINT)");
-    let sell = "generate trigger sell --rows orders --period total --count event_id:tickets";
+    let sell = "generate triggers sell --rows orders --count event_id:tickets";
     let refused = database.command(&format!("{sell}.remaining"));
     refused.fails("tickets.remaining is a stock");
     database.command(&format!("{sell}.sold")).works();

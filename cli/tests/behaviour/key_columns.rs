@@ -120,7 +120,7 @@ fn rows_are_counted_by_two_of_their_columns() {
     let database = with_reactions();
     let generate = |count| generate_triggers(&database, COUNT_REACTIONS, &["--count", count]);
     let (one_column, _) = generate("article_id:reaction_counters.given");
-    one_column.fails("--count COLUMN,COLUMN:reaction_counters.COUNTER");
+    one_column.fails("write \"COLUMN,COLUMN:reaction_counters.COUNTER\" in count");
     let (ran, folder) = generate("article_id,emoji:reaction_counters.given");
     ran.works();
     migrate(&database, &folder);
@@ -180,7 +180,7 @@ fn a_foreign_key_of_several_columns_is_refused() {
                  ON DELETE CASCADE
          )"
     ));
-    let ran = database.command("generate trigger count_reactions --rows reactions --count article_id,emoji:reaction_counters.given");
+    let ran = database.command("generate triggers count_reactions --rows reactions --count article_id,emoji:reaction_counters.given");
     ran.fails("has several columns");
 }
 

@@ -2,6 +2,7 @@
 //! root, and says which it is.
 
 mod checking;
+mod definition;
 pub mod doctor;
 mod generating;
 mod key_columns;
@@ -17,6 +18,7 @@ use diesel::connection::SimpleConnection;
 use tempfile::{TempDir, tempdir};
 
 use crate::{BACKEND, Conn, REFERENCE, TestDatabase};
+use definition::Definition;
 
 /// What the command printed, and how it ended.
 #[derive(Debug)]
@@ -95,6 +97,9 @@ pub fn run(args: &[&str]) -> Ran {
 }
 
 pub fn run_with(args: &[&str], database_url: Option<&str>) -> Ran {
+    if let Some(definition) = Definition::of(args) {
+        return definition.generate(database_url);
+    }
     let mut command = Command::new(env!("CARGO_BIN_EXE_diesel-counters"));
     command.args(args);
     match database_url {
@@ -131,6 +136,22 @@ impl TestDatabase {
     /// Runs the command on it, with these words and options.
     pub fn command(&self, words: &str) -> Ran {
         self.run(&self::words(words))
+    }
+
+    /// Says by which period a counter table counts, in the comment of its column of days.
+    pub fn set_period(&self, table: &str, period: &str) {
+        let mark = format!("diesel_counters: period = {period}");
+        self.execute(&match BACKEND {
+            "postgres" => format!("COMMENT ON COLUMN {table}.day IS '{mark}'"),
+            "mysql" => format!("ALTER TABLE {table} MODIFY day DATE NOT NULL COMMENT '{mark}'"),
+            // It is a comment in the text of the table.
+            _ => format!(
+                "PRAGMA writable_schema = ON;
+                 UPDATE sqlite_schema SET sql = substr(sql, 1, instr(sql, '(')) || '-- {mark}' || char(10)
+                     || substr(sql, instr(sql, '(') + 1) WHERE name = '{table}';
+                 PRAGMA writable_schema = RESET"
+            ),
+        });
     }
 
     /// The number of rows of a table, and the sum of a counter.

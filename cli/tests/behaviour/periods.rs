@@ -208,9 +208,29 @@ fn a_generated_table_has_its_period() {
 fn triggers_count_by_the_period_of_the_table() {
     let database = counter_table(Some("month"));
     database.execute("CREATE TABLE hits (id BIGINT NOT NULL PRIMARY KEY, article_id BIGINT)");
-    let words = "generate trigger count_hits --rows hits --count article_id:hit_counters.hits";
-    let says =
-        "hit_counters has the period month, as the comment of its day says: give --period month";
-    database.command(words).fails(says);
-    database.command(&format!("{words} --period month")).works();
+    let words = "generate triggers count_hits --rows hits --count article_id:hit_counters.hits";
+    let generated = database.command(words);
+    generated.works();
+    generated.prints("\"period\":\"month\"");
+}
+
+#[test]
+fn triggers_of_an_earlier_version_keep_their_period() {
+    let database = counter_table(None);
+    database.execute("CREATE TABLE hits (id BIGINT NOT NULL PRIMARY KEY, article_id BIGINT)");
+    let words = "generate triggers count_hits --rows hits --count article_id:hit_counters.hits";
+    let generated = database.command(words);
+    generated.prints("\"period\":\"day\"");
+    // As `--period week` wrote it.
+    let week = generated
+        .stdout
+        .replace("\"period\":\"day\"", "\"period\":\"week\"");
+    database.execute(&week);
+    database
+        .command(&format!("{words} --when id>7"))
+        .prints("\"period\":\"week\"");
+    database.set_period("hit_counters", "year");
+    let checked = database.command("check");
+    checked.finds("hit_counters has the period year, as the comment of its day says");
+    database.command(words).prints("\"period\":\"year\"");
 }

@@ -1,4 +1,4 @@
-//! `generate trigger`.
+//! `generate triggers`.
 
 mod broken;
 pub mod cascades;
@@ -84,9 +84,9 @@ pub fn tables(is_rows_first: bool) -> TestDatabase {
     database
 }
 
-/// Runs `generate trigger`. Returns a folder with the migration, too.
+/// Runs `generate triggers`. Returns a folder with the migration, too.
 pub fn generate_triggers(database: &TestDatabase, words: &str, more: &[&str]) -> (Ran, TempDir) {
-    let mut all = vec!["generate", "trigger", "--json"];
+    let mut all = vec!["generate", "triggers", "--json"];
     all.extend(words.split_whitespace().chain(more.iter().copied()));
     let ran = database.run(&all);
     let folder = match ran.code {
@@ -104,7 +104,7 @@ pub fn create_triggers(database: &TestDatabase, words: &str, more: &[&str]) {
     migrate(database, &folder);
 }
 
-/// Runs `generate trigger count_likes` for article_likes.
+/// Runs `generate triggers count_likes` for article_likes.
 pub fn generate(database: &TestDatabase, args: &[&str]) -> (Ran, TempDir) {
     generate_triggers(database, "count_likes --rows article_likes", args)
 }
@@ -298,7 +298,7 @@ pub fn table_of<const N: usize>(text: &str) -> Vec<[&str; N]> {
 #[track_caller]
 fn refuses(database: &TestDatabase, rows: &str, counts: &str) {
     for [count, why] in table_of(counts) {
-        let words = format!("generate trigger count_it --rows {rows} --count {count}");
+        let words = format!("generate triggers count_it --rows {rows} --count {count}");
         database.command(&words).fails(why);
     }
 }

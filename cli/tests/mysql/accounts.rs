@@ -91,11 +91,11 @@ fn a_view_of_another_account_is_not_read() {
         "fold planted_counters --before 2026-01-01",
         "doctor",
         "doctor planted_counters",
-        "generate trigger planted_drift --rows article_likes --count site_counters.likes",
-        "generate trigger count_planted --rows planted_counters --count site_counters.likes",
-        "generate trigger count_planted --rows article_likes --count planted_counters.likes",
+        "generate triggers planted_drift --rows article_likes --count site_counters.likes",
+        "generate triggers count_planted --rows planted_counters --count site_counters.likes",
+        "generate triggers count_planted --rows article_likes --count planted_counters.likes",
         "recount count_likes",
-        "generate trigger count_again --rows article_likes --count site_counters.likes",
+        "generate triggers count_again --rows article_likes --count site_counters.likes",
     ] {
         let ran = database.command(line);
         let conn = &mut open(&database);

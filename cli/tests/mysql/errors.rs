@@ -49,7 +49,7 @@ fn an_account_that_cannot_create_triggers_is_told() {
     let url = database.url();
     let (_, host) = url.rsplit_once('@').unwrap();
     let line =
-        "generate trigger count_it --rows article_likes --count article_id:article_counters.likes";
+        "generate triggers count_it --rows article_likes --count article_id:article_counters.likes";
     let ran = run_with(
         &crate::behaviour::words(line),
         Some(&format!("mysql://{name}@{host}")),

@@ -59,7 +59,7 @@ fn rows_that_do_not_roll_back_are_found_and_refused() {
     database
         .execute("CREATE TABLE visits (id BIGINT PRIMARY KEY, article_id BIGINT) ENGINE = MyISAM");
     let words =
-        "generate trigger count_visits --rows visits --count article_id:article_counters.views";
+        "generate triggers count_visits --rows visits --count article_id:article_counters.views";
     database.command(words).fails("MyISAM");
     database.execute(
         "ALTER TABLE article_likes DROP FOREIGN KEY article_likes_ibfk_1, DROP FOREIGN KEY article_likes_ibfk_2;

@@ -39,7 +39,7 @@ fn several_foreign_keys_of_a_parent_with_counters_in_its_columns_are_refused_or_
              INSERT INTO users (id) VALUES (1), (2), (3);
              INSERT INTO profiles (user_id) VALUES (1), (2), (3)"
         ));
-        let mut args = words("generate trigger count_follows --rows follows --json");
+        let mut args = words("generate triggers count_follows --rows follows --json");
         args.extend(counts.iter().flat_map(|count| ["--count", count]));
         let generated = database.run(&args);
         if generated.code != 0 {

@@ -226,7 +226,8 @@ fn a_definition_of_another_role_is_not_read() {
             .url()
             .replace("postgres@", &format!("{}@", roles.attacker));
         let generate = |when: &str, by: &str| {
-            let count = words("generate trigger count_bait --rows bait --count bait_counters.hits");
+            let count =
+                words("generate triggers count_bait --rows bait --count bait_counters.hits");
             let args = [&count[..], &["--when", when, "--by", by]].concat();
             crate::behaviour::run_with(&args, Some(&url))
         };
@@ -332,7 +333,7 @@ fn a_superuser_runs_no_function_of_the_owner_of_a_table() {
             "doctor bait_counters",
             "recount",
             "recount --dry-run",
-            "generate trigger count_bait --rows bait --count id:bait_counters.hits",
+            "generate triggers count_bait --rows bait --count id:bait_counters.hits",
         ] {
             let ran = roles.run(&words(line));
             roles.assert_not_caught(&format!("{line}, {plant}: {ran:?}"));
@@ -362,7 +363,7 @@ fn a_check_of_a_planted_definition_reads_no_table() {
     for line in [
         "check",
         "recount",
-        "generate trigger more --rows rows_of_bait --count :bait.n",
+        "generate triggers more --rows rows_of_bait --count :bait.n",
     ] {
         let ran = roles.run(&words(line));
         roles.assert_not_caught(&format!("{line}: {ran:?}"));
@@ -408,7 +409,7 @@ fn names_of_others_do_not_end_the_quotes_of_a_migration() {
              CREATE TABLE uses (id BIGINT PRIMARY KEY, word BIGINT)"
         ));
         let up = roles.run(&words(
-            "generate trigger count_uses --rows uses --count word:word_counters.uses",
+            "generate triggers count_uses --rows uses --count word:word_counters.uses",
         ));
         up.works();
         let quote = up.stdout.find('$').unwrap();

@@ -88,7 +88,7 @@ fn rows_that_a_crash_empties_are_found_and_refused() {
         "CREATE UNLOGGED TABLE visits (id BIGINT PRIMARY KEY, article_id BIGINT REFERENCES articles)",
     );
     let words =
-        "generate trigger count_visits --rows visits --count article_id:article_counters.views";
+        "generate triggers count_visits --rows visits --count article_id:article_counters.views";
     database.command(words).fails("UNLOGGED");
 }
 

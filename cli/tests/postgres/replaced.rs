@@ -122,7 +122,7 @@ fn a_virtual_column_is_counted_or_refused() {
                      on_day DATE GENERATED ALWAYS AS (voted_on) VIRTUAL
                  ); INSERT INTO votes (id, code) VALUES (1, 'a')",
             );
-        let generate = words("generate trigger count_votes --rows votes");
+        let generate = words("generate triggers count_votes --rows votes");
         let generated = roles.run(&[&generate[..], definition].concat());
         if generated.code != 0 {
             continue; // It is refused.

@@ -48,7 +48,7 @@ const WRONG: &str = "
 
 pub fn generate() -> Vec<&'static str> {
     let words = words(
-        "generate trigger count_likes --rows likes --count post:post_counters.likes
+        "generate triggers count_likes --rows likes --count post:post_counters.likes
          --count post:post_counters.stars=stars --count post:posts.likes
          --count site_counters.likes --when",
     );

@@ -55,7 +55,7 @@ fn keys_of_types_of_another_schema_are_counted() {
             } else {
                 "thing:thing_counters.tags"
             };
-            let generate = format!("generate trigger count_tags --rows tags --count {count}");
+            let generate = format!("generate triggers count_tags --rows tags --count {count}");
             let generated = roles.run(&words(&generate));
             if generated.code != 0 {
                 wrong.push(format!("{sql_type} in {schema}: {}", generated.stderr));
@@ -125,7 +125,7 @@ fn conditions_of_functions_and_types_of_another_schema_are_counted_or_refused() 
                  CREATE TABLE notes (id BIGINT PRIMARY KEY, post VARCHAR(20), label citext NOT NULL, feeling mood);
                  INSERT INTO notes VALUES (1, 'a', 'new', 'new'), (2, 'a', 'old', 'old')",
             );
-        let generate = words("generate trigger count_notes --rows notes --count post:posts.likes");
+        let generate = words("generate triggers count_notes --rows notes --count post:posts.likes");
         let generated = roles.run(&[&generate[..], &[option, value]].concat());
         if generated.code != 0 {
             continue; // It is refused.

@@ -125,7 +125,7 @@ fn a_counter_table_that_refuses_new_rows_is_refused() {
         ("post_id:few.likes", "a CHECK of few"),
         ("post_id:posts.likes", "a unique index of posts"),
     ] {
-        let line = format!("generate trigger count_it --rows likes --count {count}");
+        let line = format!("generate triggers count_it --rows likes --count {count}");
         database.command(&line).fails(why);
     }
 }
@@ -186,7 +186,7 @@ fn a_check_that_cannot_be_read_is_refused() {
         "CREATE TABLE posts (id INTEGER PRIMARY KEY, likes INTEGER NOT NULL DEFAULT 0, CHECK (posts.likes >= 0));
          CREATE TABLE likes (id INTEGER PRIMARY KEY, post_id INTEGER)",
     );
-    let line = "generate trigger count_it --rows likes --count post_id:posts.likes";
+    let line = "generate triggers count_it --rows likes --count post_id:posts.likes";
     database
         .command(line)
         .fails("write it with columns only, and without their table");

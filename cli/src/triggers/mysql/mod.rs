@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::counting::Counting;
-use super::plan::Plan;
+use super::plan::{Gone, Plan, Which};
 use super::statement::{NEW, OLD, Rows, numbered};
 use super::target::{Source, Target};
 use super::trigger::Trigger;
@@ -212,7 +212,7 @@ fn same(counting: &Counting, source: &Source) -> Vec<String> {
 }
 
 /// The tables that the migration locks.
-fn locked(plans: &[Plan]) -> Vec<String> {
+fn locked(plans: &[Plan], gone: &[Gone]) -> Vec<String> {
     let mut tables = Vec::new();
     let write = |table: &Table| MYSQL.table_name(table) + " WRITE";
     for counting in plans.iter().map(|plan| &plan.counting) {
@@ -228,15 +228,29 @@ fn locked(plans: &[Plan]) -> Vec<String> {
             }
         }
     }
+    let gone_rows = gone.iter().filter_map(|gone| gone.rows.as_ref());
+    tables.extend(gone_rows.map(|table| MYSQL.table_name(table) + " WRITE"));
     tables.sort();
     tables.dedup();
     tables
 }
 
-pub fn up(plans: &[Plan]) -> Result<String> {
-    let values = plans.iter().map(Plan::values).collect::<Result<Vec<_>>>()?;
-    render(
-        "mysql/up.sql",
-        json!({ "plans": values, "locked": locked(plans) }),
-    )
+pub fn up(plans: &[Plan], gone: &[Gone]) -> Result<String> {
+    let is_created = |gone: &&Gone| plans.iter().any(|plan| plan.name() == gone.name);
+    let drops = |which| {
+        gone.iter()
+            .map(move |gone| gone.drops(which))
+            .collect::<Vec<_>>()
+    };
+    let only_dropped = gone.iter().filter(|gone| !is_created(gone));
+    let dropped_definitions = only_dropped.map(|gone| &gone.drop_definition);
+    let created = plans.iter().map(Plan::values).collect::<Result<Vec<_>>>()?;
+    let values = json!({
+        "plans": created,
+        "locked": locked(plans, gone),
+        "drops_of_others": drops(Which::OfOthers),
+        "drops_of_rows": drops(Which::OfRows),
+        "dropped_definitions": dropped_definitions.collect::<Vec<_>>(),
+    });
+    render("mysql/up.sql", values)
 }

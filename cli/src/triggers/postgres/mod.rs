@@ -6,12 +6,14 @@
 mod body;
 
 use anyhow::{Result, bail};
+use serde::Serialize;
 use serde_json::json;
 
 use super::counting::Counting;
 use super::definition::Existing;
-use super::plan::Plan;
+use super::plan::{Gone, Plan, Which};
 use super::trigger::Trigger;
+use crate::catalogue::Table;
 use crate::database::POSTGRES;
 use crate::template::render;
 use body::{NEW, OLD, Version, body};
@@ -138,14 +140,17 @@ fn dollar_quoted(tag: &str, text: &str) -> String {
     format!("{quote}{text}{quote}")
 }
 
-pub fn up(plans: &[Plan]) -> Result<String> {
+/// The statements that create triggers, and drop others before.
+pub fn up(plans: &[Plan], gone: &[Gone]) -> Result<String> {
     let rows = plans.iter().map(|plan| &plan.counting.rows);
     // The tables of entities come first, as in a program that writes an entity, and then its rows.
     let counting = plans.iter().map(|plan| &plan.counting);
     let now = counting.filter(|counting| counting.definition.existing == Existing::Now);
     let targets = now.flat_map(|counting| &counting.targets);
     let columns = targets.filter(|target| target.slots.is_none());
+    let gone_rows = || gone.iter().filter_map(|gone| gone.rows.as_ref());
     let locked = columns.map(|target| &target.table).chain(rows);
+    let locks = locks(locked.chain(gone_rows()), gone_rows());
     let owned = plans.iter().flat_map(|plan| {
         let targets = plan.counting.targets.iter().map(|target| &target.table);
         [&plan.counting.rows].into_iter().chain(targets)
@@ -154,14 +159,53 @@ pub fn up(plans: &[Plan]) -> Result<String> {
         let name = POSTGRES.literal(&POSTGRES.table_name(table));
         format!("{name}::regclass")
     });
-    let plans = plans.iter().map(Plan::values).collect::<Result<Vec<_>>>()?;
+    let drops = gone.iter();
+    let drops = drops.map(|gone| gone.drops(Which::All) + &gone.drop_definition);
+    let created = plans.iter().map(Plan::values).collect::<Result<Vec<_>>>()?;
     let values = json!({
         "owned": once(owned),
-        "locked": once(locked.map(|table| POSTGRES.table_name(table))),
-        "plans": plans,
+        "locks": locks,
+        "drops": drops.collect::<Vec<_>>(),
+        "plans": created,
     });
     let body = render("postgres/up.sql", values)?;
     Ok(format!("DO {};\n", dollar_quoted("diesel_counters", &body)))
+}
+
+/// Tables that are locked in one mode.
+#[derive(Serialize)]
+struct Lock {
+    mode: &'static str,
+    tables: Vec<String>,
+}
+
+/// The locks of these tables, in their order. A statement that drops triggers locks their table against readers,
+/// too: it would deadlock with one of them if it had another lock before.
+fn locks<'t>(
+    tables: impl Iterator<Item = &'t Table>,
+    dropped: impl Iterator<Item = &'t Table>,
+) -> Vec<Lock> {
+    let dropped: Vec<_> = dropped.collect();
+    let mut locks: Vec<Lock> = Vec::new();
+    for table in tables {
+        let name = POSTGRES.table_name(table);
+        if locks.iter().any(|lock| lock.tables.contains(&name)) {
+            continue;
+        }
+        let mode = if dropped.iter().any(|dropped| dropped.is(table)) {
+            "ACCESS EXCLUSIVE"
+        } else {
+            "SHARE ROW EXCLUSIVE"
+        };
+        match locks.last_mut().filter(|last| last.mode == mode) {
+            Some(last) => last.tables.push(name),
+            None => locks.push(Lock {
+                mode,
+                tables: vec![name],
+            }),
+        }
+    }
+    locks
 }
 
 /// Each name once.

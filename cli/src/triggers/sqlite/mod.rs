@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::counting::Counting;
-use super::plan::Plan;
+use super::plan::{Gone, Plan, Which};
 use super::statement::{Entities, NEW, OLD, Rows};
 use super::target::{Source, Target};
 use super::trigger::Trigger;
@@ -122,7 +122,11 @@ fn trigger(counting: &Counting, what: &str, body: &str) -> Result<Trigger> {
     })
 }
 
-pub fn up(plans: &[Plan]) -> Result<String> {
-    let values = plans.iter().map(Plan::values).collect::<Result<Vec<_>>>()?;
-    render("sqlite/up.sql", json!({ "plans": values }))
+/// The statements that create triggers, and drop others before.
+pub fn up(plans: &[Plan], gone: &[Gone]) -> Result<String> {
+    let drops = gone.iter();
+    let drops = drops.map(|gone| gone.drops(Which::All) + &gone.drop_definition);
+    let created = plans.iter().map(Plan::values).collect::<Result<Vec<_>>>()?;
+    let values = json!({ "drops": drops.collect::<Vec<_>>(), "plans": created });
+    render("sqlite/up.sql", values)
 }

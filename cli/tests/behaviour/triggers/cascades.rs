@@ -78,7 +78,7 @@ pub fn counted(comments_first: bool, deferrable: &str, condition: &str) -> TestD
 }
 
 fn generate(database: &TestDatabase, counts: &[&str], condition: &str) {
-    let mut args = words("generate trigger count_comments --rows comments --json");
+    let mut args = words("generate triggers count_comments --rows comments --json");
     args.extend(counts.iter().flat_map(|count| ["--count", count]));
     args.extend(["--when", condition]);
     let ran = database.run(&args);

@@ -46,7 +46,6 @@ const DEFINITIONS: &str = r#"
         "user_id:users.tag_count",
     ]
     when = "weight IS NULL OR weight <> 5"
-    period = "total"
 
     [[trigger]]
     name = "count_posts"
@@ -82,12 +81,13 @@ fn wrong() -> String {
 fn counted() -> TestDatabase {
     let database = TestDatabase::create();
     database.execute(TABLES);
+    database.set_period("tag_counters", "total");
     let (_folder, words) = file_of(DEFINITIONS);
     let (ran, migrations) = generate_triggers(&database, &words, &[]);
     let advice = "name tag_counters.usages in counted_by_database";
     assert!(ran.stderr.contains(advice), "{ran:?}");
     for (part, option) in [("up", ""), ("down", "--down")] {
-        let printed = database.command(&format!("generate trigger {words} {option}"));
+        let printed = database.command(&format!("generate triggers {words} {option}"));
         assert_eq!(printed.stdout, ran.json()[part]);
     }
     let migrations = FileBasedMigrations::from_path(migrations.path()).unwrap();
@@ -193,9 +193,9 @@ fn a_column_that_cannot_be_counted_in_is_refused() {
         &database,
         "post_tags",
         "
-        tag_id:tag_counters.usages --only usages                      | --only is a condition of the row
+        tag_id:tag_counters.usages --only usages                      | only is a condition of the row
         post_id:posts.tag_count --only tag_count<9                    | which the triggers change
-        post_id:posts.tag_count --when weight>1 --existing later      | Say with --only",
+        post_id:posts.tag_count --when weight>1 --existing later      | Say with only",
     );
     for rows in ["post_tag", "post_statistics"] {
         let why = format!("post_id:posts.tag_count | there is no ordinary table {rows}");
@@ -308,10 +308,11 @@ fn a_column_that_is_counted_in_can_be_a_weight() {
         name = \"count_likes\"
         rows = \"comment_likes\"
         count = [\"comment_id:comments.likes\"]";
-    let (_folder, words) = file_of(&format!("{scores}{likes}"));
-    let (refused, _) = generate_triggers(&database, &words, &[]);
-    refused.fails("count_likes counts in comments.likes, which count_scores uses: write it above");
     let (_folder, words) = file_of(&format!("{likes}{scores}"));
+    let (in_order, _) = generate_triggers(&database, &words, &[]);
+    let (_folder, words) = file_of(&format!("{scores}{likes}"));
+    let (ran, _) = generate_triggers(&database, &words, &[]);
+    assert_eq!(ran.stdout, in_order.stdout);
     create_triggers(&database, &words, &[]);
     let conn = &mut open(&database);
     let score = |id| format!("SELECT score FROM posts WHERE id = {id}");
@@ -347,7 +348,7 @@ fn rows_are_locked_in_one_order() {
             format!("[[trigger]]\nname = \"count_{rows}\"\nrows = \"{rows}\"\ncount = {counts}\n")
         });
         let (_folder, file) = file_of(&definitions.concat());
-        let ran = database.command(&format!("generate trigger {file}"));
+        let ran = database.command(&format!("generate triggers {file}"));
         match order {
             _ if BACKEND == "sqlite" => ran.works(),
             "" => ran.fails(

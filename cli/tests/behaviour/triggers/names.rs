@@ -153,6 +153,6 @@ fn a_counter_table_that_is_called_excluded_is_counted_or_refused() {
     };
     database.execute(&case.of(TABLES));
     let (_folder, words) = file_of(&case.of(DEFINITION));
-    let generated = database.command(&format!("generate trigger {words}"));
+    let generated = database.command(&format!("generate triggers {words}"));
     assert_eq!(generated.code == 1, BACKEND == "sqlite", "{generated:?}");
 }

@@ -15,7 +15,7 @@ use crate::{BACKEND, Conn, REFERENCE, TestDatabase};
 
 const TRIGGERS: &str = include_str!("../../../../docs/triggers.md");
 const RECIPES: &str = include_str!("../../../../docs/recipes.md");
-const GENERATE: &str = "diesel-counters generate trigger --file counters.toml > up.sql";
+const GENERATE: &str = "diesel-counters generate triggers --file counters.toml > up.sql";
 
 /// Each one in a thread with its name, which the message of a failure begins with.
 #[test]

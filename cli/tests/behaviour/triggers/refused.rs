@@ -90,7 +90,7 @@ fn existing_rows_of_a_column_that_stays_above_0_are_not_counted_later() {
             "CREATE TABLE posts (id BIGINT NOT NULL PRIMARY KEY, likes BIGINT NOT NULL DEFAULT 0, CHECK ({check}));
              CREATE TABLE post_likes (id BIGINT NOT NULL PRIMARY KEY, post_id BIGINT NOT NULL)"
         ));
-        let words = "generate trigger count_it --rows post_likes --count post_id:posts.likes";
+        let words = "generate triggers count_it --rows post_likes --count post_id:posts.likes";
         database.command(words).works();
         let later = database.command(&format!("{words} --existing later"));
         later.fails("a CHECK keeps posts.likes at 0 or more");

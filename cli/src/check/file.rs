@@ -1,0 +1,71 @@
+//! The definitions of `counters.toml`, compared with those of the database.
+
+use anyhow::Result;
+
+use super::fault::{Fault, wrong};
+use super::rights;
+use super::triggers::counts_in;
+use crate::catalogue::Table;
+use crate::connection::AnyConnection;
+use crate::triggers::{File, as_stored, definitions};
+
+/// The differences, each with the table of the rows: those of definitions that count in one of these tables, or of
+/// all if there are none.
+pub fn check(
+    file: &File,
+    tables: &[Table],
+    conn: &mut AnyConnection,
+) -> Result<Vec<(String, Vec<Fault>)>> {
+    let path = file.path.display();
+    let mut stored = Vec::new();
+    for one in definitions(conn)? {
+        // Anybody can create what looks like a definition.
+        if rights::foreign(&one, conn)?.is_none() {
+            stored.push(one);
+        }
+    }
+    let of_file = file.definitions(&stored, conn)?;
+    let mut found = Vec::new();
+    for definition in of_file.iter().filter(|one| counts_in(one, tables)) {
+        let (name, rows) = (&definition.name, &definition.rows);
+        let mut same = stored
+            .iter()
+            .filter(|stored| stored.definition.name == *name);
+        let fault = match same.next() {
+            None => {
+                let what = format!("{path} has the triggers {name}, and the database does not.");
+                wrong(
+                    "not_generated",
+                    what,
+                    "The rows that they should count are not counted.",
+                )
+            }
+            Some(same) if !as_stored(definition.clone(), conn).counts_as(&same.definition) => {
+                let what = format!("The triggers {name} do not count what {path} says.");
+                wrong(
+                    "generated_otherwise",
+                    what,
+                    "Counts are those of another definition.",
+                )
+            }
+            Some(_) => continue,
+        };
+        found.push((rows.clone(), vec![with_remedy(fault)]));
+    }
+    let is_in_file = |name: &str| of_file.iter().any(|one| one.name == name);
+    let own = stored.iter().filter(|stored| stored.is_own);
+    let own = own.map(|stored| &stored.definition);
+    for definition in own.filter(|one| !is_in_file(&one.name) && counts_in(one, tables)) {
+        let what = format!("The triggers {} are not in {path}.", definition.name);
+        let fault = wrong("not_in_file", what, "The next migration drops them.");
+        found.push((definition.rows.clone(), vec![with_remedy(fault)]));
+    }
+    Ok(found)
+}
+
+fn with_remedy(fault: Fault) -> Fault {
+    fault.remedy(
+        "Change the file, or run the migration that `diesel-counters generate triggers` prints. \
+         `diesel-counters show` prints what the database has.",
+    )
+}

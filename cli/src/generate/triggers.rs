@@ -1,0 +1,222 @@
+//! `generate triggers`: the migration from the triggers of the database to what `counters.toml` says.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+use diesel::RunQueryDsl;
+use diesel::sql_types::BigInt;
+use serde_json::json;
+
+use super::binary_log;
+use super::own_triggers;
+use super::refuse;
+use crate::catalogue::Table;
+use crate::code_of_others::{self, Access};
+use crate::connection::AnyConnection;
+use crate::database::{Joined, SQLITE};
+use crate::options::{self, Options};
+use crate::output::printable;
+use crate::sql::sql;
+use crate::template::render;
+use crate::triggers::{
+    Counting, Difference, Existing, File, Gone, Last, Plan, Stored, definitions, migration, order,
+};
+
+/// Print the migration from the triggers of the database to what counters.toml says.
+///
+/// The database then counts each row that is inserted, deleted or changed, in the same statement,
+/// whichever program writes it. The migration creates what is new in the file, replaces what has changed and
+/// drops what is gone. It counts the existing rows of what it creates. If there is no difference, it is empty.
+/// Reads the tables from the database, which must exist, and changes nothing there.
+#[derive(Args)]
+#[command(after_help = "Example of a counters.toml:
+  [[trigger]]
+  name = \"count_article_likes\"          # of the triggers
+  rows = \"article_likes\"                # the table whose rows are counted
+  count = [\"article_id:article_counters.likes\", \"site_counters.likes\"]
+  when = \"approved\"                     # optional, as the following ones: a condition of the row
+  by = \"stars\"                          # what a row adds [default: 1]
+  day = \"created_at\"                    # the day that it counts on [default: that of the change]
+  slots = 16                            # as in counter_table! [default: 32]
+
+  diesel migration generate count_article_likes
+  cd migrations/*_count_article_likes
+  diesel-counters generate triggers > up.sql
+  diesel-counters generate triggers --down > down.sql
+
+`diesel-counters show` prints the file of the triggers that the database has.")]
+pub struct Triggers {
+    /// The file that says what is counted [default: counters.toml of this directory, or of the nearest one
+    /// above it].
+    #[arg(long, value_parser = options::file)]
+    file: Option<PathBuf>,
+    /// When existing rows are counted: by the migration, while writers wait, or later by
+    /// `diesel-counters recount NAME`, beside writers.
+    #[arg(long, value_enum, default_value_t)]
+    existing: Existing,
+}
+
+pub fn up_and_down(args: Triggers, is_down: bool, options: &Options) -> Result<[String; 2]> {
+    let file = File::read(args.file.as_deref())?;
+    let conn = &mut options.connect()?;
+    // Anybody can create what looks like a definition.
+    let (own, of_others): (Vec<Stored>, Vec<Stored>) = definitions(conn)?
+        .into_iter()
+        .partition(|stored| stored.is_own);
+    let of_file = file.definitions(&own, conn)?;
+    let difference = Difference::new(of_file, args.existing, own, conn)?;
+    if difference.is_empty() {
+        let path = file.path.display();
+        if is_down {
+            return way_back(difference.stay, args.existing, conn);
+        }
+        note(&format!("the database has what {path} says"));
+        return Ok(Default::default());
+    }
+    refuse::names(&difference, &of_others, conn)?;
+    refuse::others(&difference.new, &difference.stay)?;
+    check(&difference.new, conn)?;
+    for name in &difference.repaired {
+        note(&format!(
+            "the triggers {name} are not all there, or not as {} says: this creates them again",
+            file.path.display()
+        ));
+    }
+    let sides = difference.sides(args.existing, conn)?;
+    let lost = difference.gone.iter().filter_map(|gone| {
+        let why = gone.plan.as_ref().err()?;
+        Some(format!("{}: {why:#}", gone.name()))
+    });
+    let created: Vec<_> = difference.new.iter().map(Gone::from).collect();
+    let up_comment = locks(&difference.new, &difference.stay)?;
+    // What the database has may be from a version that did not look for an order.
+    let down_comment = locks(&sides.restored, &difference.stay).unwrap_or_default();
+    if is_down {
+        note_changes(&created, &sides.restored);
+        note_lost(lost);
+    } else {
+        note_changes(&sides.gone, &difference.new);
+    }
+    advise(&difference.new, conn)?;
+    Ok([
+        migration(&sides.gone, &difference.new, &up_comment)?,
+        migration(&created, &sides.restored, &down_comment)?,
+    ])
+}
+
+/// From what the database has to what it had before the last migration.
+fn way_back(
+    stay: Vec<Counting>,
+    existing: Existing,
+    conn: &mut AnyConnection,
+) -> Result<[String; 2]> {
+    let last = Last::of(stay, existing, conn)?;
+    refuse::others(&last.restored, &last.stay)?;
+    let gone: Vec<_> = last.created.iter().map(Gone::from).collect();
+    let comment = locks(&last.restored, &last.stay).unwrap_or_default();
+    note("the migration has run: this is the way back of the last one that created triggers");
+    note_changes(&gone, &last.restored);
+    note_lost(last.lost);
+    let down = migration(&gone, &last.restored, &comment)?;
+    Ok([String::new(), down])
+}
+
+/// Refuses what cannot be counted.
+fn check(plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
+    for plan in plans {
+        let counting = &plan.counting;
+        refuse::storage(plan)?;
+        refuse::vetoes(plan, conn)?;
+        for table in counting.tables() {
+            code_of_others::refuse(table, Access::Reads, conn)?;
+        }
+        // The migration writes them, and so do the triggers.
+        for target in &counting.targets {
+            code_of_others::refuse(&target.table, Access::Writes, conn)?;
+        }
+        refuse::functions(plan, conn)?;
+        refuse::later(plan)?;
+        refuse::changing_expressions(plan, conn)?;
+        counting.refuse_hidden_rows(conn)?;
+        for target in &counting.targets {
+            // It finds expressions that the database refuses.
+            let drift = counting.drift(target, counting.compared(target), None);
+            let number = render("number.sql", json!({ "drift": drift }))?;
+            let number = sql(number).typed::<BigInt>();
+            number.get_result::<i64>(conn)?;
+        }
+    }
+    Ok(())
+}
+
+/// What to do beside the migration.
+fn advise(plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
+    if let Some(advice) = binary_log::advice(conn)? {
+        note(&advice);
+    }
+    let first =
+        "first, let the function of an own trigger find what it names inside of the counting:";
+    for plan in plans {
+        for own in own_triggers::to_alter(plan, conn)? {
+            note(&format!("{first} {own}"));
+        }
+    }
+    let targets = plans.iter().flat_map(|plan| &plan.counting.targets);
+    let in_slots = targets.filter(|target| target.slots.is_some());
+    let counters = in_slots.flat_map(|target| {
+        let names = target.names.iter();
+        names.map(|name| format!("{}.{name}", target.table))
+    });
+    let names = counters.joined(", ");
+    if !names.is_empty() {
+        let then = "in counted_by_database = (…) of their counter_table!, and remove incr_counter";
+        note(&format!("then name {names} {then}"));
+    }
+    Ok(())
+}
+
+/// Says what a migration does.
+fn note_changes(gone: &[Gone], new: &[Plan]) {
+    let is_gone = |name: &str| gone.iter().any(|gone| gone.name == name);
+    let is_new = |name: &str| new.iter().any(|plan| plan.name() == name);
+    let dropped = gone.iter().map(|gone| &*gone.name);
+    let names = new.iter().map(Plan::name);
+    for (does, names) in [
+        ("drops", dropped.filter(|name| !is_new(name)).joined(", ")),
+        (
+            "replaces",
+            names.clone().filter(|name| is_gone(name)).joined(", "),
+        ),
+        ("creates", names.filter(|name| !is_gone(name)).joined(", ")),
+    ] {
+        if !names.is_empty() {
+            note(&format!("this {does} the triggers {names}"));
+        }
+    }
+}
+
+fn note_lost(lost: impl IntoIterator<Item = String>) {
+    for lost in lost {
+        note(&format!("this cannot create again what was there: {lost}"));
+    }
+}
+
+/// A comment with the order in which rows of columns are locked. SQLite has one writer.
+fn locks(new: &[Plan], stay: &[Counting]) -> Result<String> {
+    let mut targets = new.iter().flat_map(|plan| &plan.counting.targets);
+    let in_columns = targets.any(|target| target.slots.is_none());
+    let is_of_sqlite = new.iter().any(|plan| plan.counting.database == SQLITE);
+    if !in_columns || is_of_sqlite {
+        return Ok(String::new());
+    }
+    let all = stay.iter().chain(new.iter().map(|plan| &plan.counting));
+    let tables = order(&all.collect::<Vec<_>>())?.into_iter();
+    let tables = tables.map(Table::to_string).joined(", ");
+    let order = "-- Rows are locked in this order, as the program must lock them";
+    Ok(format!("{order}: {tables}.\n"))
+}
+
+fn note(text: &str) {
+    eprintln!("diesel-counters: {}", printable(text));
+}
