@@ -17,7 +17,6 @@ mod partition;
 mod period;
 mod recount;
 mod sql;
-mod table;
 mod template;
 mod triggers;
 

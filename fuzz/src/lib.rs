@@ -22,7 +22,6 @@ modules! {
     "../../cli/src/period.rs" period
     "../../cli/src/recount.rs" recount
     "../../cli/src/sql.rs" sql
-    "../../cli/src/table.rs" table
     "../../cli/src/triggers/mod.rs" triggers
 }
 
