@@ -116,7 +116,7 @@ pub use buffer::write::{BufferError, Dropped, Write};
 pub use claim::ClaimSlots;
 pub use compactor::{Compactor, Done, Run};
 pub use correct::recount::Drift;
-pub use day::Period;
+pub use day::{ParsePeriodError, Period};
 pub use error::{is_overflow, is_retryable};
 pub use merge::compact::{Compact, Compacted};
 pub use merge::materialize::Materialize;

@@ -2,6 +2,7 @@
 
 mod checks;
 mod counter_table;
+mod mark;
 mod mysql;
 mod names;
 mod postgres;
@@ -13,6 +14,7 @@ use anyhow::{Result, bail};
 
 pub use checks::checks;
 pub use counter_table::{CounterTable, MAX_COLUMNS, is_meant_to_count, is_zero};
+pub use mark::{Mark, statement_of};
 pub use table::{Column, Index, Kind, Parent, Table};
 
 use crate::connection::AnyConnection;

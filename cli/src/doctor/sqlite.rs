@@ -3,7 +3,7 @@
 use anyhow::Result;
 use diesel::connection::SimpleConnection;
 
-use super::{WRITE_LOCK, Wait};
+use super::wait::{WRITE_LOCK, Wait};
 use crate::connection::AnyConnection;
 
 /// Takes the lock and lets it go. A lock that cannot be had within this time is held for long.

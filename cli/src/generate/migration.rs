@@ -6,13 +6,13 @@ use std::str::FromStr;
 use anyhow::{Result, bail};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use diesel_counters::Dialect;
+use diesel_counters::{Dialect, Period};
 
-use crate::catalogue::MAX_COLUMNS;
+use crate::catalogue::{MAX_COLUMNS, Mark};
 use crate::connection::option;
 use crate::database::{Database, Joined};
 use crate::options;
-use crate::period::{Mark, Period};
+use crate::period;
 
 /// Print the migration of a counter table. Connects to no database.
 #[derive(Args)]
@@ -43,7 +43,7 @@ pub struct Migration {
     stock: Vec<String>,
     /// The period of the counters, as in counter_table!. A comment of the table has it, for the other
     /// commands [default: day].
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = period::parser())]
     period: Option<Period>,
     /// The database, where mysql includes MariaDB.
     #[arg(long, value_parser = backend())]

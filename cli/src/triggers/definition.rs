@@ -5,8 +5,8 @@ use std::fmt;
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
-use crate::options;
-pub use crate::period::Period;
+use crate::{options, period};
+pub use diesel_counters::Period;
 
 /// The rows to count, and the counters to count them in: as options, in a file, or in the database.
 #[derive(Debug, Clone, PartialEq, Eq, Args, Serialize, Deserialize)]
@@ -55,8 +55,8 @@ pub struct Definition {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub day: Option<String>,
     /// The period of the counters, as in counter_table!.
-    #[arg(long, value_name = "PERIOD", default_value = "day")]
-    #[serde(default)]
+    #[arg(long, value_name = "PERIOD", default_value = "day", value_parser = period::parser())]
+    #[serde(default, with = "period")]
     pub period: Period,
     /// The number of slots, as in counter_table!.
     #[arg(long, default_value_t = slots(), value_parser = clap::value_parser!(u16).range(1..=32767))]

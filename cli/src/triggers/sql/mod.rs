@@ -66,7 +66,7 @@ impl TriggerSql {
             Period::Week => self.week,
             Period::Month => self.month,
             Period::Year => self.year,
-            Period::Total => self.undated,
+            _ => self.undated,
         };
         start.replace("{}", day)
     }
