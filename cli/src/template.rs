@@ -19,9 +19,12 @@ macro_rules! templates {
     };
 }
 
-const TEMPLATES: &[(&str, &str)] = &templates! {};
+const TEMPLATES: &[(&str, &str)] = &templates! {
+    "mysql/counter_table.sql"
+    "postgres/counter_table.sql"
+    "sqlite/counter_table.sql"
+};
 
-#[allow(dead_code)]
 static ENVIRONMENT: LazyLock<Result<Environment<'static>>> = LazyLock::new(|| {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -33,6 +36,7 @@ static ENVIRONMENT: LazyLock<Result<Environment<'static>>> = LazyLock::new(|| {
         .keep_trailing_newline(true)
         .build()?;
     environment.set_syntax(syntax);
+    environment.add_filter("padded", padded);
     for (name, text) in TEMPLATES {
         environment.add_template(name, text)?;
     }
@@ -40,7 +44,6 @@ static ENVIRONMENT: LazyLock<Result<Environment<'static>>> = LazyLock::new(|| {
 });
 
 /// The template of this name, with these values in its holes.
-#[allow(dead_code)]
 pub fn render(name: &str, values: impl Serialize) -> Result<String> {
     let environment = ENVIRONMENT
         .as_ref()
@@ -48,4 +51,9 @@ pub fn render(name: &str, values: impl Serialize) -> Result<String> {
     let template = environment.get_template(name)?;
     let rendered = template.render(Value::from(Serde(values)));
     rendered.with_context(|| format!("the template {name} cannot be filled in"))
+}
+
+/// A text with spaces behind it, up to this number of characters, so that columns of SQL are aligned.
+fn padded(text: String, width: usize) -> String {
+    format!("{text:width$}")
 }

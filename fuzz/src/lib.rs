@@ -22,6 +22,7 @@ modules! {
     "../../cli/src/period.rs" period
     "../../cli/src/recount.rs" recount
     "../../cli/src/sql.rs" sql
+    "../../cli/src/template.rs" template
     "../../cli/src/triggers/mod.rs" triggers
 }
 
