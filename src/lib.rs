@@ -137,7 +137,7 @@ pub mod __private {
     pub use crate::shape::{Name, Shape, TableName};
     pub use crate::sql::Values;
     pub use crate::typed::counters::name_of;
-    pub use crate::typed::key::{BindKey, Columns, KeyTypes, OwnedKey};
+    pub use crate::typed::key::{BindKey, Columns, LoadKey};
     pub use crate::typed::table::{KeyTypeOf, shape};
     pub use chrono::NaiveDate;
 }

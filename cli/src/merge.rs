@@ -3,15 +3,15 @@
 use anyhow::{Result, bail};
 use chrono::NaiveDate;
 use clap::Args;
+use diesel::sql_types::Untyped;
 use diesel_counters::__private::{Name, Shape, TableName};
-use diesel_counters::{Compact, Compacted, DEFAULT_SLOTS, Period};
+use diesel_counters::{Compact, DEFAULT_SLOTS, Period};
 use indicatif::ProgressBar;
 use serde_json::json;
 
-use crate::any_key::{AnyKey, AnyTypes, set_columns};
+use crate::any_key::AnyKeys;
 use crate::catalogue::{Column, CounterTable, Mark, counter_table, statement_of};
 use crate::code_of_others::{self, Access};
-use crate::connection::AnyConnection;
 use crate::database::{Database, SQLITE};
 use crate::holder;
 use crate::options::{self, Options};
@@ -150,16 +150,23 @@ fn run(args: MergeArgs, into: Period, before: NaiveDate, options: &Options) -> R
         let table = &table.table;
         bail!("{table} has the period {period}: fold it into that or a longer period");
     }
-    set_columns(&table.entity, conn.database())?;
-    let merge = match table.entity.len() {
-        0 => merge::<0>,
-        1 => merge::<1>,
-        2 => merge::<2>,
-        3 => merge::<3>,
-        4 => merge::<4>,
-        _ => merge::<5>,
+    let keys = AnyKeys::new(&table.entity, conn.database())?;
+    // On a terminal only.
+    let bar = ProgressBar::new(0);
+    // The types of the key are known at run time only, to `keys`.
+    let merge = Compact::<Untyped, Untyped>::folding(&shape, into, before)
+        .batch(args.batch.into())
+        .on_progress(|so_far| {
+            bar.set_length(so_far.merged + so_far.left);
+            bar.set_position(so_far.merged);
+        });
+    let done = if args.dry_run {
+        merge.dry_run(conn)
+    } else {
+        merge.execute_loading(&keys, conn)
     };
-    let done = merge(&shape, into, before, &args, conn)?;
+    bar.finish_and_clear();
+    let done = done?;
     let is_busy = done.already_running;
     let holder = is_busy
         .then(|| holder::of_merge(shape.table, conn))
@@ -193,28 +200,6 @@ fn run(args: MergeArgs, into: Period, before: NaiveDate, options: &Options) -> R
         format!("{table}: {merged} rows before {before} merged, {left} left; {longest}\n")
     })?;
     Ok(is_busy)
-}
-
-fn merge<const COLUMNS: usize>(
-    shape: &Shape<'_>,
-    into: Period,
-    before: NaiveDate,
-    args: &MergeArgs,
-    conn: &mut AnyConnection,
-) -> Result<Compacted> {
-    // On a terminal only.
-    let bar = ProgressBar::new(0);
-    let compact = Compact::<AnyTypes<COLUMNS>, AnyKey<COLUMNS>>::folding(shape, into, before);
-    let compact = compact.batch(args.batch.into()).on_progress(|so_far| {
-        bar.set_length(so_far.merged + so_far.left);
-        bar.set_position(so_far.merged);
-    });
-    let done = match args.dry_run {
-        true => compact.dry_run(conn),
-        false => compact.execute(conn),
-    };
-    bar.finish_and_clear();
-    Ok(done?)
 }
 
 /// The shape of a table whose rows are to be merged. It is an error if that would lose what a column has.
