@@ -137,14 +137,13 @@ mod tests {
 
     #[test]
     fn one_session_waits_and_two_sessions_wait() {
-        let [kind, advice] = ROW;
         let wait = |sessions| Wait {
-            kind,
+            kind: ROW.name,
             on: "entity 7".to_owned(),
             sessions,
             longest_seconds: 2.0,
             holder: None,
-            advice,
+            advice: ROW.advice,
         };
         assert!(describe(&wait(1)).contains("entity 7: 1 session waits, for 2.0 s\n"));
         assert!(describe(&wait(2)).contains("entity 7: 2 sessions wait, for up to 2.0 s\n"));

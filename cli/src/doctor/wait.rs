@@ -7,35 +7,40 @@ use serde::Serialize;
 use crate::catalogue::CounterTable;
 use crate::connection::AnyConnection;
 
-/// What is waited for: its name in JSON, and what to do.
-pub type Kind = [&'static str; 2];
+/// A kind of wait.
+pub struct Kind {
+    /// In JSON.
+    pub name: &'static str,
+    /// What to do about it.
+    pub advice: &'static str,
+}
 
-pub const ROW: Kind = [
-    "row",
-    "Count last in the transaction and commit at once. Use more slots than connections that count, and \
+pub const ROW: Kind = Kind {
+    name: "row",
+    advice: "Count last in the transaction and commit at once. Use more slots than connections that count, and \
      Slot::Connection, with claim_slot() on MySQL and MariaDB.",
-];
+};
 /// Increments do not lock it.
-pub const CORRECTION: Kind = [
-    "correction",
-    "Commit right after set_counter, recount or delete_counters.",
-];
+pub const CORRECTION: Kind = Kind {
+    name: "correction",
+    advice: "Commit right after set_counter, recount or delete_counters.",
+};
 /// In the table of a stock, whatever the row.
-pub const STOCK: Kind = [
-    "stock",
-    "A take locks a row until its transaction ends, and takes of the last units wait for each other: take last \
+pub const STOCK: Kind = Kind {
+    name: "stock",
+    advice: "A take locks a row until its transaction ends, and takes of the last units wait for each other: take last \
      in the transaction, and commit at once.",
-];
-pub const PARENT_ROW: Kind = [
-    "parent_row",
-    "Lock and change rows of that table last in a transaction, on PostgreSQL with FOR NO KEY UPDATE, \
+};
+pub const PARENT_ROW: Kind = Kind {
+    name: "parent_row",
+    advice: "Lock and change rows of that table last in a transaction, on PostgreSQL with FOR NO KEY UPDATE, \
      or drop the foreign key.",
-];
-pub const WRITE_LOCK: Kind = [
-    "write_lock",
-    "Keep transactions that write short: begin them with immediate_transaction, count last, and set \
+};
+pub const WRITE_LOCK: Kind = Kind {
+    name: "write_lock",
+    advice: "Keep transactions that write short: begin them with immediate_transaction, count last, and set \
      PRAGMA busy_timeout. Slots do not help on SQLite.",
-];
+};
 
 /// Sessions that wait for one thing.
 #[derive(Serialize)]
@@ -101,19 +106,19 @@ impl LockWait {
         // Nodes have slots below 0.
         let is_merged = |slot: &str| slot == "0" || slot.starts_with('-');
         let of_parent = |parent| format!("a row of {parent}, which the foreign key locks");
-        let ([kind, advice], on) = match self.parent {
+        let (kind, on) = match self.parent {
             Some(parent) => (PARENT_ROW, of_parent(parent)),
             None if !table.mark().unwrap_or_default().stock.is_empty() => (STOCK, row),
             None if slot.is_some_and(|(_, slot)| is_merged(slot)) => (CORRECTION, row),
             None => (ROW, row),
         };
         Wait {
-            kind,
+            kind: kind.name,
             on,
             sessions: 1,
             longest_seconds: self.seconds,
             holder: self.holder,
-            advice,
+            advice: kind.advice,
         }
     }
 }
