@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::ops::{Bound, RangeBounds};
+use std::str::FromStr;
 
 use chrono::{Datelike, Months, NaiveDate, TimeDelta, Utc};
 use diesel::query_builder::QueryId;
@@ -127,6 +128,17 @@ impl DayRange {
 ///
 /// A count is stored under the first day of its period. A longer period makes fewer rows. Periods are
 /// ordered by length: `Day` is the least, `Total` the greatest.
+///
+/// A period is printed and parsed as it is written in [`counter_table!`](crate::counter_table!), such as in
+/// a configuration file:
+///
+/// ```
+/// use diesel_counters::Period;
+///
+/// assert_eq!("month".parse(), Ok(Period::Month));
+/// assert_eq!(Period::Month.to_string(), "month");
+/// assert!("months".parse::<Period>().is_err());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[non_exhaustive]
 pub enum Period {
@@ -179,6 +191,45 @@ impl Period {
         }
     }
 }
+
+impl fmt::Display for Period {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Period::Day => "day",
+            Period::Week => "week",
+            Period::Month => "month",
+            Period::Year => "year",
+            Period::Total => "total",
+        })
+    }
+}
+
+impl FromStr for Period {
+    type Err = ParsePeriodError;
+
+    fn from_str(name: &str) -> Result<Self, ParsePeriodError> {
+        match name {
+            "day" => Ok(Period::Day),
+            "week" => Ok(Period::Week),
+            "month" => Ok(Period::Month),
+            "year" => Ok(Period::Year),
+            "total" => Ok(Period::Total),
+            _ => Err(ParsePeriodError(())),
+        }
+    }
+}
+
+/// The error of parsing a [`Period`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ParsePeriodError(());
+
+impl fmt::Display for ParsePeriodError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("unknown period: write day, week, month, year or total")
+    }
+}
+
+impl std::error::Error for ParsePeriodError {}
 
 /// The day under which counts without a day are stored: 1970-01-01.
 pub(crate) const UNDATED: NaiveDate = NaiveDate::from_ymd_opt(1970, 1, 1).unwrap();

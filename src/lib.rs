@@ -116,7 +116,7 @@ pub use buffer::write::{BufferError, Dropped, Write};
 pub use claim::ClaimSlots;
 pub use compactor::{Compactor, Done, Run};
 pub use correct::recount::Drift;
-pub use day::Period;
+pub use day::{ParsePeriodError, Period};
 pub use error::{is_overflow, is_retryable};
 pub use merge::compact::{Compact, Compacted};
 pub use merge::materialize::Materialize;
@@ -137,7 +137,7 @@ pub mod __private {
     pub use crate::shape::{Name, Shape, TableName};
     pub use crate::sql::Values;
     pub use crate::typed::counters::name_of;
-    pub use crate::typed::key::{BindKey, Columns, KeyTypes, OwnedKey};
+    pub use crate::typed::key::{BindKey, Columns, LoadKey};
     pub use crate::typed::table::{KeyTypeOf, shape};
     pub use chrono::NaiveDate;
 }

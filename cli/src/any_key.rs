@@ -1,30 +1,37 @@
 //! Keys of tables that are known only at run time, as the library's engine takes them.
 
-use std::any::TypeId;
-use std::cell::RefCell;
-use std::ops::Range;
-
 use anyhow::{Result, bail};
 use diesel::QueryResult;
 use diesel::deserialize::{self, FromSql};
 use diesel::query_builder::AstPass;
 use diesel::row::{Field, Row};
-use diesel::sql_types::{BigInt, Binary, Integer, SmallInt, Text, Untyped};
-use diesel_counters::__private::{BindKey, KeyTypes, OwnedKey, Values};
+use diesel::sql_types::{BigInt, Binary, Integer, SmallInt, Text};
+use diesel_counters::__private::{LoadKey, Values};
 
 use crate::catalogue::{Column, Kind};
 use crate::connection::MultiBackend;
 use crate::database::{Database, POSTGRES};
 
+/// Loads the keys of a table, column by column.
+pub struct AnyKeys(Vec<KeyType>);
+
+/// The type that a column of a key is loaded and bound as.
+#[derive(Clone, Copy)]
+enum KeyType {
+    SmallInt,
+    Integer,
+    BigInt,
+    /// MySQL's.
+    Unsigned,
+    Text,
+    Binary,
+    /// PostgreSQL's.
+    Uuid,
+}
+
+/// A key: the value of each of its columns.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct AnyKey<const COLUMNS: usize>(Vec<Value>);
-
-#[derive(Debug, Default)]
-pub struct AnyKeys<const COLUMNS: usize>(Vec<AnyKey<COLUMNS>>);
-
-/// The SQL types of an [`AnyKey`].
-#[derive(Debug)]
-pub struct AnyTypes<const COLUMNS: usize>;
+pub struct AnyKey(Vec<Value>);
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Value {
@@ -36,83 +43,83 @@ enum Value {
     Uuid(Vec<u8>),
 }
 
-thread_local! {
-    /// The kinds of the columns of the keys that this thread loads. Diesel loads a row without any
-    /// context.
-    static KINDS: RefCell<Vec<Kind>> = const { RefCell::new(Vec::new()) };
-}
-
-impl<const COLUMNS: usize> KeyTypes for AnyTypes<COLUMNS> {
-    type Row = Untyped;
-    const COLUMNS: usize = COLUMNS;
-
-    fn sql_types() -> Vec<TypeId> {
-        Vec::new()
+impl AnyKeys {
+    /// The keys with these columns. It is an error if one has a type of which the command does not take keys.
+    pub fn new(key: &[Column], database: Database) -> Result<Self> {
+        let types = key.iter().map(|column| key_type(column, database));
+        Ok(AnyKeys(types.collect::<Result<_>>()?))
     }
 }
 
-/// Sets the columns of the keys that this thread loads from now on. It is an error if one has a type of which
-/// the command does not take keys.
-pub fn set_columns(key: &[Column], database: Database) -> Result<()> {
-    let kinds = key.iter().map(|Column { sql_type, kind, .. }| {
-        use Kind::{BigInt, Binary, Integer, SmallInt, Text, Unsigned, Uuid};
-        let sizes = ["int", "bigint"];
-        match database.stored_as(*kind) {
-            kind @ (SmallInt | Integer | BigInt | Text | Binary) => Ok(kind),
-            Uuid if database == POSTGRES => Ok(Uuid),
-            Unsigned if sizes.iter().any(|size| sql_type.starts_with(size)) => Ok(Unsigned),
-            _ => bail!(
-                "this command does not take keys of the type {sql_type}; a program that uses diesel_counters can"
-            ),
-        }
-    });
-    KINDS.set(kinds.collect::<Result<_>>()?);
-    Ok(())
+fn key_type(column: &Column, database: Database) -> Result<KeyType> {
+    let sql_type = &column.sql_type;
+    // `Value::load` reads integers without a sign of these two sizes.
+    let is_int_or_bigint = sql_type.starts_with("int") || sql_type.starts_with("bigint");
+    match database.stored_as(column.kind) {
+        Kind::SmallInt => Ok(KeyType::SmallInt),
+        Kind::Integer => Ok(KeyType::Integer),
+        Kind::BigInt => Ok(KeyType::BigInt),
+        Kind::Unsigned if is_int_or_bigint => Ok(KeyType::Unsigned),
+        Kind::Text => Ok(KeyType::Text),
+        Kind::Binary => Ok(KeyType::Binary),
+        Kind::Uuid if database == POSTGRES => Ok(KeyType::Uuid),
+        _ => bail!(
+            "this command does not take keys of the type {sql_type}; a program that uses diesel_counters can"
+        ),
+    }
 }
 
-impl<const COLUMNS: usize> OwnedKey<AnyTypes<COLUMNS>, MultiBackend> for AnyKey<COLUMNS> {
-    fn load<'a>(row: &impl Row<'a, MultiBackend>) -> deserialize::Result<Self> {
-        let kinds = KINDS.with_borrow(Vec::clone);
-        let values = kinds.iter().enumerate().map(|(i, kind)| {
-            Ok(match kind {
-                Kind::SmallInt => Value::Integer(field::<SmallInt, i16>(row, i)?.into()),
-                Kind::Integer => Value::Integer(field::<Integer, i32>(row, i)?.into()),
-                Kind::Text => Value::Text(field::<Text, _>(row, i)?),
-                Kind::Binary => Value::Binary(field::<Binary, _>(row, i)?),
-                Kind::Uuid => Value::Uuid(field::<Binary, _>(row, i)?),
-                Kind::Unsigned => {
-                    let bytes: Vec<u8> = field::<Binary, _>(row, i)?;
-                    let number = match *bytes {
-                        [a, b, c, d] => u32::from_ne_bytes([a, b, c, d]).into(),
-                        _ => u64::from_ne_bytes(bytes.as_slice().try_into()?),
-                    };
-                    Value::Unsigned(number)
-                }
-                _ => Value::Integer(field::<BigInt, _>(row, i)?),
-            })
-        });
+impl LoadKey<MultiBackend> for AnyKeys {
+    type Key = AnyKey;
+
+    fn load<'a>(&self, row: &impl Row<'a, MultiBackend>) -> deserialize::Result<AnyKey> {
+        let types = self.0.iter().enumerate();
+        let values = types.map(|(column, key_type)| Value::load(row, column, *key_type));
         Ok(AnyKey(values.collect::<deserialize::Result<_>>()?))
     }
 }
 
-fn field<'a, ST, T>(row: &impl Row<'a, MultiBackend>, i: usize) -> deserialize::Result<T>
+impl Value {
+    fn load<'a>(
+        row: &impl Row<'a, MultiBackend>,
+        column: usize,
+        key_type: KeyType,
+    ) -> deserialize::Result<Self> {
+        Ok(match key_type {
+            KeyType::SmallInt => Value::Integer(field::<SmallInt, i16>(row, column)?.into()),
+            KeyType::Integer => Value::Integer(field::<Integer, i32>(row, column)?.into()),
+            KeyType::BigInt => Value::Integer(field::<BigInt, _>(row, column)?),
+            KeyType::Unsigned => {
+                let bytes: Vec<u8> = field::<Binary, _>(row, column)?;
+                Value::Unsigned(match *bytes {
+                    [a, b, c, d] => u32::from_ne_bytes([a, b, c, d]).into(),
+                    _ => u64::from_ne_bytes(bytes.as_slice().try_into()?),
+                })
+            }
+            KeyType::Text => Value::Text(field::<Text, _>(row, column)?),
+            KeyType::Binary => Value::Binary(field::<Binary, _>(row, column)?),
+            KeyType::Uuid => Value::Uuid(field::<Binary, _>(row, column)?),
+        })
+    }
+}
+
+fn field<'a, ST, T>(row: &impl Row<'a, MultiBackend>, column: usize) -> deserialize::Result<T>
 where
     T: FromSql<ST, MultiBackend>,
 {
-    let field = row.get(i).ok_or("a row has too few fields")?;
+    let field = row.get(column).ok_or("a row has too few fields")?;
     T::from_nullable_sql(field.value())
 }
 
-impl<const COLUMNS: usize> BindKey<AnyTypes<COLUMNS>, MultiBackend> for AnyKey<COLUMNS> {
-    type Columns = AnyKeys<COLUMNS>;
-
-    fn push_to(self, columns: &mut AnyKeys<COLUMNS>) {
-        columns.0.push(self);
+impl Values<MultiBackend> for AnyKey {
+    fn columns(&self) -> usize {
+        self.0.len()
     }
 
-    fn walk_column<'b>(
+    fn push<'b>(
         &'b self,
         column: usize,
+        _row: usize,
         out: &mut AstPass<'_, 'b, MultiBackend>,
     ) -> QueryResult<()> {
         match &self.0[column] {
@@ -132,29 +139,5 @@ impl<const COLUMNS: usize> BindKey<AnyTypes<COLUMNS>, MultiBackend> for AnyKey<C
             }
         }
         Ok(())
-    }
-}
-
-impl<const COLUMNS: usize> Values<MultiBackend> for AnyKeys<COLUMNS> {
-    fn columns(&self) -> usize {
-        COLUMNS
-    }
-
-    fn push<'b>(
-        &'b self,
-        column: usize,
-        row: usize,
-        out: &mut AstPass<'_, 'b, MultiBackend>,
-    ) -> QueryResult<()> {
-        self.0[row].walk_column(column, out)
-    }
-
-    fn push_array<'b>(
-        &'b self,
-        _: usize,
-        _: Range<usize>,
-        _: &mut AstPass<'_, 'b, MultiBackend>,
-    ) -> QueryResult<()> {
-        unreachable!("a MultiConnection has no arrays")
     }
 }

@@ -21,8 +21,19 @@ pub enum Access {
     Writes,
 }
 
-/// A function: its name, its owner, the owner of the table, and the role of this session.
-type Found = (String, String, String, String);
+/// A function that a statement over a table would run.
+#[derive(QueryableByName)]
+struct Function {
+    #[diesel(sql_type = Text)]
+    name: String,
+    #[diesel(sql_type = Text)]
+    owner: String,
+    #[diesel(sql_type = Text)]
+    table_owner: String,
+    /// The role of this session.
+    #[diesel(sql_type = Text)]
+    current_role: String,
+}
 
 /// What is attached to a table, and to its partitions and children.
 const ATTACHED: &str = "
@@ -50,8 +61,9 @@ const USED: &str = "
             WHERE u.classid = 'pg_type'::regclass AND contypid = u.objid
     ) AS next
 )
-SELECT CAST(CAST(p.oid AS regproc) AS text), r.rolname::text,
-    (SELECT pg_get_userbyid(relowner)::text FROM pg_class JOIN given ON given.id = oid), current_user::text
+SELECT CAST(CAST(p.oid AS regproc) AS text) AS name, r.rolname::text AS owner,
+    (SELECT pg_get_userbyid(relowner)::text FROM pg_class JOIN given ON given.id = oid) AS table_owner,
+    current_user::text AS current_role
 FROM used JOIN pg_proc p ON used.classid = 'pg_proc'::regclass AND p.oid = used.objid
 JOIN pg_roles r ON r.oid = p.proowner
 WHERE r.rolname <> current_user AND NOT r.rolsuper AND NOT p.prosecdef
@@ -66,25 +78,31 @@ pub fn found(table: &Table, access: Access, conn: &mut AnyConnection) -> Result<
         Access::Reads => "",
         Access::Writes => ATTACHED_FOR_WRITES,
     };
-    let query = sql("WITH RECURSIVE given AS (SELECT CAST(to_regclass(");
-    let query = query.bind(&POSTGRES.table_name(table));
-    let query = query.sql(format!(
-        ") AS oid) AS id), tables AS (
-            SELECT id FROM given UNION SELECT inhrelid FROM tables JOIN pg_inherits ON inhparent = id
-        ), used (classid, objid) AS (({ATTACHED}{writes}){USED}"
-    ));
-    let query = query.typed::<(Text, Text, Text, Text)>();
-    let found: Option<Found> = query.get_result(conn).optional()?;
-    Ok(found.map(|(function, owner, of_table, me)| {
-        let then = match of_table == me {
-            true => "drop what uses it first".to_owned(),
-            false => format!("run this as {of_table}, who owns the table"),
-        };
-        format!(
-            "{table} uses the function {function} of {owner}, in a trigger, an index or a constraint. It would run \
-             with the rights of {me}: {then}"
-        )
-    }))
+    let functions = sql("WITH RECURSIVE given AS (SELECT CAST(to_regclass(")
+        .bind(&POSTGRES.table_name(table))
+        .sql(format!(
+            ") AS oid) AS id), tables AS (
+                SELECT id FROM given UNION SELECT inhrelid FROM tables JOIN pg_inherits ON inhparent = id
+            ), used (classid, objid) AS (({ATTACHED}{writes}){USED}"
+        ));
+    let Some(function) = functions.get_result::<Function>(conn).optional()? else {
+        return Ok(None);
+    };
+    let Function {
+        name,
+        owner,
+        table_owner,
+        current_role,
+    } = function;
+    let remedy = if table_owner == current_role {
+        "drop what uses it first".to_owned()
+    } else {
+        format!("run this as {table_owner}, who owns the table")
+    };
+    Ok(Some(format!(
+        "{table} uses the function {name} of {owner}, in a trigger, an index or a constraint. It would run with the \
+         rights of {current_role}: {remedy}"
+    )))
 }
 
 /// Fails if a function of another role would run.

@@ -1,9 +1,7 @@
-//! How a database writes SQL: names, texts and keys.
+//! How a database writes SQL: names and texts.
 
 use diesel_counters::Dialect;
 use sqlparser::dialect::{self, MySqlDialect, PostgreSqlDialect, SQLiteDialect};
-
-use crate::table::{Column, Kind, Table};
 
 /// A database, as SQL is written for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,26 +53,6 @@ impl Database {
         }
     }
 
-    /// The kind that a key of this kind is stored and bound as. On SQLite, all integers have 64 bits,
-    /// and a UUID is bytes.
-    pub fn stored_as(self, kind: Kind) -> Kind {
-        match (self, kind) {
-            (SQLITE, Kind::SmallInt | Kind::Integer) => Kind::BigInt,
-            (SQLITE, Kind::Uuid) => Kind::Binary,
-            (_, kind) => kind,
-        }
-    }
-
-    /// SQL that reads a key as text, and bytes as hexadecimal digits.
-    pub fn as_text(self, key: &Column) -> String {
-        let name = self.quoted(&key.name);
-        match (self.stored_as(key.kind), self) {
-            (Kind::Binary, POSTGRES) => format!("encode({name}, 'hex')"),
-            (Kind::Binary, _) => format!("lower(hex({name}))"),
-            _ => self.text(&name),
-        }
-    }
-
     /// A column of the row `row`, or of the only row that it can be of.
     pub fn column(self, row: &str, name: &str) -> String {
         match row {
@@ -83,50 +61,10 @@ impl Database {
         }
     }
 
-    pub fn columns<'c>(
-        self,
-        row: &str,
-        columns: impl IntoIterator<Item = &'c Column>,
-    ) -> Vec<String> {
-        let name = |column: &Column| self.column(row, &column.name);
-        columns.into_iter().map(name).collect()
-    }
-
     /// A name in SQL, with a schema: `"a"."b"`.
     pub fn quoted_in(self, schema: Option<&str>, name: &str) -> String {
         let schema = schema.map(|schema| self.quoted(schema) + ".");
         schema.unwrap_or_default() + &self.quoted(name)
-    }
-
-    /// The schema of a table in SQL. On PostgreSQL it is always there, so that a name does not depend on the
-    /// session. Elsewhere a dump may be restored in a database of another name.
-    pub fn schema(self, table: &Table) -> Option<&str> {
-        match self {
-            POSTGRES => Some(&table.in_schema),
-            _ => table.schema.as_deref(),
-        }
-    }
-
-    pub fn table_name(self, table: &Table) -> String {
-        self.quoted_in(self.schema(table), &table.name)
-    }
-
-    /// What a table is called in a query that uses it for something. LOCK TABLES of MySQL takes each alias
-    /// once.
-    pub fn alias(self, used_as: &str, table: &Table) -> String {
-        match self {
-            MYSQL => self.quoted(&format!("{used_as}_{}", table.name)),
-            _ => used_as.to_owned(),
-        }
-    }
-
-    /// A condition that is true if both are the same key. An operator of an extension's type, such as
-    /// CITEXT, is not found by its name alone where generated SQL runs.
-    pub fn is_same(self, column: &Column, one: &str, other: &str) -> String {
-        match &column.equals_in {
-            Some(schema) => format!("{one} OPERATOR({}.=) {other}", self.quoted(schema)),
-            None => format!("{one} = {other}"),
-        }
     }
 }
 

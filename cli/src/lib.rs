@@ -19,7 +19,6 @@ mod period;
 mod recount;
 mod show;
 mod sql;
-mod table;
 mod template;
 mod triggers;
 

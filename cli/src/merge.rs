@@ -2,22 +2,21 @@
 
 use anyhow::{Result, bail};
 use chrono::NaiveDate;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueEnum};
+use clap::Args;
+use diesel::sql_types::Untyped;
 use diesel_counters::__private::{Name, Shape, TableName};
-use diesel_counters::{Compact, Compacted, DEFAULT_SLOTS, Period};
+use diesel_counters::{Compact, DEFAULT_SLOTS, Period};
 use indicatif::ProgressBar;
 use serde_json::json;
 
-use crate::any_key::{AnyKey, AnyTypes, set_columns};
-use crate::catalogue::{Column, CounterTable, counter_table};
+use crate::any_key::AnyKeys;
+use crate::catalogue::{Column, CounterTable, Mark, counter_table, statement_of};
 use crate::code_of_others::{self, Access};
-use crate::connection::AnyConnection;
-use crate::database::Database;
+use crate::database::{Database, SQLITE};
 use crate::holder;
 use crate::options::{self, Options};
 use crate::output::{printable, thousands};
-use crate::period::{Period as Into, PeriodArg};
+use crate::period;
 
 /// Merge the slots of past days into one row for each entity and day.
 ///
@@ -52,8 +51,9 @@ pub struct FoldArgs {
     before: NaiveDate,
     /// Keep one row for each of these periods. Those before that of --before are merged. It is not
     /// shorter than the period that the table counts by.
-    #[arg(long, default_value_t = Into::Total, value_parser = longer_than_a_day())]
-    into: Into,
+    // A fold into days would be a `compact`.
+    #[arg(long, default_value_t = Period::Total, value_parser = period::parser_of_longer())]
+    into: Period,
     #[command(flatten)]
     merge: MergeArgs,
 }
@@ -73,6 +73,49 @@ struct MergeArgs {
     dry_run: bool,
 }
 
+#[derive(Args)]
+struct PeriodArg {
+    /// The period that the table counts by, as in counter_table! [default: that of the database; see
+    /// `diesel-counters check`].
+    #[arg(long, value_parser = period::parser())]
+    period: Option<Period>,
+}
+
+impl PeriodArg {
+    /// The table's period, or days if neither the database nor the option has it. If it `is_needed`, that is an
+    /// error, and so are two periods, except on SQLite, where the option overrides that of the database.
+    fn of(&self, table: &CounterTable, database: Database, is_needed: bool) -> Result<Period> {
+        let name = &table.table;
+        match (table.mark().map(|mark| mark.period), self.period) {
+            // A comment of SQLite cannot be changed, when the table counts by another period from then on.
+            (_, Some(given)) if database == SQLITE => Ok(given),
+            (Some(stored), Some(given)) if stored != given => {
+                bail!("--period {given}: {name} has the period {stored}, as the database says")
+            }
+            (None, None) if is_needed => {
+                let advice = advice(table, database);
+                bail!(
+                    "the database does not say by which period {name} counts, which this depends on: give \
+                     --period, as in its counter_table!, or {advice}"
+                )
+            }
+            (stored, given) => Ok(stored.or(given).unwrap_or_default()),
+        }
+    }
+}
+
+/// How to write the period into the database.
+fn advice(table: &CounterTable, database: Database) -> String {
+    const OTHERS: &str = "(or week, month, year, total in place of day)";
+    let mark = Mark::default();
+    match statement_of(table, &mark, database) {
+        Some(statement) => format!("run {statement} {OTHERS}"),
+        None => format!(
+            "have the line `-- {mark}` {OTHERS} in its CREATE TABLE, as `generate migration` writes it"
+        ),
+    }
+}
+
 /// Returns whether another session has the lock of the merge, so that this run did nothing.
 pub fn compact(args: CompactArgs, options: &Options) -> Result<bool> {
     let before = args.before.unwrap_or(yesterday());
@@ -81,13 +124,7 @@ pub fn compact(args: CompactArgs, options: &Options) -> Result<bool> {
 
 /// Returns the same as [`compact`].
 pub fn fold(args: FoldArgs, options: &Options) -> Result<bool> {
-    run(args.merge, args.into.into(), args.before, options)
-}
-
-/// A fold into days would be a [`compact`].
-fn longer_than_a_day() -> impl TypedValueParser<Value = Into> {
-    let names = ["week", "month", "year", "total"];
-    PossibleValuesParser::new(names).try_map(|name| Into::from_str(&name, false))
+    run(args.merge, args.into, args.before, options)
 }
 
 /// In UTC.
@@ -108,21 +145,28 @@ fn run(args: MergeArgs, into: Period, before: NaiveDate, options: &Options) -> R
     // A merge of slots, and a fold of all days into one row, are right without it.
     let is_needed = ![Period::Day, Period::Total].contains(&into);
     let period = args.period.of(&table, conn.database(), is_needed)?;
-    let shape = shape(&table, period.into(), conn.database())?;
+    let shape = shape(&table, period, conn.database())?;
     if is_needed && into < shape.period {
         let table = &table.table;
         bail!("{table} has the period {period}: fold it into that or a longer period");
     }
-    set_columns(&table.entity, conn.database())?;
-    let merge = match table.entity.len() {
-        0 => merge::<0>,
-        1 => merge::<1>,
-        2 => merge::<2>,
-        3 => merge::<3>,
-        4 => merge::<4>,
-        _ => merge::<5>,
+    let keys = AnyKeys::new(&table.entity, conn.database())?;
+    // On a terminal only.
+    let bar = ProgressBar::new(0);
+    // The types of the key are known at run time only, to `keys`.
+    let merge = Compact::<Untyped, Untyped>::folding(&shape, into, before)
+        .batch(args.batch.into())
+        .on_progress(|so_far| {
+            bar.set_length(so_far.merged + so_far.left);
+            bar.set_position(so_far.merged);
+        });
+    let done = if args.dry_run {
+        merge.dry_run(conn)
+    } else {
+        merge.execute_loading(&keys, conn)
     };
-    let done = merge(&shape, into, before, &args, conn)?;
+    bar.finish_and_clear();
+    let done = done?;
     let is_busy = done.already_running;
     let holder = is_busy
         .then(|| holder::of_merge(shape.table, conn))
@@ -156,28 +200,6 @@ fn run(args: MergeArgs, into: Period, before: NaiveDate, options: &Options) -> R
         format!("{table}: {merged} rows before {before} merged, {left} left; {longest}\n")
     })?;
     Ok(is_busy)
-}
-
-fn merge<const COLUMNS: usize>(
-    shape: &Shape<'_>,
-    into: Period,
-    before: NaiveDate,
-    args: &MergeArgs,
-    conn: &mut AnyConnection,
-) -> Result<Compacted> {
-    // On a terminal only.
-    let bar = ProgressBar::new(0);
-    let compact = Compact::<AnyTypes<COLUMNS>, AnyKey<COLUMNS>>::folding(shape, into, before);
-    let compact = compact.batch(args.batch.into()).on_progress(|so_far| {
-        bar.set_length(so_far.merged + so_far.left);
-        bar.set_position(so_far.merged);
-    });
-    let done = match args.dry_run {
-        true => compact.dry_run(conn),
-        false => compact.execute(conn),
-    };
-    bar.finish_and_clear();
-    Ok(done?)
 }
 
 /// The shape of a table whose rows are to be merged. It is an error if that would lose what a column has.

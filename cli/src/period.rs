@@ -1,186 +1,29 @@
-//! The period that a counter table counts by, and its stocks. They stand in the comment of its column of days,
-//! which dumps keep. SQLite has no such comments, but keeps the text of a `CREATE TABLE` with the comments
-//! in it.
+//! The period of counters, as an option and in a file: `day`, `week`, `month`, `year` or `total`.
 
-use std::fmt;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use diesel_counters::Period;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serializer};
 
-use anyhow::{Result, bail};
-use clap::{Args, ValueEnum};
-use serde::{Deserialize, Serialize};
+const NAMES: [&str; 5] = ["day", "week", "month", "year", "total"];
 
-use crate::catalogue::CounterTable;
-use crate::database::{Database, Joined, MYSQL, POSTGRES, SQLITE};
-
-/// The period of a counter, as in `counter_table!`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Period {
-    #[default]
-    Day,
-    Week,
-    Month,
-    Year,
-    Total,
+/// Parses the value of an option.
+pub fn parser() -> impl TypedValueParser<Value = Period> {
+    PossibleValuesParser::new(NAMES).try_map(|name| name.parse())
 }
 
-impl fmt::Display for Period {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&format!("{self:?}").to_lowercase())
-    }
+/// Parses a period that is longer than a day.
+pub fn parser_of_longer() -> impl TypedValueParser<Value = Period> {
+    PossibleValuesParser::new(&NAMES[1..]).try_map(|name| name.parse())
 }
 
-impl From<Period> for diesel_counters::Period {
-    fn from(period: Period) -> Self {
-        use diesel_counters::Period::{Day, Month, Total, Week, Year};
-        [Day, Week, Month, Year, Total][period as usize]
-    }
+/// For `#[serde(with)]`.
+pub fn serialize<S: Serializer>(period: &Period, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(period)
 }
 
-#[derive(Args)]
-pub struct PeriodArg {
-    /// The period that the table counts by, as in counter_table! [default: that of the database; see
-    /// `diesel-counters check`].
-    #[arg(long)]
-    period: Option<Period>,
-}
-
-impl PeriodArg {
-    /// The table's period, or days if neither the database nor the option has it. If it `is_needed`, that is an
-    /// error, and so are two periods, except on SQLite, where the option overrides that of the database.
-    pub fn of(&self, table: &CounterTable, database: Database, is_needed: bool) -> Result<Period> {
-        let name = &table.table;
-        match (table.mark().map(|mark| mark.period), self.period) {
-            // A comment of SQLite cannot be changed, when the table counts by another period from then on.
-            (_, Some(given)) if database == SQLITE => Ok(given),
-            (Some(stored), Some(given)) if stored != given => {
-                bail!("--period {given}: {name} has the period {stored}, as the database says")
-            }
-            (None, None) if is_needed => {
-                let advice = advice(table, database);
-                bail!(
-                    "the database does not say by which period {name} counts, which this depends on: give \
-                     --period, as in its counter_table!, or {advice}"
-                )
-            }
-            (stored, given) => Ok(stored.or(given).unwrap_or_default()),
-        }
-    }
-}
-
-/// How to write the period into the database.
-fn advice(table: &CounterTable, database: Database) -> String {
-    const OTHERS: &str = "(or week, month, year, total in place of day)";
-    let mark = Mark::default();
-    match statement_of(table, &mark, database) {
-        Some(statement) => format!("run {statement} {OTHERS}"),
-        None => format!(
-            "have the line `-- {mark}` {OTHERS} in its CREATE TABLE, as `generate migration` writes it"
-        ),
-    }
-}
-
-/// What a line of a comment begins with that is not for people.
-const MARK: &str = "diesel_counters:";
-
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Mark {
-    pub period: Period,
-    /// The counters that are a stock.
-    pub stock: Vec<String>,
-}
-
-/// The line: `diesel_counters: period = total, stock = (remaining)`.
-impl fmt::Display for Mark {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{MARK} period = {}", self.period)?;
-        match &*self.stock {
-            [] => Ok(()),
-            stock => write!(f, ", stock = ({})", stock.join(", ")),
-        }
-    }
-}
-
-impl Mark {
-    pub fn total(stock: Vec<String>) -> Self {
-        let period = Period::Total;
-        Mark { period, stock }
-    }
-
-    /// Reads the only mark in a text. `begin` is what its comments begin with.
-    pub fn read(text: &str, begin: &str) -> Option<Self> {
-        fn value<'t>(text: &'t str, key: &str) -> Option<&'t str> {
-            let value = text.trim().strip_prefix(key)?.trim_start();
-            Some(value.strip_prefix('=')?.trim())
-        }
-        let lines = text.lines().filter_map(|line| line.split_once(begin));
-        let marks = lines.filter_map(|(_, line)| line.trim().strip_prefix(MARK));
-        let [mark] = *marks.collect::<Vec<_>>() else {
-            return None;
-        };
-        let (period, stock) = mark.split_once(',').unwrap_or((mark, "stock = ()"));
-        let stock = value(stock, "stock")?.strip_prefix('(')?;
-        let names = stock.strip_suffix(')')?.split(',').map(str::trim);
-        Some(Mark {
-            period: Period::from_str(value(period, "period")?, false).ok()?,
-            stock: names
-                .filter(|name| !name.is_empty())
-                .map(str::to_owned)
-                .collect(),
-        })
-    }
-
-    /// Whether the names can be in a comment.
-    pub fn is_readable(&self) -> bool {
-        Mark::read(&self.to_string(), "").as_ref() == Some(self)
-    }
-}
-
-impl CounterTable {
-    /// What the database says of the table.
-    pub fn mark(&self) -> Option<Mark> {
-        match &self.day.comment {
-            Some(comment) => Mark::read(comment, ""),
-            None => Mark::read(&self.table.checks.concat(), "--"),
-        }
-    }
-}
-
-/// The statement that writes a mark into the database, or `None` on SQLite, which cannot change a
-/// comment. Other lines of the comment stay.
-pub fn statement_of(counters: &CounterTable, mark: &Mark, database: Database) -> Option<String> {
-    let (table, day) = (&counters.table, &counters.day);
-    let lines = day.comment.iter().flat_map(|comment| comment.lines());
-    let others = lines.filter(|line| !line.trim().starts_with(MARK));
-    let lines = others.map(str::to_owned).chain([mark.to_string()]);
-    let text = database.literal(&lines.joined("\n"));
-    let (table, name) = (database.table_name(table), database.quoted(&day.name));
-    let statement = match database {
-        POSTGRES => format!("COMMENT ON COLUMN {table}.{name} IS {text};"),
-        MYSQL => format!("ALTER TABLE {table} MODIFY {name} DATE NOT NULL COMMENT {text};"),
-        _ => return None,
-    };
-    Some(statement)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_mark_is_read_as_it_is_written() {
-        let read = |line: &str| Mark::read(line, "").map(|mark| mark.to_string());
-        for period in Period::value_variants() {
-            for stock in ["", ", stock = (left)", ", stock = (left, a) (b \"c' = d)"] {
-                let line = format!("{MARK} period = {period}{stock}");
-                assert_eq!(read(&line), Some(line));
-            }
-        }
-        let spaces = read("diesel_counters:period=total ,stock=( a,b )").unwrap();
-        assert_eq!(spaces, format!("{MARK} period = total, stock = (a, b)"));
-        let wrong = "period = |period = Week|period = week;|periods = week|stock = (a)|\
-                     period = total, stock = a|period = total, (a)|period = day\n{MARK} period = day";
-        for wrong in wrong.split('|').map(|wrong| wrong.replace("{MARK}", MARK)) {
-            assert_eq!(read(&format!("{MARK} {wrong}")), None, "{wrong}");
-        }
-    }
+/// For `#[serde(with)]`.
+pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Period, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    name.parse().map_err(D::Error::custom)
 }

@@ -28,6 +28,7 @@ const TEMPLATES: &[(&str, &str)] = &templates! {
     "mysql/after_update.sql"
     "mysql/before.sql"
     "mysql/cascade.sql"
+    "mysql/counter_table.sql"
     "mysql/lock.sql"
     "mysql/referring.sql"
     "mysql/trigger.sql"
@@ -35,6 +36,7 @@ const TEMPLATES: &[(&str, &str)] = &templates! {
     "mysql/write.sql"
     "number.sql"
     "postgres/add.sql"
+    "postgres/counter_table.sql"
     "postgres/function.sql"
     "postgres/one_function.sql"
     "postgres/rule.sql"
@@ -45,6 +47,7 @@ const TEMPLATES: &[(&str, &str)] = &templates! {
     "recount.sql"
     "rows.sql"
     "sqlite/after.sql"
+    "sqlite/counter_table.sql"
     "sqlite/replace.sql"
     "sqlite/row.sql"
     "sqlite/trigger.sql"
@@ -65,6 +68,7 @@ static ENVIRONMENT: LazyLock<Result<Environment<'static>>> = LazyLock::new(|| {
         .keep_trailing_newline(true)
         .build()?;
     environment.set_syntax(syntax);
+    environment.add_filter("padded", padded);
     for (name, text) in TEMPLATES {
         environment.add_template(name, text)?;
     }
@@ -91,4 +95,9 @@ fn template(name: &str) -> Result<Template<'static, 'static>> {
         Ok(environment) => Ok(environment.get_template(name)?),
         Err(error) => bail!("{error:#}"),
     }
+}
+
+/// A text with spaces behind it, up to this number of characters, so that columns of SQL are aligned.
+fn padded(text: String, width: usize) -> String {
+    format!("{text:width$}")
 }

@@ -22,7 +22,7 @@ modules! {
     "../../cli/src/period.rs" period
     "../../cli/src/recount.rs" recount
     "../../cli/src/sql.rs" sql
-    "../../cli/src/table.rs" table
+    "../../cli/src/template.rs" template
     "../../cli/src/triggers/mod.rs" triggers
 }
 

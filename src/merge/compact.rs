@@ -228,10 +228,10 @@ impl<'p, Types, K> Compact<'p, Types, K> {
     }
 
     pub(crate) fn work(&self) -> String {
-        let (table, into) = (self.shape.label, format!("{:?}", self.into).to_lowercase());
+        let table = self.shape.label;
         match self.into {
             Period::Day => format!("compact {table}"),
-            _ => format!("fold {table} into {into}"),
+            into => format!("fold {table} into {into}"),
         }
     }
 

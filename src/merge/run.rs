@@ -14,12 +14,13 @@ use crate::day::Period;
 use crate::error::{not_written, refuse};
 use crate::merge::compact::{Compact, Compacted};
 use crate::merge::range::RowKey;
+use crate::shape::Shape;
 use crate::sql::transaction::{is_in_a_lasting_transaction, transaction_on_all_rows};
 use crate::sql::{
-    Binds, CounterBackend, Dialect, Number, One, Sql, Uncached, Values, and, execute, list, load,
+    Binds, CounterBackend, Dialect, Number, Sql, Uncached, Values, and, execute, list, load,
     load_number, row, rows, sql,
 };
-use crate::typed::key::{KeyTypes, OwnedKey};
+use crate::typed::key::{KeyTypes, LoadKey, OwnedKey, OwnedKeys};
 
 impl<Types, K> Compact<'_, Types, K> {
     /// Returns the number of rows to merge, in [`left`](Compacted::left), and merges none.
@@ -42,10 +43,24 @@ impl<Types, K> Compact<'_, Types, K> {
     /// # Errors
     ///
     /// Those of [`compact`](crate::dsl::compact()).
-    pub fn execute<Conn>(mut self, conn: &mut Conn) -> QueryResult<Compacted>
+    pub fn execute<Conn>(self, conn: &mut Conn) -> QueryResult<Compacted>
     where
         Types: KeyTypes,
         K: OwnedKey<Types, Conn::Backend>,
+        Conn: LoadConnection<Backend: CounterBackend>,
+    {
+        self.execute_loading(&OwnedKeys::<Types, K>::new(), conn)
+    }
+
+    /// As [`execute`](Compact::execute), with keys whose types are known at run time only, to `keys`.
+    #[doc(hidden)]
+    pub fn execute_loading<Keys, Conn>(
+        mut self,
+        keys: &Keys,
+        conn: &mut Conn,
+    ) -> QueryResult<Compacted>
+    where
+        Keys: LoadKey<Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
         if is_in_a_lasting_transaction(conn)? {
@@ -63,7 +78,7 @@ impl<Types, K> Compact<'_, Types, K> {
         }
         // The lock belongs to the session, and a pool keeps the session. So it is released after a
         // panic too.
-        let merged = catch_unwind(AssertUnwindSafe(|| self.merge(conn)));
+        let merged = catch_unwind(AssertUnwindSafe(|| self.merge(keys, conn)));
         let unlocked = self.lock(false, conn);
         let merged = merged.unwrap_or_else(|panic| resume_unwind(panic))?;
         if !unlocked? {
@@ -98,10 +113,9 @@ impl<Types, K> Compact<'_, Types, K> {
         Ok(rows.unsigned_abs())
     }
 
-    fn merge<Conn>(&mut self, conn: &mut Conn) -> QueryResult<Compacted>
+    fn merge<Keys, Conn>(&mut self, keys: &Keys, conn: &mut Conn) -> QueryResult<Compacted>
     where
-        Types: KeyTypes,
-        K: OwnedKey<Types, Conn::Backend>,
+        Keys: LoadKey<Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
         let (shape, range, limit) = (self.shape, self.range(), self.batch);
@@ -112,15 +126,15 @@ impl<Types, K> Compact<'_, Types, K> {
         }
         so_far.left = self.count(conn)?;
         // The last row of each batch.
-        let mut ends: BTreeSet<RowKey<K>> = BTreeSet::new();
-        let mut after: Option<RowKey<One<Types, K>>> = None;
+        let mut ends: BTreeSet<RowKey<Keys::Key>> = BTreeSet::new();
+        let mut after: Option<RowKey<Keys::Key>> = None;
         // A run that finds nothing to merge reads the table once, or only an index of it.
         while so_far.left > 0 || after.is_some() {
             // By another index, each batch would sort all rows that are left. PostgreSQL refuses a
             // prepared query once a column of its result has got another type, as long as the
             // connection lives, so it is not cached. It locks no rows. Vitess cannot prepare a LIMIT that is
             // a bind value in a session of one shard.
-            let keys = load(
+            let rows = load(
                 conn,
                 |db| {
                     let after = values(after.as_slice()).pop();
@@ -132,9 +146,9 @@ impl<Types, K> Compact<'_, Types, K> {
                          ORDER BY {key} LIMIT {Number(limit)}"
                     )
                 },
-                |row| row_key::<Types, K, _>(row),
+                |row| row_key(row, keys, shape),
             )?;
-            let Some(last) = keys.last() else {
+            let Some(last) = rows.last() else {
                 so_far.left = self.count(conn)?;
                 break;
             };
@@ -147,9 +161,9 @@ impl<Types, K> Compact<'_, Types, K> {
                     shape.label
                 ));
             }
-            after = bound([last.clone()]).pop();
+            after = Some(last.clone());
             let began = Instant::now();
-            let merged = transaction_on_all_rows(conn, |conn| self.merge_rows(keys, conn))?;
+            let merged = transaction_on_all_rows(conn, |conn| self.merge_rows(rows, keys, conn))?;
             so_far.merged += merged;
             so_far.left = so_far.left.saturating_sub(merged);
             so_far.longest_transaction = so_far.longest_transaction.max(began.elapsed());
@@ -190,25 +204,28 @@ impl<Types, K> Compact<'_, Types, K> {
 
     /// Merges the rows with these keys, except those that another transaction has locked. Returns their
     /// number. Each number of rows has texts of its own, so they are not cached.
-    fn merge_rows<Conn>(&self, keys: Vec<RowKey<K>>, conn: &mut Conn) -> QueryResult<u64>
+    fn merge_rows<Keys, Conn>(
+        &self,
+        rows: Vec<RowKey<Keys::Key>>,
+        keys: &Keys,
+        conn: &mut Conn,
+    ) -> QueryResult<u64>
     where
-        Types: KeyTypes,
-        K: OwnedKey<Types, Conn::Backend>,
+        Keys: LoadKey<Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
         let (shape, range) = (self.shape, self.range());
         let (table, key, counters) = (shape.table, &shape.key, &shape.counters);
-        let mut wanted = range.targets_of(&keys);
+        let mut wanted = range.targets_of(&rows);
 
         // The first statement of the transaction inserts the rows that others are added to, with zeros,
         // if they do not exist. It is the only one that waits for locks: while other transactions wait
         // for the locks of the later statements, the merge itself waits for none. On SQLite, a
         // transaction that reads before it writes fails if another transaction has written in between.
         // This one writes first, and waits for the write lock.
-        let targets = bound::<Types, K>(wanted.iter().cloned());
         execute(conn, |db| {
             let insert = db.insert_into(table, key, counters);
-            let mut targets = values(&targets);
+            let mut targets = values(&wanted);
             // PostgreSQL compares the partition, once.
             if let Some(slot) = targets.first_mut().and_then(|target| target.last_mut()) {
                 *slot = db.own_slot(&range.partition, &range.partition.merged);
@@ -221,8 +238,7 @@ impl<Types, K> Compact<'_, Types, K> {
         })?;
 
         // It locks rows, except those that another transaction has locked or deleted.
-        wanted.extend(keys);
-        let wanted = bound::<Types, K>(wanted);
+        wanted.extend(rows);
         let mut columns = Vec::new();
         let locked = load(
             conn,
@@ -242,7 +258,7 @@ impl<Types, K> Compact<'_, Types, K> {
                     columns
                         .extend(all.map(|field| field.field_name().unwrap_or_default().to_owned()));
                 }
-                counted_row::<Types, K, _>(row, counters.len())
+                counted_row(row, keys, shape)
             },
         )?;
         if let Some(unknown) = columns.iter().find(|name| !shape.knows(name, &columns)) {
@@ -254,7 +270,7 @@ impl<Types, K> Compact<'_, Types, K> {
         }
 
         // A row can be merged if the row that it is added to is locked too.
-        let is_target = |(row, _): &(RowKey<K>, Counts)| range.target_of(row) == *row;
+        let is_target = |(row, _): &(RowKey<Keys::Key>, Counts)| range.target_of(row) == *row;
         let (targets, mut merged): (Vec<_>, Vec<_>) = locked.into_iter().partition(is_target);
         let targets = BTreeMap::from_iter(targets);
         merged.retain(|(row, _)| targets.contains_key(&range.target_of(row)));
@@ -262,7 +278,7 @@ impl<Types, K> Compact<'_, Types, K> {
             return Ok(0);
         }
         // What these rows should be after the merge: those that are added to, with the sums.
-        let mut expected: BTreeMap<RowKey<K>, Counts> = BTreeMap::new();
+        let mut expected: BTreeMap<RowKey<Keys::Key>, Counts> = BTreeMap::new();
         for (row, counts) in &merged {
             let target = range.target_of(row);
             let before = &targets[&target];
@@ -271,7 +287,7 @@ impl<Types, K> Compact<'_, Types, K> {
                 *sum += count;
             }
         }
-        let rows = bound::<Types, K>(merged.into_iter().map(|(row, _)| row));
+        let rows: Vec<_> = merged.into_iter().map(|(row, _)| row).collect();
         execute(conn, |db| {
             let insert = db.insert_into(table, key, counters);
             let mut to: Vec<Sql<'_, _>> =
@@ -296,7 +312,7 @@ impl<Types, K> Compact<'_, Types, K> {
 
         // A trigger can skip a row that is written or deleted, or write something else: a count would be
         // lost, or stored twice.
-        let written = bound::<Types, K>(expected.keys().cloned());
+        let written: Vec<_> = expected.keys().cloned().collect();
         let stored = load(
             conn,
             |db| {
@@ -304,7 +320,7 @@ impl<Types, K> Compact<'_, Types, K> {
                 let rows = db.listed_rows(table, key, both.collect());
                 sql!("{db.select()}{key}, {counters} {rows}{db.read_latest_to_change()}")
             },
-            |row| counted_row::<Types, K, _>(row, counters.len()),
+            |row| counted_row(row, keys, shape),
         )?;
         if BTreeMap::from_iter(stored) != expected {
             return not_written(shape.label);
@@ -316,42 +332,39 @@ impl<Types, K> Compact<'_, Types, K> {
 /// The counts of a row, or their sums over several rows, which can be out of the range of an `i64`.
 type Counts = Vec<i128>;
 
-/// Returns the key of a row, which begins with it, and its counts, of this number, which follow.
-fn counted_row<'a, Types, K, DB>(
+/// Returns the key of a row, which begins with it, and its counts, which follow.
+fn counted_row<'a, Keys, DB>(
     row: &impl Row<'a, DB>,
-    counters: usize,
-) -> deserialize::Result<(RowKey<K>, Counts)>
+    keys: &Keys,
+    shape: &Shape<'_>,
+) -> deserialize::Result<(RowKey<Keys::Key>, Counts)>
 where
-    Types: KeyTypes,
-    K: OwnedKey<Types, DB>,
+    Keys: LoadKey<DB>,
     DB: CounterBackend,
 {
-    let first = Types::COLUMNS + 2;
-    let counts = (first..first + counters).map(|i| {
+    let first = shape.key.len();
+    let counts = (first..first + shape.counters.len()).map(|i| {
         // A column that can be NULL is an error elsewhere, or counts as 0.
         let count = DB::held(row, i)?;
         Ok(count.unwrap_or(0).into())
     });
     let counts = counts.collect::<deserialize::Result<Counts>>()?;
-    Ok((row_key::<Types, K, DB>(row)?, counts))
+    Ok((row_key(row, keys, shape)?, counts))
 }
 
 /// Returns the key of a row, which begins with it.
-fn row_key<'a, Types, K, DB>(row: &impl Row<'a, DB>) -> deserialize::Result<RowKey<K>>
+fn row_key<'a, Keys, DB>(
+    row: &impl Row<'a, DB>,
+    keys: &Keys,
+    shape: &Shape<'_>,
+) -> deserialize::Result<RowKey<Keys::Key>>
 where
-    Types: KeyTypes,
-    K: OwnedKey<Types, DB>,
+    Keys: LoadKey<DB>,
     DB: CounterBackend,
 {
-    let (day, slot) = (Types::COLUMNS, Types::COLUMNS + 1);
-    Ok((K::load(row)?, DB::day(row, day)?, DB::slot(row, slot)?))
-}
-
-/// Returns keys of rows that can be bind values.
-fn bound<Types, K>(keys: impl IntoIterator<Item = RowKey<K>>) -> Vec<RowKey<One<Types, K>>> {
-    let keys = keys.into_iter();
-    keys.map(|(entity, day, slot)| (One::new(entity), day, slot))
-        .collect()
+    let day = shape.entity().len();
+    let slot = day + 1;
+    Ok((keys.load(row)?, DB::day(row, day)?, DB::slot(row, slot)?))
 }
 
 /// The values of the keys of rows.

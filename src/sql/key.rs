@@ -1,5 +1,6 @@
 //! Keys of entities, whatever their types are.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -52,7 +53,25 @@ impl<Types, K: Copy> Copy for One<Types, K> {}
 
 impl<Types, K: fmt::Debug> fmt::Debug for One<Types, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("One").field(&self.0).finish()
+        self.0.fmt(f)
+    }
+}
+
+impl<Types, K: PartialEq> PartialEq for One<Types, K> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+impl<Types, K: Eq> Eq for One<Types, K> {}
+
+impl<Types, K: PartialOrd> PartialOrd for One<Types, K> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        self.0.partial_cmp(&other.0)
+    }
+}
+impl<Types, K: Ord> Ord for One<Types, K> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.cmp(&other.0)
     }
 }
 

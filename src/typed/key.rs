@@ -5,6 +5,7 @@
 
 use std::any::TypeId;
 use std::fmt;
+use std::marker::PhantomData;
 
 use diesel::QueryResult;
 use diesel::backend::Backend;
@@ -106,6 +107,36 @@ pub trait BindKey<Types, DB: Backend> {
 pub trait OwnedKey<Types, DB: Backend>: BindKey<Types, DB> + Clone + Ord + fmt::Debug {
     /// Loads the key from the first fields of a row.
     fn load<'a>(row: &impl Row<'a, DB>) -> deserialize::Result<Self>;
+}
+
+/// Loads the keys of a table, for statements that write them again.
+pub trait LoadKey<DB: Backend> {
+    /// A key, as bind values of one row. Keys are ordered as statements lock their rows.
+    type Key: Values<DB> + Clone + Ord + fmt::Debug;
+    /// Loads a key from the first fields of a row.
+    fn load<'a>(&self, row: &impl Row<'a, DB>) -> deserialize::Result<Self::Key>;
+}
+
+/// Loads keys of columns with the SQL types `Types` as `K`.
+pub(crate) struct OwnedKeys<Types, K>(PhantomData<fn() -> (Types, K)>);
+
+impl<Types, K> OwnedKeys<Types, K> {
+    pub(crate) fn new() -> Self {
+        OwnedKeys(PhantomData)
+    }
+}
+
+impl<Types, K, DB> LoadKey<DB> for OwnedKeys<Types, K>
+where
+    Types: KeyTypes,
+    K: OwnedKey<Types, DB>,
+    DB: Backend,
+{
+    type Key = One<Types, K>;
+
+    fn load<'a>(&self, row: &impl Row<'a, DB>) -> deserialize::Result<One<Types, K>> {
+        K::load(row).map(One::new)
+    }
 }
 
 /// Returns keys, column by column.

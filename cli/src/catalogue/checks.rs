@@ -6,7 +6,8 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
 
-use super::{CounterTable, Table};
+use super::counter_table::CounterTable;
+use super::table::Table;
 use crate::database::Database;
 
 impl CounterTable {

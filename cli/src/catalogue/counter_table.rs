@@ -1,6 +1,6 @@
 //! What makes a table a counter table.
 
-use super::{Column, Kind, Table};
+use super::table::{Column, Kind, Table};
 
 /// A counter table: its primary key is `(entity, day, slot)`, with up to five columns for the entity.
 #[derive(Debug, Clone, PartialEq, Eq)]

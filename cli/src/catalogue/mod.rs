@@ -2,21 +2,25 @@
 
 mod checks;
 mod counter_table;
+mod mark;
 mod mysql;
+mod names;
 mod postgres;
 mod rows;
 mod sqlite;
+mod table;
 
 use anyhow::{Result, bail};
 
-pub use crate::table::{Column, Index, Kind, Parent, Table};
 pub use checks::checks;
 pub use counter_table::{CounterTable, MAX_COLUMNS, is_meant_to_count, is_zero};
+pub use mark::{Mark, statement_of};
+pub use table::{Column, Index, Kind, Parent, Table};
 
 use crate::connection::AnyConnection;
 use crate::database::{Database, Joined, MYSQL, POSTGRES};
-use crate::table::Named;
 use rows::Catalogue;
+use table::Named;
 
 fn of(database: Database) -> &'static Catalogue {
     match database {

@@ -1,7 +1,7 @@
 //! The catalogue of MySQL and MariaDB.
 
 use super::rows::Catalogue;
-use crate::table::Kind;
+use super::table::Kind;
 
 pub const CATALOGUE: Catalogue = Catalogue {
     // MariaDB's catalogue compares the names of tables without case.
@@ -50,7 +50,7 @@ pub const CATALOGUE: Catalogue = Catalogue {
            CAST(k.referenced_table_name AS CHAR) AS parent_table,
            CAST(k.referenced_column_name AS CHAR) AS parent_column,
            CAST(r.delete_rule AS CHAR) AS on_delete, CAST(r.update_rule AS CHAR) AS on_update,
-           'NOT DEFERRABLE' AS is_deferrable
+           'NOT DEFERRABLE' AS deferrability
     FROM information_schema.tables t
     JOIN information_schema.key_column_usage k
       ON k.table_schema = t.table_schema AND k.table_name = t.table_name
@@ -63,8 +63,9 @@ pub const CATALOGUE: Catalogue = Catalogue {
     ORDER BY k.constraint_name",
     // Before MySQL 8.0.16, there are none.
     checks: "
-    SELECT CAST(t.table_schema AS CHAR), CAST(t.table_name AS CHAR),
+    SELECT CAST(t.table_schema AS CHAR) AS in_schema, CAST(t.table_name AS CHAR) AS table_name,
            CONCAT('CHECK (', '' /*!80016 , CAST(k.check_clause AS CHAR) */ /*M! , k.check_clause */, ')')
+               AS check_sql
     FROM information_schema.tables t
     /*!80016 JOIN information_schema.table_constraints o
       ON o.table_schema = t.table_schema AND o.table_name = t.table_name AND o.enforced = 'YES'

@@ -1,7 +1,7 @@
 //! PostgreSQL's catalogue.
 
 use super::rows::Catalogue;
-use crate::table::Kind;
+use super::table::Kind;
 
 pub const CATALOGUE: Catalogue = Catalogue {
     columns: "
@@ -69,7 +69,7 @@ pub const CATALOGUE: Catalogue = Catalogue {
            CASE o.confupdtype WHEN 'c' THEN 'CASCADE' WHEN 'n' THEN 'SET NULL'
                WHEN 'd' THEN 'SET DEFAULT' ELSE 'NO ACTION' END AS on_update,
            CASE WHEN o.condeferred THEN 'DEFERRABLE INITIALLY DEFERRED'
-               WHEN o.condeferrable THEN 'DEFERRABLE' ELSE 'NOT DEFERRABLE' END AS is_deferrable
+               WHEN o.condeferrable THEN 'DEFERRABLE' ELSE 'NOT DEFERRABLE' END AS deferrability
     FROM pg_constraint o
     JOIN pg_class c ON c.oid = o.conrelid AND o.contype = 'f'
         AND (o.convalidated OR cardinality(o.conkey) > 1)
@@ -82,7 +82,8 @@ pub const CATALOGUE: Catalogue = Catalogue {
     ORDER BY n.nspname, c.relname, o.conparentid <> 0, o.conname",
     // One that is NOT VALID refuses what is written from then on.
     checks: "
-    SELECT n.nspname::text, c.relname::text, pg_get_constraintdef(o.oid)
+    SELECT n.nspname::text AS in_schema, c.relname::text AS table_name,
+           pg_get_constraintdef(o.oid) AS check_sql
     FROM pg_constraint o
     JOIN pg_class c ON c.oid = o.conrelid AND o.contype = 'c'
     JOIN pg_namespace n ON n.oid = c.relnamespace

@@ -1,50 +1,137 @@
-//! The rows that each database's catalogue is asked for: one for each column, one for each
-//! column of an index, and one for each foreign key.
+//! The rows that each database's catalogue is asked for: one for each column, one for each column of an index, one
+//! for each foreign key, and one for each CHECK. They are loaded by the names of their columns.
 
 use anyhow::Result;
-use diesel::RunQueryDsl;
 use diesel::sql_types::{Bool, Nullable, Text};
+use diesel::{QueryableByName, RunQueryDsl};
 
+use super::table::{Column, Index, Kind, Named, Parent, Table};
 use crate::connection::AnyConnection;
-use crate::sql::sql;
-use crate::table::{Column, Index, Kind, Named, Parent, Table};
+use crate::sql::{Sql, sql};
 
-type Texts = Nullable<Text>;
-type Opt = Option<String>;
+/// A column and its table. Ordered by table, and by the columns' order in it.
+#[derive(QueryableByName)]
+struct ColumnOfTable {
+    #[diesel(embed)]
+    table: TableRow,
+    #[diesel(embed)]
+    column: ColumnRow,
+}
 
-/// A table, and a column of it. Ordered by table, and by the columns' order in it.
-type ColumnRow = (TableRow, OfColumn);
-type TableRow = (Opt, String, String, bool, bool, Opt, Opt, Opt);
-type OfColumn = (
-    (String, String, bool, Opt, bool),
-    (bool, Opt, Opt, bool, Opt),
-);
-type ColumnTypes = (TableTypes, OfColumnTypes);
-type TableTypes = (Texts, Text, Text, Bool, Bool, Texts, Texts, Texts);
-type OfColumnTypes = ((Text, Text, Bool, Texts, Bool), RestOfColumn);
-type RestOfColumn = (Bool, Texts, Texts, Bool, Texts);
+#[derive(QueryableByName)]
+struct TableRow {
+    #[diesel(sql_type = Nullable<Text>)]
+    schema_name: Option<String>,
+    #[diesel(sql_type = Text)]
+    in_schema: String,
+    #[diesel(sql_type = Text)]
+    table_name: String,
+    #[diesel(sql_type = Bool)]
+    is_strict: bool,
+    #[diesel(sql_type = Bool)]
+    is_partitioned: bool,
+    #[diesel(sql_type = Nullable<Text>)]
+    part_of: Option<String>,
+    #[diesel(sql_type = Nullable<Text>)]
+    inherited_by: Option<String>,
+    #[diesel(sql_type = Nullable<Text>)]
+    unsafe_storage: Option<String>,
+}
 
-/// The schema, the table, an index and a column of it. Ordered by index, and by the columns' order in it.
-type IndexRow = (String, String, OfIndex, IndexColumn);
-/// The name, and whether it is unique, primary, partial and deferrable.
-type OfIndex = (String, bool, bool, bool, bool);
-/// The name or the expression, whether it is only included, and whether it is an expression.
-type IndexColumn = (String, bool, bool);
-type IndexTypes = (Text, Text, OfIndexTypes, (Text, Bool, Bool));
-type OfIndexTypes = (Text, Bool, Bool, Bool, Bool);
+#[derive(QueryableByName)]
+struct ColumnRow {
+    #[diesel(sql_type = Text)]
+    column_name: String,
+    #[diesel(sql_type = Text)]
+    column_type: String,
+    #[diesel(sql_type = Bool)]
+    is_nullable: bool,
+    #[diesel(sql_type = Nullable<Text>)]
+    column_default: Option<String>,
+    #[diesel(sql_type = Bool)]
+    is_auto_increment: bool,
+    #[diesel(sql_type = Bool)]
+    is_generated: bool,
+    #[diesel(sql_type = Nullable<Text>)]
+    loose_collation: Option<String>,
+    #[diesel(sql_type = Nullable<Text>)]
+    equals_in: Option<String>,
+    #[diesel(sql_type = Bool)]
+    is_not_stored: bool,
+    #[diesel(sql_type = Nullable<Text>)]
+    column_comment: Option<String>,
+}
 
-/// The schema, the table, the first column, the name if there are several, and what it refers to.
-type ForeignKeyRow = (String, String, String, Opt, Parent);
-type ForeignKeyTypes = (Text, Text, Text, Texts, ParentTypes);
-type ParentTypes = (Text, Text, Text, Text, Text, Text);
+/// A column of an index. Ordered by table, by index, and by the columns' order in it. The primary key is the
+/// first index.
+#[derive(QueryableByName)]
+struct IndexRow {
+    #[diesel(sql_type = Text)]
+    in_schema: String,
+    #[diesel(sql_type = Text)]
+    table_name: String,
+    #[diesel(sql_type = Text)]
+    index_name: String,
+    #[diesel(sql_type = Bool)]
+    is_unique: bool,
+    #[diesel(sql_type = Bool)]
+    is_primary: bool,
+    #[diesel(sql_type = Bool)]
+    is_partial: bool,
+    #[diesel(sql_type = Bool)]
+    is_deferrable: bool,
+    /// Or the expression.
+    #[diesel(sql_type = Text)]
+    column_name: String,
+    #[diesel(sql_type = Bool)]
+    is_included: bool,
+    #[diesel(sql_type = Bool)]
+    is_expression: bool,
+}
 
-/// The queries of a database's catalogue. Their columns are those of the rows above, and `{where}`
-/// is the condition of the tables to read.
+#[derive(QueryableByName)]
+struct ForeignKeyRow {
+    #[diesel(sql_type = Text)]
+    in_schema: String,
+    #[diesel(sql_type = Text)]
+    table_name: String,
+    /// The first column, and the column that it refers to.
+    #[diesel(sql_type = Text)]
+    column_name: String,
+    /// The name of a foreign key of several columns.
+    #[diesel(sql_type = Nullable<Text>)]
+    wide_name: Option<String>,
+    #[diesel(sql_type = Text)]
+    parent_schema: String,
+    #[diesel(sql_type = Text)]
+    parent_table: String,
+    #[diesel(sql_type = Text)]
+    parent_column: String,
+    #[diesel(sql_type = Text)]
+    on_delete: String,
+    #[diesel(sql_type = Text)]
+    on_update: String,
+    #[diesel(sql_type = Text)]
+    deferrability: String,
+}
+
+/// The SQL of a CHECK, or of several.
+#[derive(QueryableByName)]
+struct CheckRow {
+    #[diesel(sql_type = Text)]
+    in_schema: String,
+    #[diesel(sql_type = Text)]
+    table_name: String,
+    #[diesel(sql_type = Text)]
+    check_sql: String,
+}
+
+/// The queries of a database's catalogue. Their columns have the names of the fields above, and `{where}` is the
+/// condition of the tables to read.
 pub struct Catalogue {
     pub columns: &'static str,
     pub indexes: &'static str,
     pub foreign_keys: &'static str,
-    /// The schema, the table, and the SQL of a CHECK, or of several.
     pub checks: &'static str,
     /// The condition of all tables but the database's own, of those of a name, and of those of a schema.
     pub all: &'static str,
@@ -55,129 +142,148 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
+    /// The tables of this name, or all tables.
     pub fn tables(&self, name: Option<Named<'_>>, conn: &mut AnyConnection) -> Result<Vec<Table>> {
-        let tables = match name {
-            Some((Some(_), _)) => self.of_schema,
-            Some((None, _)) => self.of_name,
-            None => self.all,
-        };
-        let (schema, name) = name.unwrap_or_default();
-        let query = |template: &str| {
-            let mut query = sql("");
-            for part in template.replace("{where}", tables).split('{') {
-                query = match part.split_once('}') {
-                    Some(("name", rest)) => query.bind(name).sql(rest),
-                    Some((_, rest)) => query.bind(schema.unwrap_or_default()).sql(rest),
-                    None => query.sql(part),
-                };
-            }
-            query
-        };
         let mut tables: Vec<Table> = Vec::new();
-        let columns = query(self.columns).typed::<ColumnTypes>();
-        for (of_table, of_column) in columns.load::<ColumnRow>(conn)? {
-            let column = self.column(of_column);
-            match find(&mut tables, &of_table.1, &of_table.2) {
+        for ColumnOfTable { table, column } in self.query(self.columns, name).load(conn)? {
+            let column = column.into_column(self.kind_of);
+            match find(&mut tables, &table.in_schema, &table.table_name) {
                 Some(table) => table.columns.push(column),
-                None => tables.push(self.table(of_table, column)),
+                None => tables.push(table.into_table(column)),
             }
         }
-        let indexes = query(self.indexes).typed::<IndexTypes>();
-        for (in_schema, table, of_index, of_column) in indexes.load::<IndexRow>(conn)? {
-            let Some(table) = find(&mut tables, &in_schema, &table) else {
-                continue;
-            };
-            let (name, unique, primary, partial, deferrable) = of_index;
-            let (column, is_included, is_expression) = of_column;
-            if primary {
-                table.primary_key.push(column.clone());
-            }
-            if table.indexes.last().is_none_or(|last| last.name != name) {
-                table.indexes.push(Index {
-                    name,
-                    unique,
-                    primary,
-                    partial,
-                    deferrable,
-                    ..Index::default()
-                });
-            }
-            if let Some(index) = table.indexes.last_mut() {
-                index.expression |= is_expression;
-                match is_included {
-                    true => index.included.push(column),
-                    false => index.columns.push(column),
-                }
+        for row in self.query(self.indexes, name).load::<IndexRow>(conn)? {
+            if let Some(table) = find(&mut tables, &row.in_schema, &row.table_name) {
+                row.add_to(table);
             }
         }
-        let foreign_keys = query(self.foreign_keys).typed::<ForeignKeyTypes>();
-        for (in_schema, table, column, wide, parent) in foreign_keys.load::<ForeignKeyRow>(conn)? {
-            let Some(table) = find(&mut tables, &in_schema, &table) else {
-                continue;
-            };
-            let mut columns = table.columns.iter_mut();
-            match (wide, columns.find(|one| one.name == column)) {
-                (Some(name), _) => table.wide_foreign_keys.push((name, parent)),
-                (None, Some(column)) if column.refers_to.is_some() => {
-                    column.also_refers_to.push(parent);
-                }
-                (None, Some(column)) => column.refers_to = Some(parent),
-                (None, None) => {}
+        let foreign_keys = self.query(self.foreign_keys, name);
+        for row in foreign_keys.load::<ForeignKeyRow>(conn)? {
+            if let Some(table) = find(&mut tables, &row.in_schema, &row.table_name) {
+                row.add_to(table);
             }
         }
-        let checks = query(self.checks).typed::<(Text, Text, Text)>();
-        for (in_schema, table, check) in checks.load::<(String, String, String)>(conn)? {
-            if let Some(table) = find(&mut tables, &in_schema, &table) {
-                table.checks.push(check);
+        for row in self.query(self.checks, name).load::<CheckRow>(conn)? {
+            if let Some(table) = find(&mut tables, &row.in_schema, &row.table_name) {
+                table.checks.push(row.check_sql);
             }
         }
         Ok(tables)
     }
 
-    fn table(&self, row: TableRow, column: Column) -> Table {
-        let (schema, in_schema, name, strict, partitioned, part_of, inherited_by, unsafe_storage) =
-            row;
-        Table {
-            schema,
-            in_schema,
-            name,
-            columns: vec![column],
-            strict,
-            partitioned,
-            part_of,
-            inherited_by,
-            unsafe_storage,
-            ..Table::default()
-        }
-    }
-
-    fn column(&self, row: OfColumn) -> Column {
-        let ((name, sql_type, nullable, default, auto_increment), rest) = row;
-        let (generated, loose_collation, equals_in, not_stored, comment) = rest;
-        // PostgreSQL writes `NULL::bigint`.
-        let is_null = |default: &str| {
-            let value = default.split("::").next().unwrap_or_default();
-            value.eq_ignore_ascii_case("NULL")
+    /// A query of the catalogue, of the tables of this name, or of all tables.
+    fn query(&self, template: &str, name: Option<Named<'_>>) -> Sql {
+        let is_read = match name {
+            Some((Some(_), _)) => self.of_schema,
+            Some((None, _)) => self.of_name,
+            None => self.all,
         };
-        Column {
-            kind: (self.kind_of)(&sql_type),
-            name,
-            sql_type,
-            nullable,
-            default: default.filter(|default| !is_null(default)),
-            auto_increment,
-            generated,
-            loose_collation,
-            equals_in,
-            not_stored,
-            comment,
-            refers_to: None,
-            also_refers_to: Vec::new(),
+        let (schema, name) = name.unwrap_or_default();
+        let mut query = sql("");
+        for part in template.replace("{where}", is_read).split('{') {
+            query = match part.split_once('}') {
+                Some(("name", rest)) => query.bind(name).sql(rest),
+                Some((_, rest)) => query.bind(schema.unwrap_or_default()).sql(rest),
+                None => query.sql(part),
+            };
         }
+        query
     }
 }
 
 fn find<'t>(tables: &'t mut [Table], in_schema: &str, name: &str) -> Option<&'t mut Table> {
     let mut tables = tables.iter_mut();
     tables.find(|table| table.in_schema == in_schema && table.name == name)
+}
+
+impl TableRow {
+    fn into_table(self, first_column: Column) -> Table {
+        Table {
+            schema: self.schema_name,
+            in_schema: self.in_schema,
+            name: self.table_name,
+            columns: vec![first_column],
+            strict: self.is_strict,
+            partitioned: self.is_partitioned,
+            part_of: self.part_of,
+            inherited_by: self.inherited_by,
+            unsafe_storage: self.unsafe_storage,
+            ..Table::default()
+        }
+    }
+}
+
+impl ColumnRow {
+    fn into_column(self, kind_of: fn(&str) -> Kind) -> Column {
+        // PostgreSQL writes `NULL::bigint`.
+        let is_null = |default: &str| {
+            let value = default.split("::").next().unwrap_or_default();
+            value.eq_ignore_ascii_case("NULL")
+        };
+        Column {
+            kind: kind_of(&self.column_type),
+            name: self.column_name,
+            sql_type: self.column_type,
+            nullable: self.is_nullable,
+            default: self.column_default.filter(|default| !is_null(default)),
+            auto_increment: self.is_auto_increment,
+            generated: self.is_generated,
+            loose_collation: self.loose_collation,
+            equals_in: self.equals_in,
+            not_stored: self.is_not_stored,
+            comment: self.column_comment,
+            refers_to: None,
+            also_refers_to: Vec::new(),
+        }
+    }
+}
+
+impl IndexRow {
+    fn add_to(self, table: &mut Table) {
+        if self.is_primary {
+            table.primary_key.push(self.column_name.clone());
+        }
+        let is_known = |last: &Index| last.name == self.index_name;
+        if !table.indexes.last().is_some_and(is_known) {
+            table.indexes.push(Index {
+                name: self.index_name,
+                unique: self.is_unique,
+                primary: self.is_primary,
+                partial: self.is_partial,
+                deferrable: self.is_deferrable,
+                ..Index::default()
+            });
+        }
+        if let Some(index) = table.indexes.last_mut() {
+            index.expression |= self.is_expression;
+            if self.is_included {
+                index.included.push(self.column_name);
+            } else {
+                index.columns.push(self.column_name);
+            }
+        }
+    }
+}
+
+impl ForeignKeyRow {
+    fn add_to(self, table: &mut Table) {
+        let parent = Parent {
+            in_schema: self.parent_schema,
+            table: self.parent_table,
+            column: self.parent_column,
+            on_delete: self.on_delete,
+            on_update: self.on_update,
+            deferrable: self.deferrability,
+        };
+        if let Some(name) = self.wide_name {
+            table.wide_foreign_keys.push((name, parent));
+            return;
+        }
+        let mut columns = table.columns.iter_mut();
+        match columns.find(|column| column.name == self.column_name) {
+            Some(column) if column.refers_to.is_some() => column.also_refers_to.push(parent),
+            Some(column) => column.refers_to = Some(parent),
+            None => {}
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! SQLite's catalogue.
 
 use super::rows::Catalogue;
-use crate::table::Kind;
+use super::table::Kind;
 
 pub const CATALOGUE: Catalogue = Catalogue {
     columns: "
@@ -45,7 +45,7 @@ pub const CATALOGUE: Catalogue = Catalogue {
            COALESCE((SELECT c.name FROM pragma_table_info(p.name) c
                      WHERE CASE WHEN f.\"to\" IS NULL THEN c.pk = 1 ELSE c.name = f.\"to\" COLLATE NOCASE END),
                     f.\"to\", 'rowid') AS parent_column,
-           f.on_delete, f.on_update, 'NOT DEFERRABLE' AS is_deferrable
+           f.on_delete AS on_delete, f.on_update AS on_update, 'NOT DEFERRABLE' AS deferrability
     FROM pragma_table_list t
     JOIN pragma_foreign_key_list(t.name) f
       ON f.seq = 0
@@ -55,7 +55,7 @@ pub const CATALOGUE: Catalogue = Catalogue {
     ORDER BY t.name, f.id",
     // A trigger can have the same name. An index of a constraint has no SQL.
     checks: "
-    SELECT t.schema, t.name, s.sql
+    SELECT t.schema AS in_schema, t.name AS table_name, s.sql AS check_sql
     FROM pragma_table_list t
     JOIN sqlite_schema s ON s.tbl_name = t.name AND s.type IN ('table', 'index') AND s.sql IS NOT NULL
     WHERE {where}

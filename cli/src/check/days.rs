@@ -4,12 +4,12 @@ use anyhow::Result;
 use chrono::{NaiveDate, Utc};
 use diesel::RunQueryDsl;
 use diesel::sql_types::Bool;
+use diesel_counters::Period;
 
 use super::fault::{Fault, wrong};
 use crate::catalogue::CounterTable;
 use crate::connection::AnyConnection;
 use crate::database::{Database, MYSQL, POSTGRES};
-use crate::period::Period;
 use crate::sql::sql;
 
 /// Whether a table that is partitioned by ranges of its day has none with this day. Its other partitions are
@@ -55,7 +55,7 @@ const OF_MYSQL: [&str; 8] = [
 pub fn days(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     let database = conn.database();
     let period = shape.mark().map(|mark| mark.period).unwrap_or_default();
-    let today = diesel_counters::Period::from(period).start(Utc::now().date_naive());
+    let today = period.start(Utc::now().date_naive());
     let mut days = vec![NaiveDate::default()];
     if period != Period::Total {
         days.push(today);

@@ -3,15 +3,15 @@
 use anyhow::Result;
 use diesel::RunQueryDsl;
 use diesel::sql_types::{Bool, Text};
+use diesel_counters::Period;
 
 use super::days::days;
 use super::fault::{Fault, note, slow, wrong};
 use super::vetoes::in_counters;
-use crate::catalogue::{self, Column, CounterTable, is_zero};
+use crate::catalogue::{self, Column, CounterTable, Mark, is_zero, statement_of};
 use crate::connection::AnyConnection;
 use crate::database::{Joined, MYSQL, POSTGRES, SQLITE};
 use crate::partition;
-use crate::period::{Mark, Period, statement_of};
 use crate::sql::sql;
 
 type Check = fn(&CounterTable, &mut AnyConnection) -> Result<Vec<Fault>>;

@@ -2,8 +2,8 @@
 //! written can skip it or change it, and the database reports success.
 
 use anyhow::Result;
-use diesel::RunQueryDsl;
 use diesel::sql_types::{Bool, Text};
+use diesel::{QueryableByName, RunQueryDsl};
 use sqlparser::tokenizer::{Token, Tokenizer};
 
 use super::fault::{Fault, note, wrong};
@@ -188,21 +188,59 @@ fn plain_words(body: &str) -> Vec<String> {
 }
 
 const OF_MYSQL: [&str; 2] = [
-    "SELECT CAST(trigger_name AS CHAR), CAST(CONCAT_WS(' ROW ', action_timing, event_manipulation) AS CHAR),
-         COALESCE(CAST(action_statement AS CHAR), '')
+    "SELECT CAST(trigger_name AS CHAR) AS name,
+         CAST(CONCAT_WS(' ROW ', action_timing, event_manipulation) AS CHAR) AS event,
+         '[]' AS columns, COALESCE(CAST(action_statement AS CHAR), '') AS body
      FROM information_schema.triggers WHERE event_object_schema = ",
     " AND event_object_table = ",
 ];
 
 /// Its event is in its text.
-const OF_SQLITE: &str =
-    "SELECT name, '', sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ";
+const OF_SQLITE: &str = "SELECT name, '' AS event, '[]' AS columns, sql AS body FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ";
+
+/// The bits of `tgtype` are 1 for each row, 2 before it, 4 INSERT, 8 DELETE and 16 UPDATE. A trigger of a
+/// partitioned table is listed again for each partition.
+const OF_POSTGRES: [&str; 2] = [
+    "SELECT DISTINCT t.tgname::text AS name, concat_ws(' ',
+            CASE WHEN t.tgtype & 2 <> 0 THEN 'BEFORE' ELSE 'AFTER' END,
+            CASE WHEN t.tgtype & 1 <> 0 THEN 'ROW' ELSE 'STATEMENT' END,
+            CASE WHEN t.tgtype & 4 <> 0 THEN 'INSERT' END,
+            CASE WHEN t.tgtype & 8 <> 0 THEN 'DELETE' END,
+            CASE WHEN t.tgtype & 16 <> 0 THEN 'UPDATE' END) AS event,
+        coalesce((SELECT json_agg(a.attname) FROM pg_attribute a
+            WHERE a.attrelid = t.tgrelid AND a.attnum = ANY (CAST(t.tgattr AS int2[])))::text, '[]') AS columns,
+        p.prosrc AS body
+    FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid JOIN pg_class c ON c.oid = t.tgrelid
+    WHERE NOT t.tgisinternal AND t.tgenabled IN ('O', 'A') AND t.tgrelid IN (
+        SELECT CAST(to_regclass(",
+    ") AS oid) UNION SELECT CAST(relid AS oid) FROM pg_partition_tree(to_regclass(",
+];
+
+/// A trigger, as the catalogue has it.
+#[derive(QueryableByName)]
+struct TriggerRow {
+    #[diesel(sql_type = Text)]
+    name: String,
+    #[diesel(sql_type = Text)]
+    event: String,
+    /// The columns of `UPDATE OF` on PostgreSQL, as JSON.
+    #[diesel(sql_type = Text)]
+    columns: String,
+    /// The statements; on SQLite the whole `CREATE TRIGGER`.
+    #[diesel(sql_type = Text)]
+    body: String,
+}
 
 /// The triggers of a table, and of its partitions, that run before or after a row is written.
 fn others(table: &Table, conn: &mut AnyConnection) -> Result<Vec<Other>> {
     let database = conn.database();
-    let found = match database {
-        POSTGRES => return others_of_postgres(table, conn),
+    let query = match database {
+        POSTGRES => {
+            let name = POSTGRES.table_name(table);
+            let [of_table, of_partitions] = OF_POSTGRES;
+            let found = sql(of_table).bind(&name).sql(of_partitions);
+            found.bind(&name).sql("))) ORDER BY 1, 2")
+        }
         MYSQL => {
             let [of_schema, of_table] = OF_MYSQL;
             let found = sql(of_schema).bind(&table.in_schema).sql(of_table);
@@ -212,24 +250,26 @@ fn others(table: &Table, conn: &mut AnyConnection) -> Result<Vec<Other>> {
             .bind(&table.name)
             .sql(" COLLATE NOCASE ORDER BY 1"),
     };
-    let found = found.typed::<(Text, Text, Text)>();
-    let mut found: Vec<(String, String, String)> = found.load(conn)?;
+    let mut found: Vec<TriggerRow> = query.load(conn)?;
     if database == SQLITE {
         // Those of a definition that counts in its own table are triggers of that table, too.
         let definitions = definitions(conn)?;
-        found.retain(|(name, ..)| {
+        found.retain(|trigger| {
             let mut names = definitions.iter().map(|stored| &stored.definition.name);
-            !names.any(|definition| name.starts_with(&format!("{definition}_")))
+            !names.any(|definition| trigger.name.starts_with(&format!("{definition}_")))
         });
     }
-    let others = found.into_iter().map(|(name, event, text)| {
-        let body = words(&text, database);
+    let others = found.into_iter().map(|trigger| {
+        let body = words(&trigger.body, database);
         let (event, columns) = match database {
             SQLITE => event_of_sqlite(&body),
-            _ => (event, Vec::new()),
+            _ => {
+                let columns = serde_json::from_str(&trigger.columns).unwrap_or_default();
+                (trigger.event, columns)
+            }
         };
         Other {
-            name,
+            name: trigger.name,
             event,
             columns,
             body,
@@ -265,53 +305,34 @@ fn event_of_sqlite(words: &[String]) -> (String, Vec<String>) {
     )
 }
 
-/// The bits of `tgtype` are 1 for each row, 2 before it, 4 INSERT, 8 DELETE and 16 UPDATE. A trigger of a
-/// partitioned table is listed again for each partition.
-const OF_POSTGRES: [&str; 2] = [
-    "SELECT DISTINCT t.tgname::text, concat_ws(' ',
-            CASE WHEN t.tgtype & 2 <> 0 THEN 'BEFORE' ELSE 'AFTER' END,
-            CASE WHEN t.tgtype & 1 <> 0 THEN 'ROW' ELSE 'STATEMENT' END,
-            CASE WHEN t.tgtype & 4 <> 0 THEN 'INSERT' END,
-            CASE WHEN t.tgtype & 8 <> 0 THEN 'DELETE' END,
-            CASE WHEN t.tgtype & 16 <> 0 THEN 'UPDATE' END),
-        coalesce((SELECT json_agg(a.attname) FROM pg_attribute a
-            WHERE a.attrelid = t.tgrelid AND a.attnum = ANY (CAST(t.tgattr AS int2[])))::text, '[]'),
-        p.prosrc
-    FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid JOIN pg_class c ON c.oid = t.tgrelid
-    WHERE NOT t.tgisinternal AND t.tgenabled IN ('O', 'A') AND t.tgrelid IN (
-        SELECT CAST(to_regclass(",
-    ") AS oid) UNION SELECT CAST(relid AS oid) FROM pg_partition_tree(to_regclass(",
-];
-
-fn others_of_postgres(table: &Table, conn: &mut AnyConnection) -> Result<Vec<Other>> {
-    type Row = (String, String, String, String);
-    let name = POSTGRES.table_name(table);
-    let [of_table, of_partitions] = OF_POSTGRES;
-    let found = sql(of_table).bind(&name).sql(of_partitions);
-    let found = found.bind(&name).sql("))) ORDER BY 1, 2");
-    let found = found.typed::<(Text, Text, Text, Text)>();
-    let found: Vec<Row> = found.load(conn)?;
-    let others = found.into_iter().map(|(name, event, columns, body)| Other {
-        body: words(&body, POSTGRES),
-        columns: serde_json::from_str(&columns).unwrap_or_default(),
-        name,
-        event,
-    });
-    Ok(others.collect())
+#[derive(QueryableByName)]
+struct Rule {
+    #[diesel(sql_type = Text)]
+    name: String,
+    #[diesel(sql_type = Text)]
+    event: String,
+    /// Whether it runs in place of the statement.
+    #[diesel(sql_type = Bool)]
+    is_instead: bool,
 }
 
 /// The rules that skip an update or a deletion, and those with these events, which have ON CONFLICT refused.
 fn rules(table: &Table, refused: &[&str], conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     let found = sql(
-        "SELECT rulename::text, CASE ev_type WHEN '2' THEN 'UPDATE' WHEN '3' THEN 'INSERT' ELSE 'DELETE' END, is_instead
+        "SELECT rulename::text AS name,
+             CASE ev_type WHEN '2' THEN 'UPDATE' WHEN '3' THEN 'INSERT' ELSE 'DELETE' END AS event, is_instead
          FROM pg_rewrite WHERE ev_type <> '1' AND ev_enabled IN ('O', 'A') AND ev_class = CAST(to_regclass(",
     );
     let found = found
         .bind(&POSTGRES.table_name(table))
         .sql(") AS oid) ORDER BY 1");
-    let found = found.typed::<(Text, Text, Bool)>();
     let mut faults = Vec::new();
-    for (name, event, is_instead) in found.load::<(String, String, bool)>(conn)? {
+    for rule in found.load(conn)? {
+        let Rule {
+            name,
+            event,
+            is_instead,
+        } = rule;
         if is_instead {
             faults.push(veto(&format!("The rule {name} of {table}")));
         } else if refused.contains(&&*event) {

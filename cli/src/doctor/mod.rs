@@ -3,11 +3,11 @@
 pub mod mysql;
 mod postgres;
 mod sqlite;
+mod wait;
 
 use std::cmp::Reverse;
 
 use anyhow::{Result, bail};
-use diesel::sql_types::{BigInt, Double, Nullable, Text};
 use serde::Serialize;
 use serde_json::json;
 
@@ -16,6 +16,7 @@ use crate::connection::AnyConnection;
 use crate::database::{MYSQL, POSTGRES};
 use crate::options::{self, Options};
 use crate::output::{printable, wrapped};
+use wait::{Look, Wait};
 
 /// Show which rows of counter tables sessions wait for now, who holds them, and what to do.
 ///
@@ -31,48 +32,6 @@ pub struct Doctor {
     /// The counter table, such as article_counters or blog.article_counters [default: all counter tables].
     #[arg(value_parser = options::name)]
     table: Option<String>,
-}
-
-/// What is waited for: its name in JSON, and what to do.
-type Kind = [&'static str; 2];
-
-const ROW: Kind = [
-    "row",
-    "Count last in the transaction and commit at once. Use more slots than connections that count, and \
-     Slot::Connection, with claim_slot() on MySQL and MariaDB.",
-];
-/// Increments do not lock it.
-const CORRECTION: Kind = [
-    "correction",
-    "Commit right after set_counter, recount or delete_counters.",
-];
-/// In the table of a stock, whatever the row.
-const STOCK: Kind = [
-    "stock",
-    "A take locks a row until its transaction ends, and takes of the last units wait for each other: take last \
-     in the transaction, and commit at once.",
-];
-const PARENT_ROW: Kind = [
-    "parent_row",
-    "Lock and change rows of that table last in a transaction, on PostgreSQL with FOR NO KEY UPDATE, \
-     or drop the foreign key.",
-];
-const WRITE_LOCK: Kind = [
-    "write_lock",
-    "Keep transactions that write short: begin them with immediate_transaction, count last, and set \
-     PRAGMA busy_timeout. Slots do not help on SQLite.",
-];
-
-/// Sessions that wait for one thing.
-#[derive(Serialize)]
-struct Wait {
-    kind: &'static str,
-    on: String,
-    sessions: usize,
-    longest_seconds: f64,
-    /// The holder during the longest wait. `None` if it waits too, or is not shown.
-    holder: Option<String>,
-    advice: &'static str,
 }
 
 /// Returns whether it found contention.
@@ -171,86 +130,20 @@ fn describe(wait: &Wait) -> String {
     format!("\n{on}: {wait}\n  held by {holder}\n  {advice}\n")
 }
 
-/// A look at the waits for a table.
-struct Look<'a> {
-    conn: &'a mut AnyConnection,
-    counters: &'a CounterTable,
-    /// What could not be seen and why, and the statement that grants the missing right.
-    not_seen: Vec<String>,
-}
-
-impl Look<'_> {
-    fn miss(&mut self, what_and_why: String) {
-        if !self.not_seen.contains(&what_and_why) {
-            self.not_seen.push(what_and_why);
-        }
-    }
-}
-
-/// A session that waits, in the order of the sessions.
-#[derive(diesel::Queryable)]
-struct LockWait {
-    waiter: i64,
-    seconds: f64,
-    /// The parent table, if the row is one of it.
-    parent: Option<String>,
-    /// Where the row is found, in the database's words.
-    place: Option<String>,
-    /// Of the waiter, if it may be seen.
-    statement: Option<String>,
-    holder: Option<String>,
-}
-
-type LockWaitTypes = (BigInt, Double, Texts, Texts, Texts, Texts);
-type Texts = Nullable<Text>;
-
-impl LockWait {
-    /// Whether its statement counts in the table, as far as its text shows. A COMMIT shows nothing.
-    fn may_count_in(&self, table: &CounterTable) -> bool {
-        let statement = self.statement.as_deref().unwrap_or_default().to_lowercase();
-        let ends = ["", "commit", "end"].contains(&statement.trim().trim_end_matches(';'));
-        ends || statement.contains(&table.table.name.to_lowercase())
-    }
-
-    /// The wait, which is for this row if it is one of the table.
-    fn wait(self, row: Option<String>, table: &CounterTable) -> Wait {
-        let unknown = "a row that the database does not tell";
-        let row = row.unwrap_or_else(|| unknown.to_owned());
-        let slot = row.rsplit_once("day 1970-01-01, slot ");
-        // Nodes have slots below 0.
-        let is_merged = |slot: &str| slot == "0" || slot.starts_with('-');
-        let of_parent = |parent| format!("a row of {parent}, which the foreign key locks");
-        let ([kind, advice], on) = match self.parent {
-            Some(parent) => (PARENT_ROW, of_parent(parent)),
-            None if !table.mark().unwrap_or_default().stock.is_empty() => (STOCK, row),
-            None if slot.is_some_and(|(_, slot)| is_merged(slot)) => (CORRECTION, row),
-            None => (ROW, row),
-        };
-        Wait {
-            kind,
-            on,
-            sessions: 1,
-            longest_seconds: self.seconds,
-            holder: self.holder,
-            advice,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::wait::ROW;
     use super::*;
 
     #[test]
     fn one_session_waits_and_two_sessions_wait() {
-        let [kind, advice] = ROW;
         let wait = |sessions| Wait {
-            kind,
+            kind: ROW.name,
             on: "entity 7".to_owned(),
             sessions,
             longest_seconds: 2.0,
             holder: None,
-            advice,
+            advice: ROW.advice,
         };
         assert!(describe(&wait(1)).contains("entity 7: 1 session waits, for 2.0 s\n"));
         assert!(describe(&wait(2)).contains("entity 7: 2 sessions wait, for up to 2.0 s\n"));

@@ -6,7 +6,7 @@ use diesel::prelude::*;
 use diesel::result::Error;
 use diesel::sql_types::{Bool, Text};
 
-use super::{LockWait, LockWaitTypes, Look, Wait};
+use super::wait::{LockWait, Look, Wait};
 use crate::catalogue::Kind;
 use crate::database::MYSQL;
 use crate::sql::{Sql, sql};
@@ -65,7 +65,7 @@ pub(super) fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
 
 /// What a query finds, or nothing if the account lacks a right.
 fn allowed(look: &mut Look<'_>, is_mariadb: bool, query: Sql) -> Result<Vec<LockWait>> {
-    match query.typed::<LockWaitTypes>().load(look.conn) {
+    match query.load(look.conn) {
         Err(Error::DatabaseError(_, why)) if why.message().contains("denied") => {}
         found => return Ok(found?),
     }

@@ -5,7 +5,7 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
 
-use super::{LockWait, LockWaitTypes, Look, Wait};
+use super::wait::{LockWait, Look, Wait};
 use crate::catalogue::{Column, Kind};
 use crate::code_of_others::{self, Access};
 use crate::database::{Joined, POSTGRES};
@@ -28,7 +28,6 @@ pub fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
     let table = POSTGRES.table_name(&counters.table);
     let (before, after) = WAITS.split_once("{table}").unwrap_or_default();
     let locks = sql(before).bind(&table).sql(after);
-    let locks = locks.typed::<LockWaitTypes>();
     let mut locks: Vec<LockWait> = locks.load(look.conn)?;
     let is_hidden = |text: &mut String| text.contains("<insufficient privilege>");
     for lock in &mut locks {

@@ -3,21 +3,20 @@
 use anyhow::Result;
 use diesel::connection::SimpleConnection;
 
-use super::{WRITE_LOCK, Wait};
+use super::wait::{WRITE_LOCK, Wait};
 use crate::connection::AnyConnection;
 
 /// Takes the lock and lets it go. A lock that cannot be had within this time is held for long.
 pub fn look(conn: &mut AnyConnection) -> Result<Vec<Wait>> {
-    let [kind, advice] = WRITE_LOCK;
     match conn.batch_execute("PRAGMA busy_timeout = 250; BEGIN IMMEDIATE; ROLLBACK") {
         Ok(()) => Ok(Vec::new()),
         Err(error) if error.to_string().contains("is locked") => Ok(vec![Wait {
-            kind,
+            kind: WRITE_LOCK.name,
             on: "the write lock".to_owned(),
             sessions: 1,
             longest_seconds: 0.25,
             holder: Some("another connection".to_owned()),
-            advice,
+            advice: WRITE_LOCK.advice,
         }]),
         Err(error) => Err(error.into()),
     }

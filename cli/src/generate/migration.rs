@@ -6,13 +6,15 @@ use std::str::FromStr;
 use anyhow::{Result, bail};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use diesel_counters::Dialect;
+use diesel_counters::{Dialect, Period};
+use serde::Serialize;
 
-use crate::catalogue::MAX_COLUMNS;
+use crate::catalogue::{MAX_COLUMNS, Mark};
 use crate::connection::option;
 use crate::database::{Database, Joined};
 use crate::options;
-use crate::period::{Mark, Period};
+use crate::period;
+use crate::template::render;
 
 /// Print the migration of a counter table. Connects to no database.
 #[derive(Args)]
@@ -43,7 +45,7 @@ pub struct Migration {
     stock: Vec<String>,
     /// The period of the counters, as in counter_table!. A comment of the table has it, for the other
     /// commands [default: day].
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = period::parser())]
     period: Option<Period>,
     /// The database, where mysql includes MariaDB.
     #[arg(long, value_parser = backend())]
@@ -65,16 +67,46 @@ pub struct Entity {
     pub refers_to: Option<(String, String)>,
 }
 
-/// The name of a type, and the type on PostgreSQL, MySQL and SQLite.
-type KeyType = (&'static str, [&'static str; 3]);
+/// A type of a column of the key: its name here, and its name in each database.
+#[derive(Debug, PartialEq, Eq)]
+pub struct KeyType {
+    name: &'static str,
+    postgres: &'static str,
+    mysql: &'static str,
+    sqlite: &'static str,
+}
+
+impl KeyType {
+    const fn new(
+        name: &'static str,
+        postgres: &'static str,
+        mysql: &'static str,
+        sqlite: &'static str,
+    ) -> Self {
+        KeyType {
+            name,
+            postgres,
+            mysql,
+            sqlite,
+        }
+    }
+
+    fn of(&self, dialect: Dialect) -> &'static str {
+        match dialect {
+            Dialect::PostgreSql => self.postgres,
+            Dialect::MySql => self.mysql,
+            Dialect::Sqlite => self.sqlite,
+        }
+    }
+}
 
 const KEY_TYPES: [KeyType; 6] = [
-    ("smallint", ["SMALLINT"; 3]),
-    ("integer", ["INTEGER"; 3]),
-    ("bigint", ["BIGINT"; 3]),
-    ("text", ["TEXT", "VARCHAR(255)", "TEXT"]),
-    ("binary", ["BYTEA", "VARBINARY(255)", "BLOB"]),
-    ("uuid", ["UUID", "BINARY(16)", "BLOB"]),
+    KeyType::new("smallint", "SMALLINT", "SMALLINT", "SMALLINT"),
+    KeyType::new("integer", "INTEGER", "INTEGER", "INTEGER"),
+    KeyType::new("bigint", "BIGINT", "BIGINT", "BIGINT"),
+    KeyType::new("text", "TEXT", "VARCHAR(255)", "TEXT"),
+    KeyType::new("binary", "BYTEA", "VARBINARY(255)", "BLOB"),
+    KeyType::new("uuid", "UUID", "BINARY(16)", "BLOB"),
 ];
 
 impl FromStr for Entity {
@@ -100,7 +132,7 @@ impl FromStr for Entity {
         Ok(Entity {
             column: column.to_owned(),
             key_type: types
-                .find(|(name, _)| name.eq_ignore_ascii_case(key_type))
+                .find(|one| one.name.eq_ignore_ascii_case(key_type))
                 .ok_or(HELP)?,
             refers_to: refers_to.map(|(table, key)| (table.to_owned(), key.to_owned())),
         })
@@ -113,150 +145,121 @@ fn qualified(database: Database, name: &str) -> String {
     names.joined(".")
 }
 
-/// Of MySQL 8.0.17 and later, and of MariaDB.
-const TELLS_TEXTS_APART: &str =
-    "CHARACTER SET utf8mb4 COLLATE /*!80017 utf8mb4_0900_bin */ /*M! utf8mb4_nopad_bin */";
+/// The values of the template `counter_table.sql`. All names are quoted.
+#[derive(Serialize)]
+struct CounterTable {
+    table: String,
+    entity: Vec<KeyColumn>,
+    day: String,
+    slot: String,
+    counters: Vec<Counter>,
+    /// The columns of the primary key, in a list.
+    key: String,
+    /// What a comment says of the table, for the other commands.
+    mark: String,
+    /// The same as a literal.
+    mark_literal: String,
+    /// The width of the longest name of a column.
+    name_width: usize,
+    /// The width of the longest type of a column.
+    type_width: usize,
+}
 
-const ABOVE_TEXT: &str = "\
--- The default collation takes 'Foo' and 'foo' as equal, and utf8mb4_bin 'foo ' and 'foo': it would
--- count them as one. The collation here, one of MySQL and one of MariaDB, does not.
--- A column that it is joined to cannot be utf8mb4_bin.
-";
+/// A column of the key of an entity.
+#[derive(Serialize)]
+struct KeyColumn {
+    name: String,
+    sql_type: &'static str,
+    is_text: bool,
+    refers_to: Option<ParentKey>,
+}
 
-const ABOVE_TEXT_THAT_REFERS: &str = "\
--- A text key has the database's default collation. It must be the collation of the column that it
--- refers to: name that here if it is another one.
-";
+/// The column that a foreign key refers to.
+#[derive(Serialize)]
+struct ParentKey {
+    table: String,
+    column: String,
+}
 
-const ABOVE_CASCADE: &str = "\
--- The cascade takes effect on connections with PRAGMA foreign_keys = ON.
--- On these, REPLACE INTO that table deletes counts. Use on_conflict().do_update() instead.
-";
+#[derive(Serialize)]
+struct Counter {
+    name: String,
+    is_stock: bool,
+}
 
-const ABOVE_FOREIGN_KEY: &str = ",
-    -- Optional. With it, a count locks the row that it refers to in share mode until its transaction
-    -- ends. Without it, delete the counters in the transaction that deletes that row.
-    -- REPLACE INTO that table can delete counts, by the cascade. Use on_conflict().do_update() instead.
-";
-
-const ABOVE_KEY_OF_POSTGRES: &str = "    \
-    -- The only index, in this order. An index on a counter would make each increment write it too,
-    -- and end PostgreSQL's heap-only updates.
-";
-
-const ABOVE_KEY_OF_MYSQL: &str = "    \
-    -- The only unique index, in this order: ON DUPLICATE KEY UPDATE acts on any.
-";
-
-const ABOVE_KEY_OF_SQLITE: &str = "    \
-    -- WITHOUT ROWID keeps rows in the order of this key: half the bytes, and faster reads.
-";
-
-const ABOVE_COUNTERS: &str = "    \
-    -- The checks keep other programs from storing anything but integers. SQLite would accept them, and
-    -- its own arithmetic turns into floating point when it overflows.
-";
+/// The types of the day, the slot and the counters in each database.
+const OTHER_TYPES: [&str; 3] = ["DATE", "SMALLINT", "BIGINT"];
 
 /// The statement that creates the table, and the one that drops it.
 pub fn up_and_down(args: Migration) -> Result<[String; 2]> {
-    let (database, dialect) = (Database(args.backend), args.backend);
     if args.entity.len() > MAX_COLUMNS {
         bail!("a key has up to five columns besides the day and the slot");
     }
-    let of_stock = (!args.stock.is_empty()).then_some(Period::Total);
-    let period = args.period.or(of_stock).unwrap_or_default();
-    let mut counters = args.counters;
-    for name in &args.stock {
-        if !counters.contains(name) {
-            counters.push(name.clone());
+    let mark = mark(&args)?;
+    let database = Database(args.backend);
+    let table = qualified(database, &args.table);
+    let down = format!("DROP TABLE {table};\n");
+    let key_column = |entity: &Entity| KeyColumn {
+        name: database.quoted(&entity.column),
+        sql_type: entity.key_type.of(args.backend),
+        is_text: entity.key_type.name == "text",
+        refers_to: entity.refers_to.as_ref().map(|(table, column)| ParentKey {
+            table: qualified(database, table),
+            column: database.quoted(column),
+        }),
+    };
+    let entity: Vec<KeyColumn> = args.entity.iter().map(key_column).collect();
+    let mut counter_names = args.counters;
+    for name in &mark.stock {
+        if !counter_names.contains(name) {
+            counter_names.push(name.clone());
         }
     }
-    let stock = args.stock;
-    let mark = Mark { period, stock };
-    let comment = mark.to_string();
-    if !mark.stock.is_empty() && period != Period::Total {
+    let counter = |name: &String| Counter {
+        name: database.quoted(name),
+        is_stock: mark.stock.contains(name),
+    };
+    let counters: Vec<Counter> = counter_names.iter().map(counter).collect();
+    let day = database.quoted("day");
+    let slot = database.quoted("slot");
+    let of_key = entity.iter().map(|column| &column.name);
+    let key: Vec<&str> = of_key.chain([&day, &slot]).map(String::as_str).collect();
+    let of_counters = counters.iter().map(|counter| &*counter.name);
+    let names = key.iter().copied().chain(of_counters);
+    let types = entity.iter().map(|column| column.sql_type);
+    let template = format!("{}/counter_table.sql", option(args.backend));
+    let values = CounterTable {
+        key: key.join(", "),
+        name_width: names.map(|name| name.chars().count()).max().unwrap_or(0),
+        type_width: types.chain(OTHER_TYPES).map(str::len).max().unwrap_or(0),
+        table,
+        day,
+        slot,
+        mark: mark.to_string(),
+        mark_literal: database.literal(&mark.to_string()),
+        entity,
+        counters,
+    };
+    Ok([render(&template, values)?, down])
+}
+
+/// What a comment says of the table. It is an error if it cannot be so, or cannot be read again.
+fn mark(args: &Migration) -> Result<Mark> {
+    let default = match &*args.stock {
+        [] => Period::Day,
+        _ => Period::Total,
+    };
+    let mark = Mark {
+        period: args.period.unwrap_or(default),
+        stock: args.stock.clone(),
+    };
+    if !mark.stock.is_empty() && mark.period != Period::Total {
         bail!("--stock: a stock has no days. Give --period total");
     }
     if !mark.is_readable() {
         bail!("--stock: name it in one line, and without spaces around it: a comment has it");
     }
-    // The last one is the place in KEY_TYPES.
-    let (above_key, options, place) = match dialect {
-        Dialect::PostgreSql => (ABOVE_KEY_OF_POSTGRES, "", 0),
-        Dialect::MySql => (ABOVE_KEY_OF_MYSQL, "", 1),
-        Dialect::Sqlite => (ABOVE_KEY_OF_SQLITE, " WITHOUT ROWID", 2),
-    };
-    let (mut heading, mut foreign_keys) = (String::new(), String::new());
-    // What is above a column, its name, its type and the rest.
-    let mut columns: Vec<(String, String, &str, String)> = Vec::new();
-    for entity in &args.entity {
-        let column = database.quoted(&entity.column);
-        let (name, types) = entity.key_type;
-        let is_text = *name == "text";
-        let mut rest = "NOT NULL".to_owned();
-        let references = entity.refers_to.as_ref().map(|(table, key)| {
-            let (table, key) = (qualified(database, table), database.quoted(key));
-            format!(" REFERENCES {table} ({key}) ON DELETE CASCADE")
-        });
-        match (dialect, references) {
-            // MySQL ignores a REFERENCES of a column.
-            (Dialect::MySql, Some(references)) => {
-                heading += if is_text { ABOVE_TEXT_THAT_REFERS } else { "" };
-                foreign_keys += ABOVE_FOREIGN_KEY;
-                foreign_keys += &format!("    FOREIGN KEY ({column}){references}");
-            }
-            (Dialect::MySql, None) if is_text => {
-                heading += ABOVE_TEXT;
-                rest = format!("{TELLS_TEXTS_APART} {rest}");
-            }
-            (_, references) => {
-                let cascades = references.is_some() && dialect == Dialect::Sqlite;
-                heading += if cascades { ABOVE_CASCADE } else { "" };
-                rest += &references.unwrap_or_default();
-            }
-        }
-        columns.push((String::new(), column, types[place], rest));
-    }
-    let [table, day] = [qualified(database, &args.table), database.quoted("day")];
-    let literal = database.literal(&comment);
-    let (mut above_day, mut of_day, mut then) = Default::default();
-    match dialect {
-        Dialect::PostgreSql => then = format!("COMMENT ON COLUMN {table}.{day} IS {literal};\n"),
-        Dialect::MySql => of_day = format!(" COMMENT {literal}"),
-        Dialect::Sqlite => above_day = format!("    -- {comment}\n"),
-    }
-    columns.push((above_day, day, "DATE", format!("NOT NULL{of_day}")));
-    let (slot, not_null) = (database.quoted("slot"), "NOT NULL".to_owned());
-    columns.push((String::new(), slot, "SMALLINT", not_null));
-    let key = columns.iter().map(|(_, name, ..)| name).joined(", ");
-    for (i, counter) in counters.iter().enumerate() {
-        let (name, mut above, mut checks) = (database.quoted(counter), String::new(), Vec::new());
-        let mut rest = "NOT NULL DEFAULT 0".to_owned();
-        if dialect == Dialect::Sqlite {
-            above += if i == 0 { ABOVE_COUNTERS } else { "" };
-            checks.push(format!("typeof({name}) = 'integer'"));
-        }
-        if mark.stock.contains(counter) {
-            above += "    -- A stock: no row goes below 0.\n";
-            checks.push(format!("{name} >= 0"));
-        }
-        if !checks.is_empty() {
-            rest += &format!(" CHECK ({})", checks.join(" AND "));
-        }
-        columns.push((above, name, "BIGINT", rest));
-    }
-    let names = columns.iter().map(|(_, name, ..)| name.chars().count());
-    let types = columns.iter().map(|(_, _, sql_type, _)| sql_type.len());
-    let [name_width, type_width] = [names.max(), types.max()].map(Option::unwrap_or_default);
-    let mut lines = String::new();
-    for (above, name, sql_type, rest) in &columns {
-        lines += &format!("{above}    {name:name_width$} {sql_type:type_width$} {rest},\n");
-    }
-    let up = format!(
-        "-- A counter table.\n{heading}CREATE TABLE {table} (\n{lines}{above_key}    \
-         PRIMARY KEY ({key}){foreign_keys}\n){options};\n{then}"
-    );
-    Ok([up, format!("DROP TABLE {table};\n")])
+    Ok(mark)
 }
 
 #[cfg(test)]

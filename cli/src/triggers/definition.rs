@@ -6,7 +6,8 @@ use clap::ValueEnum;
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-pub use crate::period::Period;
+use crate::period;
+pub use diesel_counters::Period;
 
 /// The rows to count, and the counters to count them in, as the database keeps them. The file has
 /// [`super::file::InFile`].
@@ -30,7 +31,7 @@ pub struct Definition {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub day: Option<String>,
     /// That of the counter tables, or of no table.
-    #[serde(default)]
+    #[serde(default, with = "period")]
     pub period: Period,
     #[serde(default = "slots")]
     pub slots: u16,

@@ -16,7 +16,7 @@ use crate::connection::AnyConnection;
 use crate::database::Joined;
 use crate::options;
 use crate::output::steers;
-use crate::period::Period;
+use diesel_counters::Period;
 
 const NAME: &str = "counters.toml";
 

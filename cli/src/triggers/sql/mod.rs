@@ -60,7 +60,7 @@ impl TriggerSql {
             Period::Week => self.week,
             Period::Month => self.month,
             Period::Year => self.year,
-            Period::Total => self.undated,
+            _ => self.undated,
         };
         start.replace("{}", day)
     }

@@ -59,7 +59,7 @@ pub struct Column {
 }
 
 /// A column that a foreign key refers to.
-#[derive(Debug, Clone, PartialEq, Eq, diesel::Queryable)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parent {
     pub in_schema: String,
     pub table: String,

@@ -1,0 +1,116 @@
+//! The period that a counter table counts by, and its stocks. They stand in the comment of its column of days,
+//! which dumps keep. SQLite has no such comments, but keeps the text of a `CREATE TABLE` with the comments
+//! in it.
+
+use std::fmt;
+
+use diesel_counters::Period;
+
+use super::counter_table::CounterTable;
+use crate::database::{Database, Joined, MYSQL, POSTGRES};
+
+/// What a line of a comment begins with that is not for people.
+const MARK: &str = "diesel_counters:";
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Mark {
+    pub period: Period,
+    /// The counters that are a stock.
+    pub stock: Vec<String>,
+}
+
+/// The line: `diesel_counters: period = total, stock = (remaining)`.
+impl fmt::Display for Mark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{MARK} period = {}", self.period)?;
+        match &*self.stock {
+            [] => Ok(()),
+            stock => write!(f, ", stock = ({})", stock.join(", ")),
+        }
+    }
+}
+
+impl Mark {
+    pub fn total(stock: Vec<String>) -> Self {
+        let period = Period::Total;
+        Mark { period, stock }
+    }
+
+    /// Reads the only mark in a text. `begin` is what its comments begin with.
+    pub fn read(text: &str, begin: &str) -> Option<Self> {
+        fn value<'t>(text: &'t str, key: &str) -> Option<&'t str> {
+            let value = text.trim().strip_prefix(key)?.trim_start();
+            Some(value.strip_prefix('=')?.trim())
+        }
+        let lines = text.lines().filter_map(|line| line.split_once(begin));
+        let marks = lines.filter_map(|(_, line)| line.trim().strip_prefix(MARK));
+        let [mark] = *marks.collect::<Vec<_>>() else {
+            return None;
+        };
+        let (period, stock) = mark.split_once(',').unwrap_or((mark, "stock = ()"));
+        let stock = value(stock, "stock")?.strip_prefix('(')?;
+        let names = stock.strip_suffix(')')?.split(',').map(str::trim);
+        Some(Mark {
+            period: value(period, "period")?.parse().ok()?,
+            stock: names
+                .filter(|name| !name.is_empty())
+                .map(str::to_owned)
+                .collect(),
+        })
+    }
+
+    /// Whether the names can be in a comment.
+    pub fn is_readable(&self) -> bool {
+        Mark::read(&self.to_string(), "").as_ref() == Some(self)
+    }
+}
+
+impl CounterTable {
+    /// What the database says of the table.
+    pub fn mark(&self) -> Option<Mark> {
+        match &self.day.comment {
+            Some(comment) => Mark::read(comment, ""),
+            None => Mark::read(&self.table.checks.concat(), "--"),
+        }
+    }
+}
+
+/// The statement that writes a mark into the database, or `None` on SQLite, which cannot change a
+/// comment. Other lines of the comment stay.
+pub fn statement_of(counters: &CounterTable, mark: &Mark, database: Database) -> Option<String> {
+    let (table, day) = (&counters.table, &counters.day);
+    let lines = day.comment.iter().flat_map(|comment| comment.lines());
+    let others = lines.filter(|line| !line.trim().starts_with(MARK));
+    let lines = others.map(str::to_owned).chain([mark.to_string()]);
+    let text = database.literal(&lines.joined("\n"));
+    let (table, name) = (database.table_name(table), database.quoted(&day.name));
+    let statement = match database {
+        POSTGRES => format!("COMMENT ON COLUMN {table}.{name} IS {text};"),
+        MYSQL => format!("ALTER TABLE {table} MODIFY {name} DATE NOT NULL COMMENT {text};"),
+        _ => return None,
+    };
+    Some(statement)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_is_read_as_it_is_written() {
+        let read = |line: &str| Mark::read(line, "").map(|mark| mark.to_string());
+        for period in ["day", "week", "month", "year", "total"] {
+            for stock in ["", ", stock = (left)", ", stock = (left, a) (b \"c' = d)"] {
+                let line = format!("{MARK} period = {period}{stock}");
+                assert_eq!(read(&line), Some(line));
+            }
+        }
+        let spaces = read("diesel_counters:period=total ,stock=( a,b )").unwrap();
+        assert_eq!(spaces, format!("{MARK} period = total, stock = (a, b)"));
+        let wrong = "period = |period = Week|period = week;|periods = week|stock = (a)|\
+                     period = total, stock = a|period = total, (a)|period = day\n{MARK} period = day";
+        for wrong in wrong.split('|').map(|wrong| wrong.replace("{MARK}", MARK)) {
+            assert_eq!(read(&format!("{MARK} {wrong}")), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! How the SQL of a database names tables, columns and keys.
+
+use super::table::{Column, Kind, Table};
+use crate::database::{Database, MYSQL, POSTGRES, SQLITE};
+
+impl Database {
+    /// The schema of a table in SQL. On PostgreSQL it is always there, so that a name does not depend on the
+    /// session. Elsewhere a dump may be restored in a database of another name.
+    pub fn schema(self, table: &Table) -> Option<&str> {
+        match self {
+            POSTGRES => Some(&table.in_schema),
+            _ => table.schema.as_deref(),
+        }
+    }
+
+    pub fn table_name(self, table: &Table) -> String {
+        self.quoted_in(self.schema(table), &table.name)
+    }
+
+    /// What a table is called in a query that uses it for something. LOCK TABLES of MySQL takes each alias
+    /// once.
+    pub fn alias(self, used_as: &str, table: &Table) -> String {
+        match self {
+            MYSQL => self.quoted(&format!("{used_as}_{}", table.name)),
+            _ => used_as.to_owned(),
+        }
+    }
+
+    /// A condition that is true if both are the same key. An operator of an extension's type, such as
+    /// CITEXT, is not found by its name alone where generated SQL runs.
+    pub fn is_same(self, column: &Column, one: &str, other: &str) -> String {
+        match &column.equals_in {
+            Some(schema) => format!("{one} OPERATOR({}.=) {other}", self.quoted(schema)),
+            None => format!("{one} = {other}"),
+        }
+    }
+
+    pub fn columns<'c>(
+        self,
+        row: &str,
+        columns: impl IntoIterator<Item = &'c Column>,
+    ) -> Vec<String> {
+        let name = |column: &Column| self.column(row, &column.name);
+        columns.into_iter().map(name).collect()
+    }
+
+    /// The kind that a key of this kind is stored and bound as. On SQLite, all integers have 64 bits,
+    /// and a UUID is bytes.
+    pub fn stored_as(self, kind: Kind) -> Kind {
+        match (self, kind) {
+            (SQLITE, Kind::SmallInt | Kind::Integer) => Kind::BigInt,
+            (SQLITE, Kind::Uuid) => Kind::Binary,
+            (_, kind) => kind,
+        }
+    }
+
+    /// SQL that reads a key as text, and bytes as hexadecimal digits.
+    pub fn as_text(self, key: &Column) -> String {
+        let name = self.quoted(&key.name);
+        match (self.stored_as(key.kind), self) {
+            (Kind::Binary, POSTGRES) => format!("encode({name}, 'hex')"),
+            (Kind::Binary, _) => format!("lower(hex({name}))"),
+            _ => self.text(&name),
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Sessions that wait for rows of a counter table, and what to do about each kind of wait.
+
+use diesel::QueryableByName;
+use diesel::sql_types::{BigInt, Double, Nullable, Text};
+use serde::Serialize;
+
+use crate::catalogue::CounterTable;
+use crate::connection::AnyConnection;
+
+/// A kind of wait.
+pub struct Kind {
+    /// In JSON.
+    pub name: &'static str,
+    /// What to do about it.
+    pub advice: &'static str,
+}
+
+pub const ROW: Kind = Kind {
+    name: "row",
+    advice: "Count last in the transaction and commit at once. Use more slots than connections that count, and \
+     Slot::Connection, with claim_slot() on MySQL and MariaDB.",
+};
+/// Increments do not lock it.
+pub const CORRECTION: Kind = Kind {
+    name: "correction",
+    advice: "Commit right after set_counter, recount or delete_counters.",
+};
+/// In the table of a stock, whatever the row.
+pub const STOCK: Kind = Kind {
+    name: "stock",
+    advice: "A take locks a row until its transaction ends, and takes of the last units wait for each other: take last \
+     in the transaction, and commit at once.",
+};
+pub const PARENT_ROW: Kind = Kind {
+    name: "parent_row",
+    advice: "Lock and change rows of that table last in a transaction, on PostgreSQL with FOR NO KEY UPDATE, \
+     or drop the foreign key.",
+};
+pub const WRITE_LOCK: Kind = Kind {
+    name: "write_lock",
+    advice: "Keep transactions that write short: begin them with immediate_transaction, count last, and set \
+     PRAGMA busy_timeout. Slots do not help on SQLite.",
+};
+
+/// Sessions that wait for one thing.
+#[derive(Serialize)]
+pub struct Wait {
+    pub kind: &'static str,
+    pub on: String,
+    pub sessions: usize,
+    pub longest_seconds: f64,
+    /// The holder during the longest wait. `None` if it waits too, or is not shown.
+    pub holder: Option<String>,
+    pub advice: &'static str,
+}
+
+/// A look at the waits for a table.
+pub struct Look<'a> {
+    pub conn: &'a mut AnyConnection,
+    pub counters: &'a CounterTable,
+    /// What could not be seen and why, and the statement that grants the missing right.
+    pub not_seen: Vec<String>,
+}
+
+impl Look<'_> {
+    pub fn miss(&mut self, what_and_why: String) {
+        if !self.not_seen.contains(&what_and_why) {
+            self.not_seen.push(what_and_why);
+        }
+    }
+}
+
+/// A session that waits, in the order of the sessions.
+#[derive(QueryableByName)]
+pub struct LockWait {
+    #[diesel(sql_type = BigInt)]
+    pub waiter: i64,
+    #[diesel(sql_type = Double)]
+    pub seconds: f64,
+    /// The parent table, if the row is one of it.
+    #[diesel(sql_type = Nullable<Text>)]
+    pub parent: Option<String>,
+    /// Where the row is found, in the database's words.
+    #[diesel(sql_type = Nullable<Text>)]
+    pub place: Option<String>,
+    /// Of the waiter, if it may be seen.
+    #[diesel(sql_type = Nullable<Text>)]
+    pub statement: Option<String>,
+    #[diesel(sql_type = Nullable<Text>)]
+    pub holder: Option<String>,
+}
+
+impl LockWait {
+    /// Whether its statement counts in the table, as far as its text shows. A COMMIT shows nothing.
+    pub fn may_count_in(&self, table: &CounterTable) -> bool {
+        let statement = self.statement.as_deref().unwrap_or_default().to_lowercase();
+        let ends = ["", "commit", "end"].contains(&statement.trim().trim_end_matches(';'));
+        ends || statement.contains(&table.table.name.to_lowercase())
+    }
+
+    /// The wait, which is for this row if it is one of the table.
+    pub fn wait(self, row: Option<String>, table: &CounterTable) -> Wait {
+        let unknown = "a row that the database does not tell";
+        let row = row.unwrap_or_else(|| unknown.to_owned());
+        let slot = row.rsplit_once("day 1970-01-01, slot ");
+        // Nodes have slots below 0.
+        let is_merged = |slot: &str| slot == "0" || slot.starts_with('-');
+        let of_parent = |parent| format!("a row of {parent}, which the foreign key locks");
+        let (kind, on) = match self.parent {
+            Some(parent) => (PARENT_ROW, of_parent(parent)),
+            None if !table.mark().unwrap_or_default().stock.is_empty() => (STOCK, row),
+            None if slot.is_some_and(|(_, slot)| is_merged(slot)) => (CORRECTION, row),
+            None => (ROW, row),
+        };
+        Wait {
+            kind: kind.name,
+            on,
+            sessions: 1,
+            longest_seconds: self.seconds,
+            holder: self.holder,
+            advice: kind.advice,
+        }
+    }
+}
