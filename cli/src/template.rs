@@ -36,6 +36,7 @@ const TEMPLATES: &[(&str, &str)] = &templates! {
     "mysql/write.sql"
     "number.sql"
     "postgres/add.sql"
+    "postgres/body.sql"
     "postgres/counter_table.sql"
     "postgres/function.sql"
     "postgres/one_function.sql"

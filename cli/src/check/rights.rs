@@ -40,7 +40,7 @@ pub fn foreign(stored: &Stored, conn: &mut AnyConnection) -> Result<Option<Fault
     }
     let (name, rows) = (&definition.name, &definition.rows);
     if let (Some(table), Some(of_table)) = (known.first(), &first)
-        && is_attached(name, owner, table, conn)?
+        && is_attached(&stored.function, owner, table, conn)?
     {
         let what = format!("The triggers {name} belong to {owner}, and {table} to {of_table}.");
         let cost = "They run with the rights of another role, and count what that role wants.";

@@ -175,8 +175,8 @@ fn fault(trigger: &Trigger, counting: &Counting, live: &[LiveTrigger]) -> Option
     if let Some(live) = live.clone().find(|live| live.is_like(trigger)) {
         // A dump without privileges has lost the migration's REVOKE.
         if live.open {
-            let function = database.quoted_in(Some(&rows.in_schema), name);
-            let what = format!("Every role can use the function {name}().");
+            let function = live.function.as_deref().unwrap_or_default();
+            let what = format!("Every role can use the function {function}().");
             let cost = "They could attach it to tables of their own, and it runs with the rights of its owner.";
             let fault = wrong("trigger_open", what, cost).remedy("Take the right from them.");
             let revoke = format!("REVOKE EXECUTE ON FUNCTION {function}() FROM PUBLIC;");

@@ -46,6 +46,20 @@ pub struct Definition {
     /// not known.
     #[serde(default = "none_replaced", skip_serializing_if = "are_none_replaced")]
     pub replaced: Option<Vec<Definition>>,
+    /// On PostgreSQL. The database shows it.
+    #[serde(skip)]
+    pub functions: Functions,
+}
+
+/// The functions of the triggers on PostgreSQL.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Functions {
+    #[default]
+    ByEvent,
+    /// One for all events, of an earlier version. It has the name of the definition.
+    One,
+    /// That of an earlier version, and others for triggers that were created again.
+    Both,
 }
 
 /// What becomes of the count of a row that is deleted.
@@ -104,6 +118,7 @@ impl Definition {
         same.existing = other.existing;
         same.migration = other.migration;
         same.replaced.clone_from(&other.replaced);
+        same.functions = other.functions;
         same == *other
     }
 
@@ -111,6 +126,8 @@ impl Definition {
     pub fn as_replaced(&self) -> Definition {
         let mut definition = self.clone();
         definition.replaced = self.replaced.clone().filter(Vec::is_empty);
+        // It is created again by this version.
+        definition.functions = Functions::ByEvent;
         definition
     }
 

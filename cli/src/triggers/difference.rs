@@ -80,7 +80,12 @@ impl InDatabase {
         let database = conn.database();
         let mut gone = match &self.plan {
             Ok(plan) => Gone::from(plan),
-            Err(_) => Gone::unplanned(self.name(), &self.schema, self.rows.clone(), database),
+            Err(_) => Gone::unplanned(
+                &self.stored.definition,
+                &self.schema,
+                self.rows.clone(),
+                database,
+            ),
         };
         let stays = |live: &&LiveTrigger| {
             let mut triggers = stay.iter().flat_map(|plan| &plan.triggers);

@@ -9,7 +9,9 @@ use clap::error::ErrorKind;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::definition::{Count, Definition, Deleted, is_default, none_replaced, one, slots};
+use super::definition::{
+    Count, Definition, Deleted, Functions, is_default, none_replaced, one, slots,
+};
 use super::stored::Stored;
 use crate::catalogue::{CounterTable, table};
 use crate::connection::AnyConnection;
@@ -201,6 +203,7 @@ impl InFile {
             existing: Default::default(),
             migration: 0,
             replaced: none_replaced(),
+            functions: Functions::default(),
         })
     }
 

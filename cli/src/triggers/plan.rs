@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::correction::{Correction, Drift};
 use super::counting::Counting;
-use super::definition::Existing;
+use super::definition::{Definition, Existing};
 use super::stored;
 use super::trigger::{LiveTrigger, Trigger};
 use super::{mysql, postgres, sqlite};
@@ -144,10 +144,16 @@ impl From<&Plan> for Gone {
 impl Gone {
     /// Triggers whose plan cannot be made any more. `rows` is the table of their rows, if it is still there, and
     /// `schema` the schema of their function.
-    pub fn unplanned(name: &str, schema: &str, rows: Option<Table>, database: Database) -> Self {
+    pub fn unplanned(
+        definition: &Definition,
+        schema: &str,
+        rows: Option<Table>,
+        database: Database,
+    ) -> Self {
+        let name = &definition.name;
         Gone {
-            drop_definition: stored::drop_in(schema, name, database),
-            name: name.to_owned(),
+            drop_definition: stored::drop_in(schema, name, definition.functions, database),
+            name: name.clone(),
             triggers: Vec::new(),
             rows,
         }

@@ -10,7 +10,7 @@ use serde_json::json;
 use sqlparser::tokenizer::{Token, Tokenizer};
 
 use super::counting::Counting;
-use super::definition::Definition;
+use super::definition::{Definition, Functions};
 use super::mysql::Modes;
 use super::postgres;
 use crate::connection::AnyConnection;
@@ -28,6 +28,8 @@ pub struct Stored {
     pub written: Definition,
     /// The schema of tables without one, or nothing if it is that of the connection.
     pub schema: String,
+    /// The function or the view that has it.
+    pub function: String,
     /// The role or account that created it.
     pub owner: String,
     /// Whether that is the one of this connection. SQL of others is not run.
@@ -82,16 +84,14 @@ pub fn replace(counting: &Counting) -> Result<String> {
 
 pub fn drop(counting: &Counting) -> String {
     let name = &counting.definition.name;
-    drop_in(&counting.rows.in_schema, name, counting.database)
+    let functions = counting.definition.functions;
+    drop_in(&counting.rows.in_schema, name, functions, counting.database)
 }
 
 /// The same, of a definition that is in this schema, whose tables need not be there.
-pub fn drop_in(schema: &str, name: &str, database: Database) -> String {
+pub fn drop_in(schema: &str, name: &str, functions: Functions, database: Database) -> String {
     match database {
-        POSTGRES => {
-            let name = POSTGRES.quoted_in(Some(schema), name);
-            format!("DROP FUNCTION IF EXISTS {name}();\n")
-        }
+        POSTGRES => postgres::drop_functions(schema, name, functions),
         database => {
             let name = database.quoted(name);
             format!("DROP VIEW IF EXISTS {name};\n")
@@ -138,13 +138,30 @@ pub fn definitions(conn: &mut AnyConnection) -> Result<Vec<Stored>> {
         let definition = json.and_then(|json| parsed(&json, has_no_escapes));
         match definition {
             Some(mut definition) => {
-                definition.name = name;
+                let function = name.clone();
+                if database == POSTGRES && postgres::has_definition(&name, &definition.name) {
+                    definition.functions = Functions::ByEvent;
+                } else {
+                    definition.functions = Functions::One;
+                    definition.name = name;
+                }
                 let written = definition.clone();
                 definition.look_in(&schema);
+                let is_same = |other: &Stored| {
+                    other.definition.name == definition.name
+                        && other.schema == schema
+                        && other.owner == owner
+                };
+                if let Some(place) = read.iter().position(is_same) {
+                    // An earlier version wrote one of its triggers, and this one another.
+                    read.remove(place);
+                    definition.functions = Functions::Both;
+                }
                 read.push(Stored {
                     definition,
                     written,
                     schema,
+                    function,
                     owner,
                     is_own,
                 });
@@ -174,6 +191,10 @@ pub fn lost(conn: &mut AnyConnection) -> Result<Vec<Lost>> {
          WHERE p.prorettype = CAST('trigger'::regtype AS oid)
              AND d.description LIKE 'diesel_counters: {%' IS NOT TRUE
              AND p.prosrc NOT LIKE chr(10) || '-- diesel_counters: {%'
+             AND NOT EXISTS (
+                 SELECT FROM pg_proc other WHERE other.pronamespace = p.pronamespace AND other.proowner = p.proowner
+                     AND p.prosrc LIKE chr(10) || '-- diesel_counters: see %'
+                     AND split_part(p.prosrc, chr(10), 2) = '-- diesel_counters: see ' || other.proname || '()')
              AND position('this function counts the rows of %.%, not those of %.%' IN p.prosrc) > 0
          ORDER BY 1, 2",
     );

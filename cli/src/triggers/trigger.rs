@@ -34,6 +34,8 @@ pub struct LiveTrigger {
     pub body: String,
     /// The reason that it does not always run, if there is one.
     pub disabled: Option<String>,
+    /// Its function on PostgreSQL, with its schema and in quotes.
+    pub function: Option<String>,
     /// Whether every role can use its function.
     pub open: bool,
 }
@@ -53,7 +55,15 @@ fn words(sql: &str) -> impl Iterator<Item = &str> {
 }
 
 pub fn live_triggers(conn: &mut AnyConnection) -> Result<Vec<LiveTrigger>> {
-    type Types = ((Text, Text), Text, Text, Text, Nullable<Text>, Bool);
+    type Types = (
+        (Text, Text),
+        Text,
+        Text,
+        Text,
+        Nullable<Text>,
+        Nullable<Text>,
+        Bool,
+    );
     let live = sql(super::sql::of(conn.database()).live).typed::<Types>();
     Ok(live.load(conn)?)
 }

@@ -1,4 +1,4 @@
-{# What the triggers of a table ran when one function was for all events. `check` knows it. #}
+{# What the triggers of a table run that an earlier version wrote: one function for all events. `check` knows it. #}
 {% from "postgres/add.sql" import add %}
 {% from "postgres/slot.sql" import claim %}
 {% if guard %}
@@ -28,7 +28,11 @@ BEGIN
     END IF;
 {% endif %}
 {% if slot %}
-    {{ claim(slot)|indent }}
+    counting_slot := length(NULLIF(left(current_setting('{{ slot.setting }}', true), {{ slot.slots }} + 1), ''));
+    IF counting_slot IS NULL OR counting_slot > {{ slot.slots }}
+        OR current_setting('diesel_counters.partition', true) <> '' THEN
+        {{ claim(slot)|indent(8) }}
+    END IF;
 {% endif %}
     IF TG_OP = 'INSERT' THEN
 {% for addition in insert %}

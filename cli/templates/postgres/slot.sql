@@ -1,18 +1,14 @@
-{# Sets the variable `counting_slot` to the slot of the connection in the partition of its database or role. Without a
-   partition, it is the length of a setting of the session, as in the library. The first statement of a session claims
-   a number and makes the setting. A session can have set it to any text. #}
+{# Claims a slot for the connection, in the partition of its database or role, as the variable `counting_slot`. Without
+   a partition, it is kept as the length of a setting of the session, as in the library: the first statement of
+   a session claims a number and makes the setting. A session can have set it to any text. #}
 {% macro claim(slot) %}
-counting_slot := length(NULLIF(left(current_setting('{{ slot.setting }}', true), {{ slot.slots }} + 1), ''));
-IF counting_slot IS NULL OR counting_slot > {{ slot.slots }}
-    OR current_setting('diesel_counters.partition', true) <> '' THEN
-    counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
-    counting_index := split_part(counting_node, '/', 1);
-    counting_parts := split_part(counting_node, '/', 2);
-    IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
-        RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
-    END IF;
-    counting_slot := 1 + counting_index + counting_parts * ({{ slot.number }}
-        % greatest(({{ slot.slots }} - 1 - counting_index) / counting_parts + 1, 1));
-    PERFORM set_config('{{ slot.setting }}', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
+counting_index := split_part(counting_node, '/', 1);
+counting_parts := split_part(counting_node, '/', 2);
+IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
+    RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
 END IF;
+counting_slot := 1 + counting_index + counting_parts * ({{ slot.number }}
+    % greatest(({{ slot.slots }} - 1 - counting_index) / counting_parts + 1, 1));
+PERFORM set_config('{{ slot.setting }}', repeat('x', counting_slot), false) WHERE counting_parts = 1;
 {%- endmacro %}

@@ -3,6 +3,7 @@
 use anyhow::Result;
 use serde::Serialize;
 
+use super::once;
 use crate::catalogue::{Parent, Table};
 use crate::database::{Joined, POSTGRES};
 use crate::template::render;
@@ -17,24 +18,48 @@ use diesel_counters::Dialect;
 pub const OLD: &str = "old_rows";
 pub const NEW: &str = "new_rows";
 
-/// What wrote the function.
+/// What wrote a function.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Version {
     This,
-    /// One that did not look whose tables the function reads and writes, or whether columns have the names of
-    /// variables. It counts the same.
-    Earlier,
+    /// One function for all events.
+    OneFunction,
+    /// The same, which did not look whose tables the function reads and writes, or whether columns have the names of
+    /// variables.
+    Unguarded,
 }
 
-/// The text of a function.
+/// An event, with the rows that it adds and takes off.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Event {
+    Insert,
+    Update,
+    Delete,
+    Truncate,
+}
+
+/// The text of the function of an event.
 #[derive(Serialize)]
 struct Function {
+    event: Event,
     /// The table whose rows it counts. Whoever has the function could give it rows of another table.
+    schema: String,
+    table: String,
+    guard: Guard,
+    slot: Option<Slot>,
+    /// Whether it counts in ordinary columns.
+    has_columns: bool,
+    additions: Vec<Addition>,
+}
+
+/// The text of a function for all events.
+#[derive(Serialize)]
+struct OneFunction {
     schema: String,
     table: String,
     guard: Option<Guard>,
     slot: Option<Slot>,
-    /// Whether it counts in ordinary columns.
     has_columns: bool,
     insert: Vec<Addition>,
     /// Nothing if no update changes what rows add.
@@ -50,6 +75,8 @@ struct Function {
 struct Guard {
     counters: Vec<String>,
     parents: Vec<String>,
+    /// The number of both.
+    tables: usize,
 }
 
 /// The slot of the connection.
@@ -69,7 +96,55 @@ struct Changed<'t> {
     sign: Sign,
 }
 
-pub fn body(counting: &Counting, version: Version) -> Result<String> {
+impl Event {
+    pub fn name(self) -> &'static str {
+        match self {
+            Event::Insert => "INSERT",
+            Event::Update => "UPDATE",
+            Event::Delete => "DELETE",
+            Event::Truncate => "TRUNCATE",
+        }
+    }
+}
+
+/// What the function of an event runs.
+pub fn body(counting: &Counting, event: Event) -> Result<String> {
+    let [schema, table] = [&counting.rows.in_schema, &counting.rows.name];
+    let function = Function {
+        event,
+        schema: POSTGRES.literal(schema),
+        table: POSTGRES.literal(table),
+        guard: guard(counting, event),
+        slot: slot(counting),
+        has_columns: counts_in_columns(counting),
+        additions: additions(counting, event, Version::This),
+    };
+    render("postgres/body.sql", function)
+}
+
+/// What the function of an earlier version runs.
+pub fn earlier_body(counting: &Counting, version: Version) -> Result<String> {
+    let [schema, table] = [&counting.rows.in_schema, &counting.rows.name];
+    let of_event = |event| additions(counting, event, version);
+    let function = OneFunction {
+        schema: POSTGRES.literal(schema),
+        table: POSTGRES.literal(table),
+        guard: (version == Version::OneFunction).then(|| earlier_guard(counting)),
+        slot: slot(counting),
+        has_columns: counts_in_columns(counting),
+        insert: of_event(Event::Insert),
+        update: if counting.has_updates() {
+            of_event(Event::Update)
+        } else {
+            Vec::new()
+        },
+        delete: of_event(Event::Delete),
+        truncate: of_event(Event::Truncate),
+    };
+    render("postgres/one_function.sql", function)
+}
+
+fn additions(counting: &Counting, event: Event, version: Version) -> Vec<Addition> {
     let table = POSTGRES.table_name(&counting.rows);
     let old = Changed {
         table: OLD,
@@ -83,63 +158,68 @@ pub fn body(counting: &Counting, version: Version) -> Result<String> {
         table: &table,
         sign: Sign::Minus,
     };
-    let additions = |changed: &[Changed<'_>]| -> Vec<Addition> {
-        let targets = counting.targets.iter();
-        targets
-            .map(|target| addition(counting, target, changed, version))
-            .collect()
+    let changed: &[Changed<'_>] = match event {
+        Event::Insert => &[new],
+        Event::Update => &[old, new],
+        Event::Delete => &[old],
+        Event::Truncate => &[all],
     };
-    let in_slots = |target: &Target| target.slots.is_some();
-    let function = Function {
-        schema: POSTGRES.literal(&counting.rows.in_schema),
-        table: POSTGRES.literal(&counting.rows.name),
-        guard: (version == Version::This).then(|| guard(counting)),
-        slot: counting
-            .targets
-            .iter()
-            .any(in_slots)
-            .then(|| slot(counting)),
-        has_columns: !counting.targets.iter().all(in_slots),
-        insert: additions(&[new]),
-        update: if counting.has_updates() {
-            additions(&[old, new])
-        } else {
-            Vec::new()
-        },
-        delete: additions(&[old]),
-        truncate: additions(&[all]),
-    };
-    render("postgres/one_function.sql", function)
+    let targets = counting.targets.iter();
+    targets
+        .map(|target| addition(counting, target, changed, version))
+        .collect()
 }
 
-fn slot(counting: &Counting) -> Slot {
+fn counts_in_columns(counting: &Counting) -> bool {
+    counting.targets.iter().any(|target| target.slots.is_none())
+}
+
+fn slot(counting: &Counting) -> Option<Slot> {
     let slots = counting.definition.slots.max(1);
-    Slot {
+    let in_slots = counting.targets.iter().any(|target| target.slots.is_some());
+    in_slots.then(|| Slot {
         slots,
         setting: format!("diesel_counters.slot_{slots}_0_1"),
         number: match slots {
             1 => "0".to_owned(),
             _ => Dialect::PostgreSql.connection_number(),
         },
+    })
+}
+
+/// The tables that the statements of an event name.
+fn guard(counting: &Counting, event: Event) -> Guard {
+    let oid = |table: &Table| {
+        let name = POSTGRES.literal(&POSTGRES.table_name(table));
+        format!("{name}::regclass")
+    };
+    let counters = once(counting.targets.iter().map(|target| oid(&target.table)));
+    let is_insert = event == Event::Insert;
+    let targets = counting.targets.iter();
+    let with_parents = targets.filter(|target| looks_for_entities(target, is_insert));
+    let parents = with_parents.flat_map(|target| &target.parents);
+    let parents = parents.map(|parent| oid(&parent.table));
+    let parents = once(parents.filter(|parent| !counters.contains(parent)));
+    Guard {
+        tables: counters.len() + parents.len(),
+        counters,
+        parents,
     }
 }
 
-fn guard(counting: &Counting) -> Guard {
-    fn oids<'t>(tables: impl Iterator<Item = &'t Table>) -> Vec<String> {
-        let mut oids: Vec<String> = Vec::new();
-        for table in tables {
-            let name = POSTGRES.literal(&POSTGRES.table_name(table));
-            let oid = format!("to_regclass({name})");
-            if !oids.contains(&oid) {
-                oids.push(oid);
-            }
-        }
-        oids
-    }
+/// The tables of all events.
+fn earlier_guard(counting: &Counting) -> Guard {
+    let oid = |table: &Table| {
+        let name = POSTGRES.literal(&POSTGRES.table_name(table));
+        format!("to_regclass({name})")
+    };
     let parents = counting.targets.iter().flat_map(|target| &target.parents);
+    let counters = once(counting.targets.iter().map(|target| oid(&target.table)));
+    let parents = once(parents.map(|parent| oid(&parent.table)));
     Guard {
-        counters: oids(counting.targets.iter().map(|target| &target.table)),
-        parents: oids(parents.map(|parent| &parent.table)),
+        tables: counters.len() + parents.len(),
+        counters,
+        parents,
     }
 }
 
@@ -151,9 +231,9 @@ fn addition(
     version: Version,
 ) -> Addition {
     let slot = target.slots.as_ref().map(|[_, slot]| match version {
+        Version::Unguarded => "counting_slot".to_owned(),
         // Without a name of its own, it would have that of a column.
-        Version::This => format!("counting.counting_slot AS {}", POSTGRES.quoted(&slot.name)),
-        Version::Earlier => "counting_slot".to_owned(),
+        _ => format!("counting.counting_slot AS {}", POSTGRES.quoted(&slot.name)),
     });
     let sums = match (&*target.sources, changed) {
         ([source], [rows]) => sums_of_one(counting, target, source, *rows, slot.as_deref()),
@@ -201,9 +281,9 @@ fn sums(
     }
     let group = counting.group(target);
     let order = match version {
+        Version::Unguarded => group,
         // The other columns have names of the server's choice, such as `sum`.
-        Version::This => places(group.len()),
-        Version::Earlier => group,
+        _ => places(group.len()),
     };
     counting.sums_of(target, union, slot, &exist, order)
 }
@@ -279,11 +359,11 @@ fn exist(
     entity: &[String],
     changed: &[Changed<'_>],
 ) -> Vec<String> {
-    let is_sure = target.sources.iter().all(|source| source.exists);
     let is_insert = changed.iter().all(|rows| rows.sign == Sign::Plus);
-    if target.slots.is_none() || is_insert && is_sure {
+    if !looks_for_entities(target, is_insert) {
         return Vec::new();
     }
+    let is_sure = is_sure(target);
     let exists = counting.exists("parent", target, entity);
     let mut later = Vec::new();
     let mut now = Vec::new();
@@ -310,4 +390,14 @@ fn exist(
     }
     now.push(any(any_of, true));
     now
+}
+
+/// Whether foreign keys of the rows make sure that all entities exist.
+fn is_sure(target: &Target) -> bool {
+    target.sources.iter().all(|source| source.exists)
+}
+
+/// Whether a statement looks whether entities exist.
+fn looks_for_entities(target: &Target, is_insert: bool) -> bool {
+    target.slots.is_some() && !(is_insert && is_sure(target))
 }

@@ -1,7 +1,7 @@
-//! Triggers that count rows on PostgreSQL: one a statement, over all rows that it changed. One function
-//! runs for all of them. It runs with the rights of its owner, so that whoever writes rows needs no right
-//! on the counters, and depends on nothing that another role can change: all names have their schema, and
-//! its search path has only the server's own.
+//! Triggers that count rows on PostgreSQL: one a statement, over all rows that it changed. Each has a function of its
+//! own. It runs with the rights of its owner, so that whoever writes rows needs no right on the counters, and depends
+//! on nothing that another role can change: all names have their schema, and its search path has only the server's
+//! own.
 
 mod body;
 
@@ -10,13 +10,13 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::counting::Counting;
-use super::definition::Existing;
+use super::definition::{Existing, Functions};
 use super::plan::{Gone, Plan, Which};
 use super::trigger::Trigger;
 use crate::catalogue::Table;
-use crate::database::POSTGRES;
+use crate::database::{Joined, POSTGRES};
 use crate::template::render;
-use body::{NEW, OLD, Version, body};
+use body::{Event, NEW, OLD, Version, body, earlier_body};
 
 pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     let rows = &counting.rows;
@@ -28,31 +28,18 @@ pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
             column.name
         );
     }
-    let mut events = vec![Event {
-        name: "INSERT",
-        when: "AFTER",
-        rows: &[NEW],
-    }];
+    let mut events = vec![Event::Insert];
     if counting.has_updates() {
-        events.push(Event {
-            name: "UPDATE",
-            when: "AFTER",
-            rows: &[OLD, NEW],
-        });
+        events.push(Event::Update);
     }
-    events.push(Event {
-        name: "DELETE",
-        when: "AFTER",
-        rows: &[OLD],
-    });
-    events.push(Event {
-        name: "TRUNCATE",
-        when: "BEFORE",
-        rows: &[],
-    });
+    events.extend([Event::Delete, Event::Truncate]);
+    let mut earlier = Vec::new();
+    for version in [Version::OneFunction, Version::Unguarded] {
+        earlier.push(earlier_body(counting, version)?);
+    }
     let mut triggers = Vec::new();
     for event in events {
-        triggers.push(trigger(counting, &event)?);
+        triggers.push(trigger(counting, event, &earlier)?);
     }
     if rows.partitioned {
         triggers.push(no_merge(counting)?);
@@ -60,47 +47,60 @@ pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     Ok(triggers)
 }
 
-/// An event, and the tables of the rows before and after it.
-struct Event {
-    name: &'static str,
-    when: &'static str,
-    rows: &'static [&'static str],
-}
-
-fn trigger(counting: &Counting, event: &Event) -> Result<Trigger> {
-    let name = format!("{}_{}", counting.definition.name, event.name.to_lowercase());
+/// The trigger of an event, and its function, which has the same name.
+fn trigger(counting: &Counting, event: Event, earlier: &[String]) -> Result<Trigger> {
+    let name = name_of(counting, event);
     let quoted = POSTGRES.quoted(&name);
     let table = POSTGRES.table_name(&counting.rows);
-    let referencing = event.rows.iter().map(|rows| match *rows {
+    let (when, rows): (&str, &[&str]) = match event {
+        Event::Insert => ("AFTER", &[NEW]),
+        Event::Update => ("AFTER", &[OLD, NEW]),
+        Event::Delete => ("AFTER", &[OLD]),
+        Event::Truncate => ("BEFORE", &[]),
+    };
+    let referencing = rows.iter().map(|rows| match *rows {
         OLD => format!("OLD TABLE AS {OLD}"),
         _ => format!("NEW TABLE AS {NEW}"),
     });
     let values = json!({
         "name": quoted,
-        "when": event.when,
-        "event": event.name,
+        "when": when,
+        "event": event,
         "table": table,
         "referencing": referencing.collect::<Vec<_>>(),
-        "function": function_name(counting),
+        "function": function_name(counting, event),
     });
+    let body = body(counting, event)?;
     Ok(Trigger {
         create: render("postgres/trigger.sql", values)?,
         drop: format!("DROP TRIGGER IF EXISTS {quoted} ON {table};\n"),
         table: (counting.rows.in_schema.clone(), counting.rows.name.clone()),
         name,
-        event: format!("{} {} {}", event.when, event.name, event.rows.join(" ")),
-        function: Some(function(counting)?),
-        body: body(counting, Version::This)?,
-        same: vec![body(counting, Version::Earlier)?],
+        event: format!("{when} {} {}", event.name(), rows.join(" ")),
+        function: Some(function(counting, event, &body)?),
+        body,
+        same: earlier.to_vec(),
     })
+}
+
+fn name_of(counting: &Counting, event: Event) -> String {
+    format!(
+        "{}_{}",
+        counting.definition.name,
+        event.name().to_lowercase()
+    )
 }
 
 /// What the comment on a function begins with that has the definition.
 pub const COMMENT: &str = "diesel_counters: ";
 
-pub fn function_name(counting: &Counting) -> String {
-    let schema = &counting.rows.in_schema;
-    POSTGRES.quoted_in(Some(schema), &counting.definition.name)
+/// The function whose comment and text have the definition.
+pub fn has_definition(function: &str, definition: &str) -> bool {
+    function.strip_suffix("_insert") == Some(definition)
+}
+
+fn function_name(counting: &Counting, event: Event) -> String {
+    POSTGRES.quoted_in(Some(&counting.rows.in_schema), &name_of(counting, event))
 }
 
 /// The text of the comment that stores the definition.
@@ -108,21 +108,45 @@ fn comment_text(counting: &Counting) -> String {
     POSTGRES.literal(&(COMMENT.to_owned() + &counting.definition.json()))
 }
 
-/// Stores the definition.
+/// Stores the definition in place of the one that is there.
 pub fn comment(counting: &Counting) -> String {
-    let name = function_name(counting);
+    let name = match counting.definition.functions {
+        Functions::One => {
+            POSTGRES.quoted_in(Some(&counting.rows.in_schema), &counting.definition.name)
+        }
+        Functions::ByEvent | Functions::Both => function_name(counting, Event::Insert),
+    };
     let comment = comment_text(counting);
     format!("COMMENT ON FUNCTION {name}() IS {comment};\n")
 }
 
-/// Creates the function.
-fn function(counting: &Counting) -> Result<String> {
-    let definition = counting.definition.json();
-    let body = body(counting, Version::This)?;
+/// The statement that drops the functions of a definition in this schema.
+pub fn drop_functions(schema: &str, definition: &str, functions: Functions) -> String {
+    let mut names = Vec::new();
+    if functions != Functions::ByEvent {
+        names.push(definition.to_owned());
+    }
+    if functions != Functions::One {
+        let events = ["insert", "update", "delete", "truncate"];
+        names.extend(events.map(|event| format!("{definition}_{event}")));
+    }
+    let names = names.iter();
+    let names = names.map(|name| POSTGRES.quoted_in(Some(schema), name) + "()");
+    format!("DROP FUNCTION IF EXISTS {};\n", names.joined(", "))
+}
+
+/// Creates the function of an event.
+fn function(counting: &Counting, event: Event, body: &str) -> Result<String> {
+    let has_definition = event == Event::Insert;
+    let stored = if has_definition {
+        counting.definition.json()
+    } else {
+        format!("see {}()", name_of(counting, Event::Insert))
+    };
     let values = json!({
-        "name": function_name(counting),
-        "body": dollar_quoted("counting", &format!("\n-- {COMMENT}{definition}\n{body}")),
-        "comment": comment_text(counting),
+        "name": function_name(counting, event),
+        "body": dollar_quoted("counting", &format!("\n-- {COMMENT}{stored}\n{body}")),
+        "comment": if has_definition { comment_text(counting) } else { String::new() },
     });
     render("postgres/function.sql", values)
 }

@@ -37,7 +37,7 @@ pub struct TriggerSql {
     /// for a database in which they commit.
     pub try_expression: [&'static str; 3],
     /// A query of all triggers: the schema, the table, the name, the event, the body, why it does not
-    /// run, if that is so, and whether every role can use its function.
+    /// run, if that is so, its function, and whether every role can use that.
     pub live: &'static str,
     /// A query of the definitions: the schema in which tables without one are, the name, the text, the
     /// owner, and whether that is the user of the connection.

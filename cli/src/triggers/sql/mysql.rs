@@ -33,7 +33,7 @@ pub const SQL: TriggerSql = TriggerSql {
     ],
     live: "SELECT CAST(event_object_schema AS CHAR), CAST(event_object_table AS CHAR),
             CAST(trigger_name AS CHAR), CONCAT_WS(' ', action_timing, event_manipulation),
-            COALESCE(CAST(action_statement AS CHAR), ''), NULL, FALSE
+            COALESCE(CAST(action_statement AS CHAR), ''), NULL, NULL, FALSE
         FROM information_schema.triggers WHERE trigger_schema = DATABASE() ORDER BY 1, 2, 3",
     // Without SHOW VIEW, the definition is empty.
     definitions:

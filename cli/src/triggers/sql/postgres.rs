@@ -41,12 +41,13 @@ pub const SQL: TriggerSql = TriggerSql {
             CASE t.tgenabled WHEN 'D' THEN 'it is disabled'
                 WHEN 'R' THEN 'it runs on replicas only'
                 WHEN 'A' THEN 'it also runs on replicas, which then count twice' END,
+            quote_ident((SELECT nspname FROM pg_namespace WHERE oid = p.pronamespace)) || '.' || quote_ident(p.proname),
             has_function_privilege('public', p.oid, 'EXECUTE')
         FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
         JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace
         WHERE NOT t.tgisinternal
         UNION ALL
-        SELECT n.nspname::text, c.relname::text, r.rulename::text, 'RULE', '', NULL, false
+        SELECT n.nspname::text, c.relname::text, r.rulename::text, 'RULE', '', NULL, NULL, false
         FROM pg_rewrite r JOIN pg_class c ON c.oid = r.ev_class JOIN pg_namespace n ON n.oid = c.relnamespace
         WHERE c.relkind = 'p' ORDER BY 1, 2, 3",
     definitions: "SELECT CASE WHEN n.nspname = (current_setting('diesel_counters.path')::text[])[1] THEN ''

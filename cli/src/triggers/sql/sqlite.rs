@@ -38,7 +38,7 @@ pub const SQL: TriggerSql = TriggerSql {
             -- Its text without `CREATE TRIGGER name `.
             CASE WHEN sql LIKE 'CREATE TRIGGER \"' || replace(name, '\"', '\"\"') || '\" %'
                 THEN substr(sql, length('CREATE TRIGGER \"' || replace(name, '\"', '\"\"') || '\" ') + 1)
-                ELSE sql END, NULL, 0
+                ELSE sql END, NULL, NULL, 0
         FROM sqlite_schema WHERE type = 'trigger' ORDER BY 2, 3",
     definitions: "SELECT '', name, sql, '', 1 FROM sqlite_schema
         WHERE type = 'view' AND sql LIKE '% AS diesel_counters_trigger'",
