@@ -88,12 +88,11 @@ pub fn up_and_down(args: Triggers, is_down: bool, options: &Options) -> Result<[
         let why = gone.plan.as_ref().err()?;
         Some(format!("{}: {why:#}", gone.name()))
     });
-    let created: Vec<_> = difference.new.iter().map(Gone::from).collect();
     let up_comment = locks(&difference.new, &difference.stay)?;
     // What the database has may be from a version that did not look for an order.
     let down_comment = locks(&sides.restored, &difference.stay).unwrap_or_default();
     if is_down {
-        note_changes(&created, &sides.restored);
+        note_changes(&sides.created, &sides.restored);
         note_lost(lost);
     } else {
         note_changes(&sides.gone, &difference.new);
@@ -101,7 +100,7 @@ pub fn up_and_down(args: Triggers, is_down: bool, options: &Options) -> Result<[
     advise(&difference.new, conn)?;
     Ok([
         migration(&sides.gone, &difference.new, &up_comment)?,
-        migration(&created, &sides.restored, &down_comment)?,
+        migration(&sides.created, &sides.restored, &down_comment)?,
     ])
 }
 
@@ -113,12 +112,11 @@ fn way_back(
 ) -> Result<[String; 2]> {
     let last = Last::of(stay, existing, conn)?;
     refuse::others(&last.restored, &last.stay)?;
-    let gone: Vec<_> = last.created.iter().map(Gone::from).collect();
     let comment = locks(&last.restored, &last.stay).unwrap_or_default();
     note("the migration has run: this is the way back of the last one that created triggers");
-    note_changes(&gone, &last.restored);
+    note_changes(&last.created, &last.restored);
     note_lost(last.lost);
-    let down = migration(&gone, &last.restored, &comment)?;
+    let down = migration(&last.created, &last.restored, &comment)?;
     Ok([String::new(), down])
 }
 

@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail};
 use super::counting::Counting;
 use super::definition::{Definition, Existing};
 use super::keys::name_keys;
-use super::order::order_of_creation;
+use super::order::{order, order_of_creation};
 use super::plan::{Gone, Plan};
 use super::stored::{Stored, schema_of};
 use super::trigger::{LiveTrigger, live_triggers};
@@ -109,7 +109,9 @@ pub fn as_stored(definition: Definition, conn: &mut AnyConnection) -> Definition
 pub struct Sides {
     /// What `new` replaces.
     pub gone: Vec<Gone>,
-    /// What can be created again when `new` goes.
+    /// `new`, when it goes.
+    pub created: Vec<Gone>,
+    /// What can be created again then.
     pub restored: Vec<Plan>,
 }
 
@@ -166,9 +168,9 @@ impl Difference {
             &dropped.collect::<Vec<_>>(),
             last + 1,
         );
-        let new = ordered.into_iter().map(Plan::new);
+        let known: Vec<_> = gone.iter().flat_map(|gone| &gone.plan).collect();
         Ok(Difference {
-            new: new.collect::<Result<_>>()?,
+            new: plans(ordered, known.iter().map(|plan| &plan.counting))?,
             stay,
             gone,
             repaired,
@@ -179,21 +181,44 @@ impl Difference {
         self.gone.is_empty() && self.new.is_empty()
     }
 
-    /// What the migration drops, and what the way back creates again.
+    /// What the migration drops, and what the way back drops and creates again.
     pub fn sides(&self, existing: Existing, conn: &AnyConnection) -> Result<Sides> {
         let stay = self.stay.iter().cloned().map(Plan::new);
         let stay: Vec<_> = stay.collect::<Result<_>>()?;
         let restored = self.gone.iter().flat_map(|gone| &gone.plan);
-        let restored = restored.map(|plan| plan.counting.clone());
+        let restored: Vec<_> = restored.map(|plan| plan.counting.clone()).collect();
+        let gone = self.gone.iter().map(|gone| gone.gone(&stay, conn));
+        let new: Vec<_> = self.new.iter().map(|plan| &plan.counting).collect();
+        let created = self.new.iter().map(Gone::from).collect();
         Ok(Sides {
-            gone: self
-                .gone
-                .iter()
-                .map(|gone| gone.gone(&stay, conn))
-                .collect(),
-            restored: restored_plans(restored.collect(), existing)?,
+            gone: as_locked(gone.collect(), &self.with_stay(&restored)),
+            created: as_locked(created, &self.with_stay(new.iter().copied())),
+            restored: restored_plans(restored, new, existing)?,
         })
     }
+
+    /// These definitions, and those that stay.
+    fn with_stay<'c>(
+        &'c self,
+        others: impl IntoIterator<Item = &'c Counting>,
+    ) -> Vec<&'c Counting> {
+        self.stay.iter().chain(others).collect()
+    }
+}
+
+/// In the order in which the triggers lock rows. `all` has the definitions of the triggers that there are.
+fn as_locked(mut gone: Vec<Gone>, all: &[&Counting]) -> Vec<Gone> {
+    // Triggers of an earlier version may have no order.
+    let Ok(tables) = order(all) else {
+        return gone;
+    };
+    gone.sort_by_key(|gone| {
+        let rows = gone.rows.as_ref();
+        tables
+            .iter()
+            .position(|table| rows.is_some_and(|rows| table.is(rows)))
+    });
+    gone
 }
 
 /// The number of the last migration.
@@ -221,19 +246,37 @@ fn keep_record(new: &mut [Counting], repaired: &[String], dropped: &[&Definition
     }
 }
 
-fn restored_plans(mut countings: Vec<Counting>, existing: Existing) -> Result<Vec<Plan>> {
+/// Definitions to create, where these go.
+fn plans<'c>(
+    new: Vec<Counting>,
+    gone: impl IntoIterator<Item = &'c Counting> + Clone,
+) -> Result<Vec<Plan>> {
+    let new = new.into_iter().map(|counting| {
+        let mut plan = Plan::new(counting)?;
+        gone.clone()
+            .into_iter()
+            .for_each(|gone| plan.take_over(gone));
+        Ok(plan)
+    });
+    new.collect()
+}
+
+fn restored_plans<'c>(
+    mut countings: Vec<Counting>,
+    gone: impl IntoIterator<Item = &'c Counting> + Clone,
+    existing: Existing,
+) -> Result<Vec<Plan>> {
     for counting in &mut countings {
         if existing == Existing::Later {
             counting.definition.existing = Existing::Later;
         }
     }
-    let ordered = order_of_creation(countings)?;
-    ordered.into_iter().map(Plan::new).collect()
+    plans(order_of_creation(countings)?, gone)
 }
 
 /// The last migration that created triggers.
 pub struct Last {
-    pub created: Vec<Plan>,
+    pub created: Vec<Gone>,
     pub stay: Vec<Counting>,
     /// What it dropped.
     pub restored: Vec<Plan>,
@@ -268,10 +311,13 @@ impl Last {
                 }
             }
         }
-        let created = order_of_creation(created)?.into_iter().map(Plan::new);
+        let created = order_of_creation(created)?;
+        let plans = created.iter().cloned().map(Plan::new);
+        let gone = plans.map(|plan| plan.map(|plan| Gone::from(&plan)));
+        let all: Vec<_> = created.iter().chain(&stay).collect();
         Ok(Last {
-            created: created.collect::<Result<_>>()?,
-            restored: restored_plans(countings, existing)?,
+            created: as_locked(gone.collect::<Result<_>>()?, &all),
+            restored: restored_plans(countings, &created, existing)?,
             stay,
             lost,
         })

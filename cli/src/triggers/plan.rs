@@ -3,10 +3,11 @@
 use anyhow::Result;
 use serde::Serialize;
 
-use super::correction::{Correction, Drift};
+use super::correction::{Compared, Correction, Drift};
 use super::counting::Counting;
 use super::definition::{Definition, Existing};
 use super::stored;
+use super::target::Target;
 use super::trigger::{LiveTrigger, Trigger};
 use super::{mysql, postgres, sqlite};
 use crate::catalogue::Table;
@@ -19,6 +20,8 @@ use crate::partition::merged_slot;
 pub struct Plan {
     pub counting: Counting,
     pub triggers: Vec<Trigger>,
+    /// The entities whose counts the migration corrects, for each target.
+    pub compared: Vec<Compared>,
 }
 
 /// What a migration writes of a plan.
@@ -61,8 +64,31 @@ pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
 
 impl Plan {
     pub fn new(counting: Counting) -> Result<Self> {
-        let triggers = triggers(&counting)?;
-        Ok(Plan { counting, triggers })
+        let targets = counting.targets.iter();
+        Ok(Plan {
+            triggers: triggers(&counting)?,
+            compared: targets.map(|target| counting.compared(target)).collect(),
+            counting,
+        })
+    }
+
+    /// Corrects the counts of all entities where a definition that goes has counted for all of them: those without
+    /// a row of the new condition, too.
+    pub fn take_over(&mut self, gone: &Counting) {
+        for (target, compared) in self.counting.targets.iter().zip(&mut self.compared) {
+            let mut same = gone
+                .targets
+                .iter()
+                .filter(|gone| gone.table.is(&target.table));
+            let counted_all = |gone_target: &Target| {
+                let mut names = gone_target.names.iter();
+                let has_counter = names.any(|name| target.names.contains(name));
+                has_counter && gone.compared(gone_target) == Compared::All
+            };
+            if same.any(counted_all) {
+                *compared = Compared::All;
+            }
+        }
     }
 
     pub fn name(&self) -> &str {
@@ -83,8 +109,9 @@ impl Plan {
             }
         }
         let merged = merged_slot(counting.database);
-        let corrections = counting.targets.iter().map(|target| OfTarget {
-            drift: counting.drift(target, counting.compared(target), None),
+        let targets = counting.targets.iter().zip(&self.compared);
+        let corrections = targets.map(|(target, compared)| OfTarget {
+            drift: counting.drift(target, *compared, None),
             correction: counting.correction(target, &merged),
         });
         Ok(PlanValues {

@@ -231,6 +231,6 @@ fn triggers_of_an_earlier_version_keep_their_period() {
         .prints("\"period\":\"week\"");
     database.set_period("hit_counters", "year");
     let checked = database.command("check");
-    checked.finds("hit_counters has the period year, as the comment of its day says");
+    checked.finds("the period year, as the comment of its day says");
     database.command(words).prints("\"period\":\"year\"");
 }

@@ -3,6 +3,7 @@
 mod broken;
 pub mod cascades;
 mod columns;
+mod file;
 mod forum;
 mod limit;
 mod names;

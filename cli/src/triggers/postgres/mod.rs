@@ -174,7 +174,8 @@ pub fn up(plans: &[Plan], gone: &[Gone]) -> Result<String> {
     let columns = targets.filter(|target| target.slots.is_none());
     let gone_rows = || gone.iter().filter_map(|gone| gone.rows.as_ref());
     let locked = columns.map(|target| &target.table).chain(rows);
-    let locks = locks(locked.chain(gone_rows()), gone_rows());
+    // Where triggers count already, each statement locks its own table first.
+    let locks = locks(gone_rows().chain(locked), gone_rows());
     let owned = plans.iter().flat_map(|plan| {
         let targets = plan.counting.targets.iter().map(|target| &target.table);
         [&plan.counting.rows].into_iter().chain(targets)
