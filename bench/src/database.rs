@@ -107,7 +107,7 @@ macro_rules! migration {
 }
 pub(crate) use migration;
 
-/// What `diesel-counters generate trigger` writes for the reference tables.
+/// What `diesel-counters generate triggers` writes for the reference tables.
 macro_rules! reference_triggers {
     ($database:literal) => {
         migration!(

@@ -1,7 +1,7 @@
 //! A forum that counts with triggers: the votes and the comments of posts, and what each person, each
 //! community and the site has. Forums write such triggers by hand.
 //!
-//! The triggers of this crate are what `diesel-counters generate trigger` writes: a test of the command
+//! The triggers of this crate are what `diesel-counters generate triggers` writes: a test of the command
 //! compares them.
 
 use std::collections::HashMap;

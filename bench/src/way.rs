@@ -32,7 +32,7 @@ pub enum Way {
     Take,
     /// `NoCounter` without BEGIN and COMMIT.
     InsertAlone,
-    /// `InsertAlone`, into a table with the triggers of `diesel-counters generate trigger`.
+    /// `InsertAlone`, into a table with the triggers of `diesel-counters generate triggers`.
     Trigger,
     /// The same, with triggers that count in a column of the article.
     Column,

@@ -10,6 +10,7 @@ use libfuzzer_sys::fuzz_target;
 enum Input<'a> {
     Any(Vec<&'a str>),
     Url(&'a str),
+    File(&'a str),
     Definition {
         name: &'a str,
         rows: &'a str,
@@ -17,12 +18,9 @@ enum Input<'a> {
         by: Option<&'a str>,
         when: Option<&'a str>,
         day: Option<&'a str>,
-        period: Option<u8>,
         slots: Option<u16>,
     },
 }
-
-const PERIODS: [&str; 5] = ["day", "week", "month", "year", "total"];
 
 thread_local! {
     static ARGUMENTS: RefCell<Arguments> = RefCell::new(Arguments::new());
@@ -32,6 +30,7 @@ fuzz_target!(|input: Input| {
     ARGUMENTS.with_borrow_mut(|arguments| match input {
         Input::Any(any) => arguments.check_any(&any),
         Input::Url(url) => arguments.check_url(url),
+        Input::File(text) => arguments.check_file(text),
         Input::Definition {
             name,
             rows,
@@ -39,18 +38,18 @@ fuzz_target!(|input: Input| {
             by,
             when,
             day,
-            period,
             slots,
         } => {
-            let mut all = vec![format!("--rows={rows}")];
-            all.extend(counts.iter().map(|count| format!("--count={count}")));
-            all.extend(by.map(|by| format!("--by={by}")));
-            all.extend(when.map(|when| format!("--when={when}")));
-            all.extend(day.map(|day| format!("--day={day}")));
-            all.extend(period.map(|i| format!("--period={}", PERIODS[usize::from(i) % 5])));
-            all.extend(slots.map(|slots| format!("--slots={slots}")));
-            all.extend(["--".to_owned(), name.to_owned()]);
-            arguments.check_definition(&all);
+            let mut keys = serde_json::json!({ "name": name, "rows": rows, "count": counts });
+            for (key, value) in [("by", by), ("when", when), ("day", day)] {
+                if let Some(value) = value {
+                    keys[key] = value.into();
+                }
+            }
+            if let Some(slots) = slots {
+                keys["slots"] = slots.into();
+            }
+            arguments.check_definition(&keys);
         }
     });
 });

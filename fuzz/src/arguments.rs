@@ -8,8 +8,8 @@ use diesel::sql_types::Text;
 use diesel::{RunQueryDsl, SqliteConnection};
 use diesel_counters::Dialect;
 
-use crate::triggers::{Count, Definition};
-use crate::{check, connection, database, doctor, generate, merge, options, recount};
+use crate::triggers::{Count, Definition, File, InFile, written};
+use crate::{check, connection, database, doctor, generate, merge, options, recount, show};
 
 /// As in the command's `lib.rs`.
 #[derive(Parser)]
@@ -28,12 +28,7 @@ enum Command {
     Fold(merge::FoldArgs),
     Generate(generate::Generate),
     Recount(recount::Recount),
-}
-
-#[derive(Parser)]
-struct Trigger {
-    #[command(flatten)]
-    trigger: generate::Trigger,
+    Show(show::Show),
 }
 
 pub struct Arguments {
@@ -52,18 +47,29 @@ impl Arguments {
         let _ = Cli::try_parse_from(all.chain(arguments.iter().copied()));
     }
 
-    /// A definition is the same when it is read again from where a migration stores it.
-    pub fn check_definition(&mut self, arguments: &[String]) {
-        let all = ["trigger".to_owned()].into_iter();
-        let Ok(Trigger { trigger }) = Trigger::try_parse_from(all.chain(arguments.to_vec())) else {
+    /// A file is read or refused.
+    pub fn check_file(&mut self, text: &str) {
+        for definition in File::parse(text).into_iter().flatten() {
+            self.check_definition(&serde_json::to_value(definition).unwrap());
+        }
+    }
+
+    /// A definition is the same when it is read again from a file, and from where a migration stores it.
+    pub fn check_definition(&mut self, keys: &serde_json::Value) {
+        let Ok(in_file) = serde_json::from_value::<InFile>(keys.clone()) else {
             return;
         };
-        let definition = trigger.definition;
+        let definition = Definition::from(in_file.clone());
+        if definition.counts.is_empty() {
+            return;
+        }
+        let toml = written(std::slice::from_ref(&in_file)).unwrap();
+        assert_eq!(File::parse(&toml), Ok(vec![in_file]));
         for count in &definition.counts {
             assert_eq!(Count::try_from(count.to_string()).as_ref(), Ok(count));
         }
         let json = serde_json::to_string(&definition).unwrap();
-        // `generate trigger` refuses these.
+        // `generate triggers` refuses these.
         if definition
             .texts()
             .any(|text| text.contains(char::is_control))

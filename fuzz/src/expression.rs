@@ -16,7 +16,7 @@ const COLUMNS: [&str; 6] = ["a", "b", "status", "Mixed", "two words", "ü"];
 /// An expression of a row is the expression that the user wrote, in which each column is one of the
 /// row's.
 pub fn check(text: &str, dialect: Dialect) {
-    // `generate trigger` refuses these.
+    // `generate triggers` refuses these.
     if text.contains(char::is_control) {
         return;
     }

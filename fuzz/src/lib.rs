@@ -15,12 +15,14 @@ modules! {
     "../../cli/src/doctor/mod.rs" doctor
     "../../cli/src/generate/mod.rs" generate
     "../../cli/src/holder.rs" holder
+    "../../cli/src/layout.rs" layout
     "../../cli/src/merge.rs" merge
     "../../cli/src/options.rs" options
     "../../cli/src/output.rs" output
     "../../cli/src/partition.rs" partition
     "../../cli/src/period.rs" period
     "../../cli/src/recount.rs" recount
+    "../../cli/src/show.rs" show
     "../../cli/src/sql.rs" sql
     "../../cli/src/template.rs" template
     "../../cli/src/triggers/mod.rs" triggers

@@ -10,7 +10,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::definition::{
-    Count, Definition, Deleted, Functions, is_default, none_replaced, one, slots,
+    Count, Definition, Deleted, Existing, Functions, is_default, none_replaced, one, slots,
 };
 use super::stored::Stored;
 use crate::catalogue::{CounterTable, table};
@@ -141,8 +141,22 @@ impl File {
         };
         let shown = path.display();
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read {shown}"))?;
-        let triggers = parse(&text).map_err(|why| wrong(&path, &why))?;
+        let triggers = Self::parse(&text).map_err(|why| wrong(&path, &why))?;
         Ok(Some(File { path, triggers }))
+    }
+
+    /// The definitions in the text of a file, or what is wrong with it.
+    pub fn parse(text: &str) -> Result<Vec<InFile>, String> {
+        let Parsed { trigger } = toml::from_str(text).map_err(|error| error.to_string())?;
+        for (place, one) in trigger.iter().enumerate() {
+            if one.counts.is_empty() {
+                return Err(format!("{} counts in no counter: name them in count", one.name));
+            }
+            if trigger[..place].iter().any(|other| other.name == one.name) {
+                return Err(format!("two [[trigger]] have the name {}", one.name));
+            }
+        }
+        Ok(trigger)
     }
 
     /// The definitions, for these tables. `stored` are those that the database has.
@@ -164,22 +178,6 @@ fn nearest() -> Result<Option<PathBuf>> {
     Ok(files.find(|file| file.is_file()))
 }
 
-fn parse(text: &str) -> Result<Vec<InFile>, String> {
-    let Parsed { trigger } = toml::from_str(text).map_err(|error| error.to_string())?;
-    for (place, one) in trigger.iter().enumerate() {
-        if one.counts.is_empty() {
-            return Err(format!(
-                "{} counts in no counter: name them in count",
-                one.name
-            ));
-        }
-        if trigger[..place].iter().any(|other| other.name == one.name) {
-            return Err(format!("two [[trigger]] have the name {}", one.name));
-        }
-    }
-    Ok(trigger)
-}
-
 /// It is wrong usage, as a wrong option is.
 fn wrong(path: &Path, why: &str) -> clap::Error {
     let message = format!("{}: {}\n", path.display(), why.trim_end());
@@ -188,22 +186,10 @@ fn wrong(path: &Path, why: &str) -> clap::Error {
 
 impl InFile {
     fn definition(&self, stored: &[Stored], conn: &mut AnyConnection) -> Result<Definition> {
-        let one = self.clone();
+        let period = self.period(stored, conn)?;
         Ok(Definition {
-            period: self.period(stored, conn)?,
-            name: one.name,
-            rows: one.rows,
-            counts: one.counts,
-            by: one.by,
-            when: one.when,
-            only: one.only,
-            day: one.day,
-            slots: one.slots,
-            deleted: one.deleted,
-            existing: Default::default(),
-            migration: 0,
-            replaced: none_replaced(),
-            functions: Functions::default(),
+            period,
+            ..self.clone().into()
         })
     }
 
@@ -224,6 +210,27 @@ impl InFile {
         Ok(same
             .map(|stored| stored.definition.period)
             .unwrap_or_default())
+    }
+}
+
+impl From<InFile> for Definition {
+    fn from(one: InFile) -> Self {
+        Definition {
+            name: one.name,
+            rows: one.rows,
+            counts: one.counts,
+            by: one.by,
+            when: one.when,
+            only: one.only,
+            day: one.day,
+            period: Period::default(),
+            slots: one.slots,
+            deleted: one.deleted,
+            existing: Existing::default(),
+            migration: 0,
+            replaced: none_replaced(),
+            functions: Functions::default(),
+        }
     }
 }
 
@@ -324,7 +331,7 @@ mod tests {
         });
         let toml = written(&texts).unwrap();
         assert!(!toml.contains(|c| steers(c) && c != '\n'), "{toml}");
-        assert_eq!(parse(&toml).as_deref(), Ok(&texts[..]), "{toml}");
+        assert_eq!(File::parse(&toml).as_deref(), Ok(&texts[..]), "{toml}");
     }
 
     const HEAD: &str = "[[trigger]]\nname = 'a'\nrows = 'b'\ncount = ['c:d.e']\n";
@@ -345,12 +352,12 @@ mod tests {
             ("period = 'week'", "the period stands in the comment"),
             ("day = 'x", "literal string"),
         ] {
-            let error = parse(&format!("{HEAD}{line}\n")).unwrap_err();
+            let error = File::parse(&format!("{HEAD}{line}\n")).unwrap_err();
             let is_named = error.contains("line 5") && error.contains(line);
             assert!(is_named && error.contains(why), "{error}");
         }
         let counts = "[[trigger]]\nname = 'a'\nrows = 'b'\ncount = [\n    'c:d.e',\n    'c:d',\n]";
-        let error = parse(counts).unwrap_err();
+        let error = File::parse(counts).unwrap_err();
         assert!(
             error.contains("line 6") && error.contains("write COLUMN:TABLE"),
             "{error}"
@@ -360,13 +367,13 @@ mod tests {
     #[test]
     fn a_file_names_triggers_once_and_counters() {
         assert!(
-            parse(&format!("{HEAD}\n{HEAD}"))
+            File::parse(&format!("{HEAD}\n{HEAD}"))
                 .unwrap_err()
                 .contains("two [[trigger]]")
         );
         let none = HEAD.replace("'c:d.e'", "");
-        assert!(parse(&none).unwrap_err().contains("in no counter"));
-        assert!(parse("[[triggers]]").unwrap_err().contains("unknown field"));
-        assert!(parse("").unwrap().is_empty());
+        assert!(File::parse(&none).unwrap_err().contains("in no counter"));
+        assert!(File::parse("[[triggers]]").unwrap_err().contains("unknown field"));
+        assert!(File::parse("").unwrap().is_empty());
     }
 }

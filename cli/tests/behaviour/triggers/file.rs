@@ -273,11 +273,13 @@ fn a_change_can_count_existing_rows_later() {
 fn a_migration_that_fails_half_way_is_generated_again() {
     let database = blog();
     let mut before = "";
-    for (step, toml) in STEPS {
+    for (number, (step, toml)) in STEPS.into_iter().enumerate() {
         run(&database, &part(&database.generated(toml), "up"));
         let names = database.trigger_names();
         run(&database, &part(&database.generated(before), "up"));
-        for place in 0.. {
+        // MySQL is slow: each step has some of the places.
+        let seldom = if BACKEND == "mysql" { 7 } else { 1 };
+        for place in (number % seldom..).step_by(seldom) {
             let up = part(&database.generated(toml), "up");
             let Some(half) = half_way(&up, place) else {
                 break;

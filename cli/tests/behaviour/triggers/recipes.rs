@@ -15,7 +15,7 @@ use crate::{BACKEND, Conn, REFERENCE, TestDatabase};
 
 const TRIGGERS: &str = include_str!("../../../../docs/triggers.md");
 const RECIPES: &str = include_str!("../../../../docs/recipes.md");
-const GENERATE: &str = "diesel-counters generate triggers --file counters.toml > up.sql";
+const GENERATE: &str = "diesel-counters generate triggers > up.sql";
 
 /// Each one in a thread with its name, which the message of a failure begins with.
 #[test]
@@ -308,4 +308,5 @@ fn a_file_of_definitions_is_one_migration() {
     assert_eq!(count("usages", "tag_counters"), 2);
     assert_eq!(count("comments", "site_counters"), 1);
     assert_eq!(count("comments", "article_counters"), 1);
+    run_section("Changes", &database);
 }
