@@ -150,7 +150,10 @@ impl File {
         let Parsed { trigger } = toml::from_str(text).map_err(|error| error.to_string())?;
         for (place, one) in trigger.iter().enumerate() {
             if one.counts.is_empty() {
-                return Err(format!("{} counts in no counter: name them in count", one.name));
+                return Err(format!(
+                    "{} counts in no counter: name them in count",
+                    one.name
+                ));
             }
             if trigger[..place].iter().any(|other| other.name == one.name) {
                 return Err(format!("two [[trigger]] have the name {}", one.name));
@@ -373,7 +376,11 @@ mod tests {
         );
         let none = HEAD.replace("'c:d.e'", "");
         assert!(File::parse(&none).unwrap_err().contains("in no counter"));
-        assert!(File::parse("[[triggers]]").unwrap_err().contains("unknown field"));
+        assert!(
+            File::parse("[[triggers]]")
+                .unwrap_err()
+                .contains("unknown field")
+        );
         assert!(File::parse("").unwrap().is_empty());
     }
 }
