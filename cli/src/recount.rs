@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::code_of_others::{self, Access};
 use crate::connection::{AnyConnection, connect};
-use crate::database::MYSQL;
+use crate::database::{Joined, MYSQL};
 use crate::options::{self, Options};
 use crate::output::{printable, thousands};
 use crate::partition::merged_slot;
@@ -28,7 +28,8 @@ use crate::triggers::{
 #[derive(Args)]
 #[command(after_help = "Examples:
   diesel-counters recount --dry-run
-  diesel-counters recount count_article_likes")]
+  diesel-counters recount count_article_likes
+  diesel-counters recount count_article_likes --of 42")]
 pub struct Recount {
     /// The names of the triggers, such as count_article_likes [default: all].
     #[arg(value_name = "NAME", value_parser = options::name)]
@@ -36,6 +37,15 @@ pub struct Recount {
     /// Only print which counts are wrong.
     #[arg(long)]
     dry_run: bool,
+    /// Recount one entity only, such as 42, in each table with such a key. Write a key of several columns as in
+    /// 7,heart, and bytes as hexadecimal digits.
+    #[arg(
+        long,
+        value_name = "KEY",
+        requires = "names",
+        allow_hyphen_values = true
+    )]
+    of: Option<String>,
     /// Also set the counts of entities without a counted row to 0, in an ordinary column that counts the
     /// rows of a condition (`when`). Others may keep these counts, so they are left as they are
     /// otherwise.
@@ -60,13 +70,14 @@ pub fn run(args: Recount, options: &Options) -> Result<()> {
         bail!("this database has no triggers that count rows: {write}");
     }
     let name = |one: &Stored| one.definition.name.clone();
-    let lost_names = lost.iter().map(|one| one.name.clone());
+    let lost_names = lost.iter().map(|one| one.definition().to_owned());
     let names: Vec<_> = known.iter().map(name).chain(lost_names).collect();
     if let Some(name) = args.names.iter().find(|name| !names.contains(name)) {
         let known = names.join(", ");
         bail!("there are no triggers {name}; there are {known}");
     }
-    let is_asked = |name: &String| args.names.is_empty() || args.names.contains(name);
+    let is_asked =
+        |name: &str| args.names.is_empty() || args.names.iter().any(|asked| asked == name);
     known.retain(|one| is_asked(&one.definition.name));
     let mut modes = None;
     if conn.database() == MYSQL {
@@ -88,10 +99,12 @@ pub fn run(args: Recount, options: &Options) -> Result<()> {
             Err(error) => failed.push(format!("{name}: {error:#}")),
         }
     }
-    for Lost { schema, name, .. } in lost.iter().filter(|one| is_asked(&one.name)) {
+    for one in lost.iter().filter(|one| is_asked(one.definition())) {
+        let Lost { schema, name, .. } = one;
         failed.push(format!(
-            "{name}: the comment on the function {schema}.{name}() is lost, which had the definition. Run the \
-             COMMENT ON FUNCTION of its migration again"
+            "{}: the comment on the function {schema}.{name}() is lost, which had the definition. Run the \
+             COMMENT ON FUNCTION of its migration again",
+            one.definition()
         ));
     }
     let report = json!({ "dry_run": args.dry_run, "triggers": triggers });
@@ -135,7 +148,7 @@ fn recount(
         ProgressStyle::with_template("{msg} {wide_bar} {human_pos}/{human_len}, {eta} left")?;
     let bar = ProgressBar::new(0).with_style(style);
     let mut wrong = Vec::new();
-    for mut of_table in of_tables(&counting, &merged) {
+    for mut of_table in asked(&counting, &merged, args.of.as_deref())? {
         if args.zero {
             of_table.compared = Compared::All;
         }
@@ -150,7 +163,8 @@ fn recount(
         })?);
     }
     bar.finish_and_clear();
-    if !args.dry_run && counting.definition.existing == Existing::Later {
+    let is_whole = !args.dry_run && args.of.is_none();
+    if is_whole && counting.definition.existing == Existing::Later {
         counting.definition = written;
         counting.definition.existing = Existing::Now;
         let replaces = replace(&counting)?;
@@ -163,12 +177,53 @@ fn recount(
     })
 }
 
+/// The recounts that the command was asked for.
+fn asked(counting: &Counting, merged: &str, of: Option<&str>) -> Result<Vec<OfTable>> {
+    let all = of_tables(counting, merged);
+    let Some(text) = of else {
+        return Ok(all.collect());
+    };
+    let database = counting.database;
+    // A text can have a comma.
+    let mut targets = counting.targets.iter();
+    let is_whole = targets.all(|target| target.entity.len() < 2);
+    let mut asked = Vec::new();
+    for mut of_table in all {
+        let key = &of_table.target.entity;
+        let values: Vec<&str> = if is_whole {
+            vec![text]
+        } else {
+            text.split(',').map(str::trim).collect()
+        };
+        if key.is_empty() || values.len() != key.len() {
+            continue;
+        }
+        let entity = key.iter().zip(values);
+        let entity = entity.map(|(key, value)| database.key_literal(key, value));
+        of_table.entity = Some(entity.collect::<Result<_>>()?);
+        asked.push(of_table);
+    }
+    if asked.is_empty() {
+        let name = &counting.definition.name;
+        let tables = counting.targets.iter().map(|target| {
+            let key = target.entity.iter().map(|key| &*key.name).joined(",");
+            format!("{} ({key})", target.table)
+        });
+        bail!(
+            "--of {text}: {name} counts in no table whose key has as many columns. It counts in {}",
+            tables.joined(", ")
+        );
+    }
+    Ok(asked)
+}
+
 fn of_tables(counting: &Counting, merged: &str) -> impl Iterator<Item = OfTable> {
     counting.targets.iter().map(|target| OfTable {
         table: target.table.to_string(),
         counting: counting.clone(),
         target: target.clone(),
         compared: counting.compared(target),
+        entity: None,
         merged: merged.to_owned(),
     })
 }

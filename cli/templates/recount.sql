@@ -20,6 +20,15 @@ DELETE FROM {{ table }} WHERE 0
 {{ create(database, listed, key) }} SELECT DISTINCT {{ entities }} FROM {{ drift(all) }}
 {%- endblock %}
 
+{# One entity in place of the list. The temporary table has the types of the key. #}
+{% block list_none %}
+{{ create(database, listed, key) }} SELECT {{ entities }} FROM {{ table }} WHERE 1 = 0
+{%- endblock %}
+
+{% block list_one %}
+INSERT INTO {{ listed }} VALUES ({{ entity|join(", ") }})
+{%- endblock %}
+
 {% block number %}
 SELECT {{ number_of_rows }} AS entities FROM {{ listed }}
 {%- endblock %}

@@ -562,7 +562,7 @@ mod triggers {
             "RESET search_path",
             "SET search_path = public",
         ] {
-            database.execute(&format!("ALTER FUNCTION count_likes() {change}"));
+            database.execute(&format!("ALTER FUNCTION count_likes_insert() {change}"));
             let faults = database.trigger_faults("article_counters");
             assert_eq!(faults[0]["fault"], "trigger_changed", "{change}");
             database.mend(&faults[0]);
@@ -762,13 +762,13 @@ mod triggers {
         let up = ran.json()["up"].as_str().unwrap().to_owned();
         let conn = &mut open(&database);
         conn.run(
-            "CREATE FUNCTION count_likes() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'",
+            "CREATE FUNCTION count_likes_delete() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'",
         );
         let failed = diesel::sql_query(&up).execute(conn).unwrap_err();
         assert!(failed.to_string().contains("already exists"), "{failed}");
         let triggers = "SELECT COUNT(*) FROM pg_trigger WHERE NOT tgisinternal";
         assert_eq!(number(triggers, conn), 0);
-        conn.run("DROP FUNCTION count_likes()");
+        conn.run("DROP FUNCTION count_likes_delete()");
         diesel::sql_query(&up).execute(conn).unwrap();
         conn.run("INSERT INTO article_likes (id, article_id) VALUES (1, 1)");
         assert_eq!(likes_of(1, conn), 1);

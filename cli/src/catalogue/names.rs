@@ -1,5 +1,7 @@
 //! How the SQL of a database names tables, columns and keys.
 
+use anyhow::{Result, bail};
+
 use super::table::{Column, Kind, Table};
 use crate::database::{Database, MYSQL, POSTGRES, SQLITE};
 
@@ -52,6 +54,29 @@ impl Database {
             (SQLITE, Kind::Uuid) => Kind::Binary,
             (_, kind) => kind,
         }
+    }
+
+    /// A key that is written as [`Database::as_text`] reads it, as a literal. It has no backslash that a setting of the
+    /// session could take for an escape.
+    pub fn key_literal(self, key: &Column, text: &str) -> Result<String> {
+        let name = &key.name;
+        if self.stored_as(key.kind) == Kind::Binary {
+            let is_hexadecimal = text.chars().all(|c| c.is_ascii_hexdigit());
+            if !is_hexadecimal || text.len() % 2 == 1 {
+                bail!("{name} has bytes: write them as hexadecimal digits, as in 00ff");
+            }
+            return Ok(match self {
+                POSTGRES => format!("decode('{text}', 'hex')"),
+                _ => format!("X'{text}'"),
+            });
+        }
+        Ok(match self {
+            MYSQL => {
+                let digits = text.bytes().map(|byte| format!("{byte:02X}"));
+                format!("_utf8mb4 X'{}'", digits.collect::<String>())
+            }
+            _ => self.literal(text),
+        })
     }
 
     /// SQL that reads a key as text, and bytes as hexadecimal digits.

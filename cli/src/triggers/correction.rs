@@ -115,9 +115,11 @@ impl Counting {
         });
         let sums = names.iter().chain(&stored);
         let sums = sums.map(|name| format!("SUM({name}) AS {name}"));
+        // The rows of a count that stays can be gone.
+        let is_wrong = if self.keeps_deleted() { ">" } else { "<>" };
         let differ = names.iter().zip(&stored);
         let differ = differ
-            .map(|(name, stored)| format!("SUM({name}) <> SUM({stored})"))
+            .map(|(name, stored)| format!("SUM({name}) {is_wrong} SUM({stored})"))
             .joined(" OR ");
         let mut having = Vec::new();
         if marks.is_empty() {
@@ -149,8 +151,14 @@ impl Counting {
     pub fn correction(&self, target: &Target, merged: &str) -> Correction {
         let drift = self.drift_name();
         let missing = |counter: &String| {
-            let name = self.database.quoted(counter);
-            format!("{drift}.{name} - {drift}.{}", self.stored_name(counter))
+            let actual = format!("{drift}.{}", self.database.quoted(counter));
+            let stored = format!("{drift}.{}", self.stored_name(counter));
+            let missing = format!("{actual} - {stored}");
+            if self.keeps_deleted() {
+                format!("CASE WHEN {actual} > {stored} THEN {missing} ELSE 0 END")
+            } else {
+                missing
+            }
         };
         if target.slots.is_some() {
             let counts = target

@@ -5,7 +5,7 @@ use diesel::RunQueryDsl;
 use diesel::sql_types::Bool;
 
 use super::Expression;
-use super::definition::Definition;
+use super::definition::{Definition, Deleted};
 use super::sql::{self as trigger_sql, TriggerSql};
 use super::target::{Source, Target};
 use super::targets::targets;
@@ -154,6 +154,11 @@ impl Counting {
         let of_rows = of_rows.map(|expression| (&self.rows, expression));
         let targets = self.targets.iter();
         of_rows.chain(targets.filter_map(|target| Some((&target.table, target.only.as_ref()?))))
+    }
+
+    /// Whether a row that is deleted or moved stays in the counts.
+    pub fn keeps_deleted(&self) -> bool {
+        self.definition.deleted == Deleted::Kept
     }
 
     /// The columns of the row that decide what it adds for a source.

@@ -43,6 +43,8 @@ pub struct Recount {
     pub(crate) counting: Counting,
     pub(crate) target: Target,
     pub(crate) compared: Compared,
+    /// The only entity to recount: a literal for each column of the key.
+    pub(crate) entity: Option<Vec<String>>,
     /// The slot of merged rows.
     pub(crate) merged: String,
 }
@@ -118,7 +120,15 @@ impl Recount {
     pub fn find<C: Lines>(&self, conn: &mut C) -> QueryResult<Vec<Wrong>> {
         conn.transaction(|conn| {
             self.guard(conn)?;
-            self.wrong("wrong", conn)
+            if self.entity.is_none() {
+                return self.wrong("wrong", conn);
+            }
+            self.list(conn)?;
+            self.drop_batch(conn)?;
+            self.take_batch(1, conn)?;
+            let wrong = self.wrong("still_wrong", conn)?;
+            self.drop_batch(conn)?;
+            Ok(wrong)
         })
     }
 
@@ -168,6 +178,11 @@ impl Recount {
     fn list<C: Lines>(&self, conn: &mut C) -> QueryResult<u64> {
         self.guard(conn)?;
         conn.run(&self.drop(&self.temporary(WRONG)))?;
+        if self.entity.is_some() {
+            conn.run(&self.sql("list_none")?)?;
+            conn.run(&self.sql("list_one")?)?;
+            return Ok(1);
+        }
         conn.run(&self.sql("list")?)?;
         let number = conn.lines(&self.sql("number")?)?;
         let number = number.iter().flat_map(|line| &line.0);
@@ -182,6 +197,21 @@ impl Recount {
             Dialect::MySql => self.drop_batch(conn)?,
             Dialect::Sqlite => conn.run(&self.sql("wait")?)?,
         }
+        self.take_batch(size, conn)?;
+        self.lock(conn)?;
+        conn.run(&self.sql("find")?)?;
+        let wrong = self.wrong("wrong_of_batch", conn)?;
+        if !wrong.is_empty() {
+            conn.run(&self.sql("correct")?)?;
+            self.compare_again(conn)?;
+        }
+        conn.run(&self.sql("done")?)?;
+        self.drop_batch(conn)?;
+        Ok(wrong)
+    }
+
+    /// Takes this number of entities from the list.
+    fn take_batch<C: Lines>(&self, size: u64, conn: &mut C) -> QueryResult<()> {
         let batch = Values {
             size,
             ..self.values()
@@ -194,16 +224,7 @@ impl Recount {
             };
             conn.run(&sql("copy_batch", &values)?)?;
         }
-        self.lock(conn)?;
-        conn.run(&self.sql("find")?)?;
-        let wrong = self.wrong("wrong_of_batch", conn)?;
-        if !wrong.is_empty() {
-            conn.run(&self.sql("correct")?)?;
-            self.compare_again(conn)?;
-        }
-        conn.run(&self.sql("done")?)?;
-        self.drop_batch(conn)?;
-        Ok(wrong)
+        Ok(())
     }
 
     /// Fails if a count of the batch is still wrong. A trigger, a rule or a policy can skip or change what was
@@ -264,6 +285,7 @@ impl Recount {
                 [] => "1 AS entity".to_owned(),
                 key => key.join(", "),
             },
+            entity: self.entity.clone().unwrap_or_default(),
             number_of_rows: database.text("COUNT(*)"),
             all: counting.drift(target, self.compared, None),
             of_batch: counting.drift(target, self.compared, Some(&batch)),
@@ -347,7 +369,12 @@ impl Recount {
             for (counter, counts) in self.target.names.iter().zip(counts.chunks(2)) {
                 let actual = parsed(counts[0].as_ref())?;
                 let stored = parsed(counts[1].as_ref())?;
-                if actual != stored {
+                let is_wrong = if self.counting.keeps_deleted() {
+                    actual > stored
+                } else {
+                    actual != stored
+                };
+                if is_wrong {
                     wrong.push(Wrong {
                         counter: format!("{}.{counter}", self.table),
                         entity: entity.clone(),
@@ -375,6 +402,8 @@ struct Values {
     group: Vec<String>,
     /// The columns of the list of entities.
     entities: String,
+    /// The only entity, if there is one.
+    entity: Vec<String>,
     number_of_rows: String,
     /// The wrong counts of all entities, and of the batch.
     all: Drift,

@@ -195,6 +195,20 @@ impl Counting {
         }
     }
 
+    /// Conditions that are true if an update leaves a row with its entity and its day, and it still counts. `new` and
+    /// `old` are the names of the row.
+    pub fn stays(&self, source: &Source, new: &str, old: &str) -> Vec<String> {
+        let values = |row: &str| {
+            let mut values = self.entity_of(source, row);
+            values.extend(self.day.iter().map(|day| day.of(row, self.database)));
+            values
+        };
+        let values = values(new).into_iter().zip(values(old));
+        let same = values.map(|(new, old)| format!("NOT ({})", (self.sql.differs)(&new, &old)));
+        let counts = self.when.iter().map(|when| when.of(new, self.database));
+        same.chain(counts).collect()
+    }
+
     /// The columns of an entity's key, and of the day of a row.
     pub fn group(&self, target: &Target) -> Vec<String> {
         let mut group = self.database.columns("", &target.entity);

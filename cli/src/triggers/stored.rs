@@ -45,6 +45,13 @@ pub struct Lost {
     pub is_own: bool,
 }
 
+impl Lost {
+    /// The name of the definition that it had.
+    pub fn definition(&self) -> &str {
+        self.name.strip_suffix("_insert").unwrap_or(&self.name)
+    }
+}
+
 /// The statement that stores a definition, where no function has it.
 pub fn create(counting: &Counting) -> Result<String> {
     let database = counting.database;

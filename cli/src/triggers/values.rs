@@ -202,7 +202,7 @@ impl Counting {
         source: &Source,
         rows: &Rows<'_>,
         slot: &str,
-        more: Option<String>,
+        more: Vec<String>,
     ) -> RowAddition {
         let counted = target
             .names

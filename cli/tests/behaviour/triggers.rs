@@ -5,6 +5,7 @@ pub mod cascades;
 mod columns;
 mod file;
 mod forum;
+mod kept;
 mod limit;
 mod names;
 mod printing;

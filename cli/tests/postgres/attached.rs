@@ -112,7 +112,7 @@ fn attach(roles: &Roles, table: &str, types: &str, of_owner: &[Trigger]) {
         if old_rows.is_some() || new_rows.is_some() {
             let create = format!(
                 "CREATE TRIGGER {name}_row AFTER INSERT OR UPDATE OR DELETE ON {table}
-                     FOR EACH ROW EXECUTE FUNCTION public.count_likes()"
+                     FOR EACH ROW EXECUTE FUNCTION public.{name}()"
             );
             let _ = conn.batch_execute(&create);
         }

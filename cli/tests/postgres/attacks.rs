@@ -50,13 +50,15 @@ fn a_function_that_was_there_before_the_migration_does_not_run_as_the_owner() {
 /// If the names of the migration are taken, it fails, and leaves nothing of it behind.
 #[test]
 fn a_migration_whose_names_are_taken_fails() {
-    for superuser in WITH_SUPERUSER {
+    for (superuser, event) in
+        itertools::iproduct!(WITH_SUPERUSER, ["insert", "update", "delete", "truncate"])
+    {
         let roles = Roles::create(superuser);
         let up = roles.migration();
-        let roles = roles.planted(
-            "CREATE FUNCTION public.count_likes() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS
-                 'BEGIN PERFORM public.spy(''count_likes''); RETURN NULL; END'",
-        );
+        let roles = roles.planted(&format!(
+            "CREATE FUNCTION public.count_likes_{event}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS
+                 'BEGIN PERFORM public.spy(''count_likes''); RETURN NULL; END'"
+        ));
         roles.owner().batch_execute(&up).unwrap_err();
         let triggers = "SELECT count(*) FROM pg_trigger WHERE NOT tgisinternal";
         assert_eq!(roles.number(triggers), 0);
@@ -494,6 +496,32 @@ fn the_name_of_a_renamed_table_is_not_written_or_read() {
         }
         drop(writer);
     }
+}
+
+/// A transaction does not see in the catalogue what was created after its first statement.
+#[test]
+fn a_table_that_is_newer_than_the_snapshot_is_not_written() {
+    let roles = Roles::create(false);
+    roles.counted();
+    let mut writer = roles.owner();
+    writer.run("INSERT INTO likes (id, post) VALUES (20, 'a')");
+    writer.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1");
+    roles
+        .owner()
+        .run("ALTER TABLE post_counters RENAME TO renamed");
+    let roles = roles.planted(
+        "CREATE TABLE public.post_counters (post VARCHAR(20), day DATE, slot SMALLINT, likes BIGINT, stars BIGINT,
+             PRIMARY KEY (post, day, slot));
+         CREATE FUNCTION public.act() RETURNS trigger LANGUAGE plpgsql AS
+             'BEGIN PERFORM public.spy(''post_counters''); RETURN NEW; END';
+         CREATE TRIGGER act BEFORE INSERT ON public.post_counters EXECUTE FUNCTION public.act();
+         GRANT ALL ON public.post_counters TO PUBLIC",
+    );
+    let insert = "INSERT INTO likes (id, post) VALUES (21, 'a')";
+    let refused = writer.batch_execute(insert).unwrap_err().to_string();
+    roles.assert_not_caught(insert);
+    assert!(refused.contains("is not of its owner"), "{refused}");
+    drop(writer);
 }
 
 /// A function of an earlier version does not look whose tables it writes, and counts the same.

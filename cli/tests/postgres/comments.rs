@@ -7,7 +7,7 @@ use crate::behaviour::triggers::{
     LIKES_OF_ARTICLES, counted_likes, generate, likes_of, migrate, open, tables,
 };
 
-const NO_COMMENT: &str = "COMMENT ON FUNCTION count_likes() IS NULL";
+const NO_COMMENT: &str = "COMMENT ON FUNCTION count_likes_insert() IS NULL";
 
 fn inserted(database: &TestDatabase) {
     database.execute("INSERT INTO article_likes (id, article_id) VALUES (1, 1), (2, 1)");
@@ -45,7 +45,7 @@ fn a_definition_of_any_text_is_in_the_function() {
     ran.works();
     migrate(&database, &folder);
     inserted(&database);
-    let function = format!("\"{}\"", name.replace('"', "\"\""));
+    let function = format!("\"{}_insert\"", name.replace('"', "\"\""));
     database.execute(&format!("COMMENT ON FUNCTION {function}() IS NULL"));
     database.command("check article_counters").works();
     database.assert_agrees();
@@ -71,11 +71,11 @@ fn rows_that_a_recount_has_counted_are_counted_again_without_the_comment() {
     database.command("check article_counters").works();
 }
 
-/// The body of a function of an earlier version begins with a new line and DECLARE.
-fn of_earlier_version(database: &TestDatabase) {
+/// As an earlier version wrote it: the definition is only in the comment.
+fn without_its_definition(database: &TestDatabase) {
     database.execute(
         "DO $do$ DECLARE create_it TEXT; BEGIN
-             create_it := regexp_replace(pg_get_functiondef('count_likes()'::regprocedure),
+             create_it := regexp_replace(pg_get_functiondef('count_likes_insert()'::regprocedure),
                  '-- diesel_counters: [^\n]*\n', '');
              EXECUTE create_it;
          END $do$",
@@ -86,12 +86,12 @@ fn of_earlier_version(database: &TestDatabase) {
 fn a_function_without_its_definition_is_good_until_it_loses_the_comment() {
     let database = counted_likes();
     inserted(&database);
-    of_earlier_version(&database);
+    without_its_definition(&database);
     database.command("check article_counters").works();
     let conn = &mut open(&database);
     conn.batch_execute(NO_COMMENT).unwrap();
     let checked = database.command("check");
-    checked.finds("public.count_likes() counts rows, and has lost its");
+    checked.finds("public.count_likes_insert() counts rows, and has lost its");
     database
         .command("recount")
         .fails("COMMENT ON FUNCTION of its migration");

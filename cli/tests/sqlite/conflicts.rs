@@ -160,7 +160,7 @@ fn earlier_triggers_are_good_if_nothing_can_refuse_a_count() {
         let (ran, _) = generate_triggers(&database, &words, &[]);
         let up = ran.json()["up"].as_str().unwrap().to_owned();
         let statements = up.split_inclusive(";\n").map(|statement| {
-            let is_new = ["did not change", "CHECK constraint"];
+            let is_new = ["refused to count this row", "CHECK constraint"];
             match statement.find("    SELECT RAISE") {
                 Some(place) if is_new.iter().any(|text| statement.contains(text)) => {
                     &statement[..place]

@@ -89,6 +89,19 @@ fn is_needed(counting: &Counting, column: &Column, parent: &Parent) -> Result<bo
              the ON DELETE and ON UPDATE of {name} first"
         );
     }
+    let is_changed = parent.deletes() && !parent.cascades();
+    if counting.keeps_deleted() {
+        let mut expressions = counting.expressions();
+        let is_used = expressions.any(|(_, one)| one.columns().any(|used| used == name));
+        if is_changed && is_used {
+            bail!(
+                "{rows}.{name} has ON DELETE {on_delete}, and a condition or a weight has {name}. MySQL and MariaDB \
+                 run no triggers for the rows that it changes, so they would not be counted. Remove ON DELETE \
+                 {on_delete} first"
+            );
+        }
+        return Ok(false);
+    }
     let is_counted = |target| are_counted(counting, target, &[(column, parent)]);
     if !parent.deletes() || !counting.targets.iter().any(is_counted) {
         return Ok(false);

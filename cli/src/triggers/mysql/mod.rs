@@ -40,13 +40,18 @@ pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     }
     let mut triggers = Vec::new();
     for event in ["INSERT", "UPDATE", "DELETE"] {
+        if event == "DELETE" && counting.keeps_deleted() {
+            continue;
+        }
         triggers.extend(lock(counting, event)?);
     }
     triggers.push(after(counting, "INSERT", NEW)?);
     if counting.has_updates() {
         triggers.push(after_update(counting)?);
     }
-    triggers.push(after(counting, "DELETE", OLD)?);
+    if !counting.keeps_deleted() {
+        triggers.push(after(counting, "DELETE", OLD)?);
+    }
     triggers.extend(cascades(counting)?);
     Ok(triggers)
 }
@@ -87,16 +92,22 @@ fn connection_slot(slots: u16) -> String {
     }
 }
 
-/// What the row `row` adds, or what is taken off.
-fn addition(counting: &Counting, target: &Target, source: &Source, row: &str) -> RowAddition {
+/// What the row `row` adds, or what is taken off. `more` are conditions of the trigger's own.
+fn addition(
+    counting: &Counting,
+    target: &Target,
+    source: &Source,
+    row: &str,
+    more: Vec<String>,
+) -> RowAddition {
     let slot = connection_slot(counting.definition.slots);
     let rows = Rows::row(row, target.entities(source));
-    counting.row_addition(target, source, &rows, &slot, None)
+    counting.row_addition(target, source, &rows, &slot, more)
 }
 
 fn after(counting: &Counting, event: &str, row: &str) -> Result<Trigger> {
     let rows = counting.sources();
-    let rows = rows.map(|(target, source)| addition(counting, target, source, row));
+    let rows = rows.map(|(target, source)| addition(counting, target, source, row, Vec::new()));
     let values = json!({ "rows": rows.collect::<Vec<_>>() });
     let body = render("mysql/after.sql", values)?;
     let table = &counting.rows.name;
@@ -120,12 +131,24 @@ struct Change {
     rows: [RowAddition; 2],
 }
 
+/// When an update takes the old row off, besides its conditions.
+fn stays(counting: &Counting, source: &Source) -> Vec<String> {
+    if counting.keeps_deleted() {
+        counting.stays(source, NEW, OLD)
+    } else {
+        Vec::new()
+    }
+}
+
 fn after_update(counting: &Counting) -> Result<Trigger> {
     let changes = counting.sources().map(|(target, source)| Change {
         changed: counting.changed(source),
         table: MYSQL.table_name(&counting.rows),
         same: same(counting, source),
-        rows: [OLD, NEW].map(|row| addition(counting, target, source, row)),
+        rows: [
+            addition(counting, target, source, OLD, stays(counting, source)),
+            addition(counting, target, source, NEW, Vec::new()),
+        ],
     });
     let values = json!({ "changes": changes.collect::<Vec<_>>() });
     let body = render("mysql/after_update.sql", values)?;

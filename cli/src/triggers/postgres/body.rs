@@ -275,7 +275,9 @@ fn sums(
             mark.push(format!("{} AS is_new", rows.sign == Sign::Plus));
         }
         for source in &target.sources {
-            let rows = rows.of(rows.table);
+            let is_old = rows.sign == Sign::Minus;
+            let staying = (is_old && counting.keeps_deleted()).then(|| staying(counting, source));
+            let rows = rows.of(staying.as_deref().unwrap_or(rows.table));
             union.push(counting.rows_of(target, source, &rows, &mark));
         }
     }
@@ -286,6 +288,22 @@ fn sums(
         _ => places(group.len()),
     };
     counting.sums_of(target, union, slot, &exist, order)
+}
+
+/// The old rows of an update that stay with their entity and their day.
+fn staying(counting: &Counting, source: &Source) -> String {
+    let rows = &counting.rows;
+    let key = rows.primary_key.iter().filter_map(|name| rows.column(name));
+    let mut same = key
+        .map(|column| {
+            let was = POSTGRES.column("was", &column.name);
+            let is = POSTGRES.column("becomes", &column.name);
+            POSTGRES.is_same(column, &is, &was)
+        })
+        .collect::<Vec<_>>();
+    same.extend(counting.stays(source, "becomes", "was"));
+    let same = same.join(" AND ");
+    format!("(SELECT was.* FROM {OLD} AS was JOIN {NEW} AS becomes ON {same}) AS staying")
 }
 
 impl Changed<'_> {

@@ -32,7 +32,16 @@ pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     if counting.has_updates() {
         events.push(Event::Update);
     }
-    events.extend([Event::Delete, Event::Truncate]);
+    if counting.keeps_deleted() {
+        if counting.has_updates() && rows.primary_key.is_empty() {
+            bail!(
+                "{rows} has no primary key, by which deleted = \"kept\" tells a row that an update moves from one \
+                 that stays"
+            );
+        }
+    } else {
+        events.extend([Event::Delete, Event::Truncate]);
+    }
     let mut earlier = Vec::new();
     for version in [Version::OneFunction, Version::Unguarded] {
         earlier.push(earlier_body(counting, version)?);

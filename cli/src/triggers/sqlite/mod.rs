@@ -26,6 +26,9 @@ pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     if counting.has_updates() {
         triggers.push(after(counting, "UPDATE", &[OLD, NEW])?);
     }
+    if counting.keeps_deleted() {
+        return Ok(triggers);
+    }
     triggers.push(after(counting, "DELETE", &[OLD])?);
     for event in ["INSERT", "UPDATE"] {
         triggers.extend(replace(counting, event)?);
@@ -93,9 +96,15 @@ fn counted(
         }
         _ => target.entities(source),
     };
-    let changed = is_update.then(|| counting.changed(source));
+    let mut more = Vec::new();
+    if is_update {
+        more.push(counting.changed(source));
+    }
+    if is_update && row == OLD && counting.keeps_deleted() {
+        more.extend(counting.stays(source, NEW, OLD));
+    }
     let rows = Rows::row(row, entities);
-    let row = counting.row_addition(target, source, &rows, "0", changed);
+    let row = counting.row_addition(target, source, &rows, "0", more);
     Ok(Counted {
         checks: refuse_checked(counting, target, &row)?,
         uncounted: uncounted(target, &row),

@@ -1,6 +1,6 @@
 //! Keys of any text in a recount.
 
-use super::{create_triggers, integer, number, open};
+use super::{create_triggers, generate_triggers, integer, number, open};
 use crate::behaviour::{Execute, check_of};
 use crate::{BACKEND, TestDatabase};
 
@@ -121,4 +121,85 @@ fn a_text_of_another_collation_is_counted_by_an_exact_key() {
     conn.run("UPDATE kind_counters SET votes = votes + 5");
     database.command("recount").works();
     assert_eq!(all.map(|kind| of(kind, conn)), right);
+}
+
+/// Each line of a dry run names an entity, as the option takes it.
+#[test]
+fn one_entity_can_be_recounted() {
+    let database = TestDatabase::create();
+    let check = check_of("votes");
+    let bytes = match BACKEND {
+        "postgres" => "BYTEA",
+        "mysql" => "VARBINARY(20)",
+        _ => "BLOB",
+    };
+    let text = match BACKEND {
+        "mysql" => {
+            "VARCHAR(50) CHARACTER SET utf8mb4 COLLATE /*!80017 utf8mb4_0900_bin */ /*M! utf8mb4_nopad_bin */"
+        }
+        _ => "TEXT",
+    };
+    database.execute(&format!(
+        "CREATE TABLE kind_counters (
+             kind {text} NOT NULL, id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+             votes BIGINT NOT NULL DEFAULT 0 {check}, PRIMARY KEY (kind, id, day, slot)
+         );
+         CREATE TABLE hash_counters (
+             hash {bytes} NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+             votes BIGINT NOT NULL DEFAULT 0 {check}, PRIMARY KEY (hash, day, slot)
+         );
+         CREATE TABLE posts (id BIGINT NOT NULL PRIMARY KEY, votes BIGINT NOT NULL DEFAULT 0);
+         INSERT INTO posts (id) VALUES (1), (2);
+         CREATE TABLE votes (
+             id BIGINT NOT NULL PRIMARY KEY, kind {text} NOT NULL, of_id BIGINT NOT NULL, hash {bytes} NOT NULL
+         )"
+    ));
+    for words in [
+        "count_kinds --rows votes --count kind,of_id:kind_counters.votes --count of_id:posts.votes",
+        "count_hashes --rows votes --count hash:hash_counters.votes",
+    ] {
+        let (ran, _) = generate_triggers(&database, words, &[]);
+        database.execute(ran.json()["up"].as_str().unwrap());
+    }
+    let conn = &mut open(&database);
+    let [one, other] = match BACKEND {
+        "postgres" => ["'\\x00ff'", "'\\xab'"],
+        _ => ["X'00ff'", "X'ab'"],
+    };
+    conn.run(&format!(
+        "INSERT INTO votes VALUES (1, 'it''s \"x\"', 1, {one}), (2, 'b', 2, {other})"
+    ));
+    for table in ["kind_counters", "hash_counters", "posts"] {
+        conn.run(&format!("UPDATE {table} SET votes = 7"));
+    }
+    for (name, of, entity) in [
+        ("count_kinds", "it's \"x\",1", "it's \"x\", 1"),
+        ("count_kinds", "2", "2"),
+        ("count_hashes", "00ff", "00ff"),
+    ] {
+        let wrong = format!("of {entity}: stored 7, rows 1");
+        let dry = database.run(&["recount", name, "--of", of, "--dry-run"]);
+        dry.prints("1 count would be corrected");
+        dry.prints(&wrong);
+        let recounted = database.run(&["recount", name, "--of", of]);
+        recounted.prints("1 count corrected");
+        recounted.prints(&wrong);
+        database
+            .run(&["recount", name, "--of", of])
+            .prints("all counts agree");
+    }
+    // The other entities are as they were.
+    let left = [("kind_counters", 1), ("hash_counters", 1), ("posts", 1)];
+    for (table, entities) in left {
+        let wrong =
+            format!("SELECT COUNT(*) FROM (SELECT 1 AS one FROM {table} WHERE votes = 7) AS wrong");
+        assert_eq!(number(&wrong, conn), entities, "{table}");
+    }
+    database
+        .command("recount count_kinds --of 1,2,3")
+        .fails("counts in no table whose key has as many columns");
+    database
+        .command("recount count_hashes --of xyz")
+        .fails("write them as hexadecimal digits");
+    assert_eq!(database.command("recount --of 1").code, 2);
 }
