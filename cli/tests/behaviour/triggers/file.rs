@@ -62,6 +62,7 @@ const STEPS: [(&str, &str); 7] = [
         rows = "article_likes"
         count = ["article_id:articles.likes"]
         when = "approved"
+        only = "id < 1000"
 
         [[trigger]]
         name = "count_user_stars"
