@@ -20,7 +20,8 @@ use crate::output::printable;
 use crate::sql::sql;
 use crate::template::render;
 use crate::triggers::{
-    Counting, Difference, Existing, File, Gone, Last, Plan, Stored, definitions, migration, order,
+    Compared, Counting, Difference, Existing, File, Gone, Last, Plan, Stored, definitions,
+    migration, order,
 };
 
 /// Print the migration from the triggers of the database to what counters.toml says.
@@ -190,6 +191,22 @@ fn note_changes(gone: &[Gone], new: &[Plan]) {
     ] {
         if !names.is_empty() {
             note(&format!("this {does} the triggers {names}"));
+        }
+    }
+    note_kept(new);
+}
+
+/// Others may count in a column that has the rows of a condition.
+fn note_kept(plans: &[Plan]) {
+    for plan in plans.iter().filter(|plan| plan.corrects_now()) {
+        let targets = plan.counting.targets.iter().zip(&plan.compared);
+        for (target, _) in targets.filter(|(_, compared)| **compared == Compared::WithRows) {
+            let (table, name) = (&target.table, plan.name());
+            note(&format!(
+                "rows of {table} without a row that {name} counts keep what they have in {}. If nobody else counts \
+                 there, run `diesel-counters recount {name} --zero` after the migration",
+                target.names.join(", ")
+            ));
         }
     }
 }

@@ -41,7 +41,10 @@ impl InDatabase {
         let belongs = |live: &&LiveTrigger| live.belongs_to(&stored.definition.name);
         Ok(InDatabase {
             schema: schema_of(&stored, conn)?,
-            rows: table(conn, &stored.definition.rows).ok(),
+            rows: match &plan {
+                Ok(plan) => Some(plan.counting.rows.clone()),
+                Err(_) => table(conn, &stored.definition.rows).ok(),
+            },
             live: live.iter().filter(belongs).cloned().collect(),
             stored,
             plan,

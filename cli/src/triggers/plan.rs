@@ -95,6 +95,11 @@ impl Plan {
         &self.counting.definition.name
     }
 
+    /// Whether the migration counts the existing rows.
+    pub fn corrects_now(&self) -> bool {
+        self.counting.definition.existing == Existing::Now
+    }
+
     pub fn values(&self) -> Result<PlanValues<'_>> {
         let counting = &self.counting;
         let counters = counting.counters();

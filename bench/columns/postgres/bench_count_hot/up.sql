@@ -20,84 +20,167 @@ END IF;
 LOCK TABLE "public"."bench_hot_articles", "public"."bench_hot_comments" IN SHARE ROW EXCLUSIVE MODE;
 
 -- Counts the rows of bench_hot_comments in bench_hot_articles.comments.
-CREATE FUNCTION "public"."bench_count_hot"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+CREATE FUNCTION "public"."bench_count_hot_insert"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
--- diesel_counters: {"name":"bench_count_hot","rows":"bench_hot_comments","count":["article_id:bench_hot_articles.comments"],"by":"1","period":"day","slots":32}
+-- diesel_counters: {"name":"bench_count_hot","rows":"bench_hot_comments","count":["article_id:bench_hot_articles.comments"],"by":"1","period":"day","slots":32,"migration":1}
 #variable_conflict use_column
 <<counting>>
 DECLARE
     counting_sums RECORD;
 BEGIN
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_hot_comments' THEN
-        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-            'public', 'bench_hot_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_hot_comments' OR TG_OP <> 'INSERT' THEN
+        -- Whoever has this function could give it rows of another table.
+        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_hot_comments' THEN
+            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+                'public', 'bench_hot_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+        ELSIF TG_OP <> 'INSERT' THEN
+            RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
+        END IF;
     END IF;
-    IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
-        AND (oid IN (to_regclass('"public"."bench_hot_articles"')))) THEN
+    -- After a rename, whoever may create tables in a schema can take the name of one.
+    PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
+        AND oid IN ('"public"."bench_hot_articles"'::regclass);
+    IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
-    IF TG_OP = 'INSERT' THEN
-        FOR counting_sums IN
-            SELECT "article_id" AS "id", COUNT(*) AS "comments"
-            FROM new_rows
-            GROUP BY 1
-            ORDER BY 1
-        LOOP
-            UPDATE "public"."bench_hot_articles" AS kept SET
-                "comments" = kept."comments" + counting_sums."comments"
-            WHERE kept."id" = counting_sums."id";
-        END LOOP;
-    ELSIF TG_OP = 'UPDATE' THEN
-        FOR counting_sums IN
-            SELECT "id", CAST(SUM("comments") AS BIGINT) AS "comments"
-            FROM (
-                SELECT "article_id" AS "id", -1 AS "comments"
-                FROM old_rows
-                UNION ALL
-                SELECT "article_id" AS "id", 1 AS "comments"
-                FROM new_rows
-            ) AS moved
-            GROUP BY "id"
-            HAVING SUM("comments") <> 0
-            ORDER BY 1
-        LOOP
-            UPDATE "public"."bench_hot_articles" AS kept SET
-                "comments" = kept."comments" + counting_sums."comments"
-            WHERE kept."id" = counting_sums."id";
-        END LOOP;
-    ELSIF TG_OP = 'DELETE' THEN
-        FOR counting_sums IN
-            SELECT "article_id" AS "id", -COUNT(*) AS "comments"
-            FROM old_rows
-            GROUP BY 1
-            ORDER BY 1
-        LOOP
-            UPDATE "public"."bench_hot_articles" AS kept SET
-                "comments" = kept."comments" + counting_sums."comments"
-            WHERE kept."id" = counting_sums."id";
-        END LOOP;
-    ELSE -- TRUNCATE
-        IF current_setting('transaction_isolation') <> 'read committed' THEN
-            RAISE 'TRUNCATE at % cannot see all rows: use READ COMMITTED, or DELETE',
-                current_setting('transaction_isolation');
-        END IF;
-        FOR counting_sums IN
-            SELECT "article_id" AS "id", -COUNT(*) AS "comments"
-            FROM "public"."bench_hot_comments"
-            GROUP BY 1
-            ORDER BY 1
-        LOOP
-            UPDATE "public"."bench_hot_articles" AS kept SET
-                "comments" = kept."comments" + counting_sums."comments"
-            WHERE kept."id" = counting_sums."id";
-        END LOOP;
-    END IF;
+    FOR counting_sums IN
+        SELECT "article_id" AS "id", COUNT(*) AS "comments"
+        FROM new_rows
+        GROUP BY 1
+        ORDER BY 1
+    LOOP
+        UPDATE "public"."bench_hot_articles" AS kept SET
+            "comments" = kept."comments" + counting_sums."comments"
+        WHERE kept."id" = counting_sums."id";
+    END LOOP;
     RETURN NULL;
 END
 $counting$;
-COMMENT ON FUNCTION "public"."bench_count_hot"() IS
-    'diesel_counters: {"name":"bench_count_hot","rows":"bench_hot_comments","count":["article_id:bench_hot_articles.comments"],"by":"1","period":"day","slots":32}';
-REVOKE EXECUTE ON FUNCTION "public"."bench_count_hot"() FROM PUBLIC;
+COMMENT ON FUNCTION "public"."bench_count_hot_insert"() IS
+    'diesel_counters: {"name":"bench_count_hot","rows":"bench_hot_comments","count":["article_id:bench_hot_articles.comments"],"by":"1","period":"day","slots":32,"migration":1}';
+REVOKE EXECUTE ON FUNCTION "public"."bench_count_hot_insert"() FROM PUBLIC;
+CREATE FUNCTION "public"."bench_count_hot_update"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
+-- diesel_counters: see bench_count_hot_insert()
+#variable_conflict use_column
+<<counting>>
+DECLARE
+    counting_sums RECORD;
+BEGIN
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_hot_comments' OR TG_OP <> 'UPDATE' THEN
+        -- Whoever has this function could give it rows of another table.
+        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_hot_comments' THEN
+            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+                'public', 'bench_hot_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+        ELSIF TG_OP <> 'UPDATE' THEN
+            RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
+        END IF;
+    END IF;
+    -- After a rename, whoever may create tables in a schema can take the name of one.
+    PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
+        AND oid IN ('"public"."bench_hot_articles"'::regclass);
+    IF NOT FOUND THEN
+        RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
+    END IF;
+    FOR counting_sums IN
+        SELECT "id", CAST(SUM("comments") AS BIGINT) AS "comments"
+        FROM (
+            SELECT "article_id" AS "id", -1 AS "comments"
+            FROM old_rows
+            UNION ALL
+            SELECT "article_id" AS "id", 1 AS "comments"
+            FROM new_rows
+        ) AS moved
+        GROUP BY "id"
+        HAVING SUM("comments") <> 0
+        ORDER BY 1
+    LOOP
+        UPDATE "public"."bench_hot_articles" AS kept SET
+            "comments" = kept."comments" + counting_sums."comments"
+        WHERE kept."id" = counting_sums."id";
+    END LOOP;
+    RETURN NULL;
+END
+$counting$;
+REVOKE EXECUTE ON FUNCTION "public"."bench_count_hot_update"() FROM PUBLIC;
+CREATE FUNCTION "public"."bench_count_hot_delete"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
+-- diesel_counters: see bench_count_hot_insert()
+#variable_conflict use_column
+<<counting>>
+DECLARE
+    counting_sums RECORD;
+BEGIN
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_hot_comments' OR TG_OP <> 'DELETE' THEN
+        -- Whoever has this function could give it rows of another table.
+        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_hot_comments' THEN
+            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+                'public', 'bench_hot_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+        ELSIF TG_OP <> 'DELETE' THEN
+            RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
+        END IF;
+    END IF;
+    -- After a rename, whoever may create tables in a schema can take the name of one.
+    PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
+        AND oid IN ('"public"."bench_hot_articles"'::regclass);
+    IF NOT FOUND THEN
+        RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
+    END IF;
+    FOR counting_sums IN
+        SELECT "article_id" AS "id", -COUNT(*) AS "comments"
+        FROM old_rows
+        GROUP BY 1
+        ORDER BY 1
+    LOOP
+        UPDATE "public"."bench_hot_articles" AS kept SET
+            "comments" = kept."comments" + counting_sums."comments"
+        WHERE kept."id" = counting_sums."id";
+    END LOOP;
+    RETURN NULL;
+END
+$counting$;
+REVOKE EXECUTE ON FUNCTION "public"."bench_count_hot_delete"() FROM PUBLIC;
+CREATE FUNCTION "public"."bench_count_hot_truncate"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
+-- diesel_counters: see bench_count_hot_insert()
+#variable_conflict use_column
+<<counting>>
+DECLARE
+    counting_sums RECORD;
+BEGIN
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_hot_comments' OR TG_OP <> 'TRUNCATE' THEN
+        -- Whoever has this function could give it rows of another table.
+        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_hot_comments' THEN
+            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+                'public', 'bench_hot_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+        ELSIF TG_OP <> 'TRUNCATE' THEN
+            RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
+        END IF;
+    END IF;
+    -- After a rename, whoever may create tables in a schema can take the name of one.
+    PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
+        AND oid IN ('"public"."bench_hot_articles"'::regclass);
+    IF NOT FOUND THEN
+        RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
+    END IF;
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE 'TRUNCATE at % cannot see all rows: use READ COMMITTED, or DELETE',
+            current_setting('transaction_isolation');
+    END IF;
+    FOR counting_sums IN
+        SELECT "article_id" AS "id", -COUNT(*) AS "comments"
+        FROM "public"."bench_hot_comments"
+        GROUP BY 1
+        ORDER BY 1
+    LOOP
+        UPDATE "public"."bench_hot_articles" AS kept SET
+            "comments" = kept."comments" + counting_sums."comments"
+        WHERE kept."id" = counting_sums."id";
+    END LOOP;
+    RETURN NULL;
+END
+$counting$;
+REVOKE EXECUTE ON FUNCTION "public"."bench_count_hot_truncate"() FROM PUBLIC;
 -- Counts the existing rows: adds the difference between the rows and the counters.
 UPDATE "public"."bench_hot_articles" SET
     "comments" = "public"."bench_hot_articles"."comments" + (drift."comments" - drift."stored_comments")
@@ -116,15 +199,15 @@ FROM (
 WHERE "public"."bench_hot_articles"."id" = drift."id";
 CREATE TRIGGER "bench_count_hot_insert" AFTER INSERT ON "public"."bench_hot_comments"
     REFERENCING NEW TABLE AS new_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION "public"."bench_count_hot"();
+    FOR EACH STATEMENT EXECUTE FUNCTION "public"."bench_count_hot_insert"();
 CREATE TRIGGER "bench_count_hot_update" AFTER UPDATE ON "public"."bench_hot_comments"
     REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION "public"."bench_count_hot"();
+    FOR EACH STATEMENT EXECUTE FUNCTION "public"."bench_count_hot_update"();
 CREATE TRIGGER "bench_count_hot_delete" AFTER DELETE ON "public"."bench_hot_comments"
     REFERENCING OLD TABLE AS old_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION "public"."bench_count_hot"();
+    FOR EACH STATEMENT EXECUTE FUNCTION "public"."bench_count_hot_delete"();
 CREATE TRIGGER "bench_count_hot_truncate" BEFORE TRUNCATE ON "public"."bench_hot_comments"
-    FOR EACH STATEMENT EXECUTE FUNCTION "public"."bench_count_hot"();
+    FOR EACH STATEMENT EXECUTE FUNCTION "public"."bench_count_hot_truncate"();
 
 PERFORM set_config('search_path', counting_path, true), set_config('row_security', counting_security, true);
 END

@@ -62,6 +62,7 @@ const STEPS: [(&str, &str); 7] = [
         rows = "article_likes"
         count = ["article_id:articles.likes"]
         when = "approved"
+        only = "id < 1000"
 
         [[trigger]]
         name = "count_user_stars"
@@ -278,20 +279,18 @@ fn a_migration_that_fails_half_way_is_generated_again() {
         let names = database.trigger_names();
         run(&database, &part(&database.generated(before), "up"));
         // MySQL is slow: each step has some of the places.
-        let seldom = if BACKEND == "mysql" { 7 } else { 1 };
+        let seldom = if BACKEND == "mysql" { 13 } else { 1 };
         for place in (number % seldom..).step_by(seldom) {
             let up = part(&database.generated(toml), "up");
             let Some(half) = half_way(&up, place) else {
                 break;
             };
-            let conn = &mut open(&database);
-            run_in(conn, &half).unwrap_err();
-            // With the connection goes what it has locked.
-            drop(std::mem::replace(conn, database.connect()));
+            half.run(&database);
             let rest = part(&database.generated(toml), "up");
             if BACKEND != "mysql" {
                 assert_eq!(rest, up, "{step}");
             }
+            let conn = &mut open(&database);
             conn.run("INSERT INTO article_likes (id, article_id) VALUES (9, 3)");
             run(&database, &rest);
             let when = format!("{step}, after statement {place}");
@@ -306,20 +305,47 @@ fn a_migration_that_fails_half_way_is_generated_again() {
     }
 }
 
-/// A migration with an error behind one of its statements, or `None` if it does not have so many.
-fn half_way(up: &str, place: usize) -> Option<String> {
-    const FAILS: &str = "SELECT no_such_function()";
+/// The first statements of a migration.
+enum Half {
+    /// Those that MySQL has committed when the connection is lost.
+    Committed(Vec<String>),
+    /// All of them, and one that fails.
+    RolledBack(String),
+}
+
+impl Half {
+    /// With the connection goes what it has locked.
+    fn run(&self, database: &TestDatabase) {
+        let conn = &mut open(database);
+        match self {
+            Half::Committed(statements) => statements.iter().for_each(|one| conn.run(one)),
+            Half::RolledBack(statements) => {
+                run_in(conn, statements).unwrap_err();
+            }
+        }
+    }
+}
+
+/// A migration that fails after this statement, or `None` if it does not have so many.
+fn half_way(up: &str, place: usize) -> Option<Half> {
     if BACKEND != "mysql" {
-        return (place == 0).then(|| format!("{up}{FAILS}"));
+        let fails = format!("{up}SELECT no_such_function()");
+        return (place == 0).then_some(Half::RolledBack(fails));
     }
     let lines: Vec<_> = up.split_inclusive('\n').collect();
-    let ends_here = |place: &usize| {
-        let next = lines.get(place + 1).unwrap_or(&"");
+    let mut statements = vec![String::new()];
+    for (number, line) in lines.iter().enumerate() {
+        let next = lines.get(number + 1).unwrap_or(&"");
+        let statement = statements.last_mut()?;
+        statement.push_str(line);
         // Statements of a trigger are indented.
-        lines[*place].ends_with(";\n") && !next.starts_with(' ') && !next.starts_with("END")
-    };
-    let end = (0..lines.len()).filter(ends_here).nth(place)?;
-    Some(format!("{}{FAILS}", lines[..=end].concat()))
+        let is_end = line.ends_with(";\n") && !next.starts_with(' ') && !next.starts_with("END");
+        if is_end {
+            statements.push(String::new());
+        }
+    }
+    statements.pop();
+    (place < statements.len()).then(|| Half::Committed(statements[..=place].to_vec()))
 }
 
 /// Whoever writes while triggers are dropped and created waits, or tries again.
@@ -349,9 +375,10 @@ fn write(client: i64, is_done: &AtomicBool, written: &AtomicI64, conn: &mut Conn
     }
 }
 
+/// MariaDB says that a table of a new trigger does not exist if the statement has begun before the trigger.
 fn is_conflict(error: &diesel::result::Error) -> bool {
     let text = error.to_string().to_lowercase();
-    ["deadlock", "locked", "lock wait"]
+    ["deadlock", "locked", "lock wait", "doesn't exist"]
         .iter()
         .any(|one| text.contains(one))
 }

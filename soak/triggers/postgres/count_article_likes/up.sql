@@ -21,144 +21,281 @@ END IF;
 LOCK TABLE "public"."articles", "public"."article_likes" IN SHARE ROW EXCLUSIVE MODE;
 
 -- Counts the rows of article_likes in article_counters.likes, articles.like_count.
-CREATE FUNCTION "public"."count_article_likes"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+CREATE FUNCTION "public"."count_article_likes_insert"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
--- diesel_counters: {"name":"count_article_likes","rows":"article_likes","count":["article_id:article_counters.likes","article_id:articles.like_count"],"by":"1","period":"day","slots":32}
+-- diesel_counters: {"name":"count_article_likes","rows":"article_likes","count":["article_id:article_counters.likes","article_id:articles.like_count"],"by":"1","period":"day","slots":32,"migration":1}
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    counting_slot SMALLINT; counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    -- The length of this setting of the session is the slot of the connection.
+    counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
+    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
     counting_sums RECORD;
 BEGIN
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'article_likes' THEN
-        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-            'public', 'article_likes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-    END IF;
-    IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
-        AND (oid IN (to_regclass('"public"."article_counters"'), to_regclass('"public"."articles"'))
-            OR oid IN (to_regclass('"public"."articles"'))
-        AND NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid IN (to_regclass('"public"."article_counters"'),
-            to_regclass('"public"."articles"'))
-            AND confrelid = pg_class.oid))) THEN
-        RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
-    END IF;
-    counting_slot := length(NULLIF(left(current_setting('diesel_counters.slot_32_0_1', true), 32 + 1), ''));
-    IF counting_slot IS NULL OR counting_slot > 32
-        OR current_setting('diesel_counters.partition', true) <> '' THEN
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'article_likes' OR TG_OP <> 'INSERT'
+        OR counting_slot NOT BETWEEN 1 AND 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
+        -- Whoever has this function could give it rows of another table.
+        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'article_likes' THEN
+            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+                'public', 'article_likes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+        ELSIF TG_OP <> 'INSERT' THEN
+            RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
+        END IF;
         counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
         counting_index := split_part(counting_node, '/', 1);
         counting_parts := split_part(counting_node, '/', 2);
         IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
             RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
         END IF;
-        counting_slot := 1 + counting_index + counting_parts * (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
+        counting_slot := 1 + counting_index + counting_parts *
+            (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number',
+            true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number',
+            CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers
+            WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
             % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
         PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
-    IF TG_OP = 'INSERT' THEN
-        INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
-        SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting.counting_slot AS "slot",
-            COUNT(*)
+    -- After a rename, whoever may create tables in a schema can take the name of one.
+    PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
+        AND oid IN ('"public"."article_counters"'::regclass, '"public"."articles"'::regclass)
+        HAVING COUNT(*) = 2;
+    IF NOT FOUND THEN
+        RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
+    END IF;
+    INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
+    SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting.counting_slot AS "slot",
+        COUNT(*)
+    FROM new_rows
+    GROUP BY 1
+    ORDER BY 1
+    ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
+        "likes" = kept."likes" + excluded."likes";
+    FOR counting_sums IN
+        SELECT "article_id" AS "id", COUNT(*) AS "like_count"
         FROM new_rows
         GROUP BY 1
         ORDER BY 1
-        ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
-            "likes" = kept."likes" + excluded."likes";
-        FOR counting_sums IN
-            SELECT "article_id" AS "id", COUNT(*) AS "like_count"
-            FROM new_rows
-            GROUP BY 1
-            ORDER BY 1
-        LOOP
-            UPDATE "public"."articles" AS kept SET
-                "like_count" = kept."like_count" + counting_sums."like_count"
-            WHERE kept."id" = counting_sums."id";
-        END LOOP;
-    ELSIF TG_OP = 'UPDATE' THEN
-        INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
-        SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting.counting_slot AS "slot",
-            CAST(SUM("likes") AS BIGINT)
-        FROM (
-            SELECT "article_id", -1 AS "likes"
-            FROM old_rows
-            UNION ALL
-            SELECT "article_id", 1 AS "likes"
-            FROM new_rows
-        ) AS moved
-        GROUP BY "article_id"
-        HAVING SUM("likes") <> 0
-            AND EXISTS (SELECT 1 FROM "public"."articles" AS parent WHERE parent."id" = moved."article_id")
-        ORDER BY 1
-        ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
-            "likes" = kept."likes" + excluded."likes";
-        FOR counting_sums IN
-            SELECT "id", CAST(SUM("like_count") AS BIGINT) AS "like_count"
-            FROM (
-                SELECT "article_id" AS "id", -1 AS "like_count"
-                FROM old_rows
-                UNION ALL
-                SELECT "article_id" AS "id", 1 AS "like_count"
-                FROM new_rows
-            ) AS moved
-            GROUP BY "id"
-            HAVING SUM("like_count") <> 0
-            ORDER BY 1
-        LOOP
-            UPDATE "public"."articles" AS kept SET
-                "like_count" = kept."like_count" + counting_sums."like_count"
-            WHERE kept."id" = counting_sums."id";
-        END LOOP;
-    ELSIF TG_OP = 'DELETE' THEN
-        INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
-        SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting.counting_slot AS "slot",
-            -COUNT(*)
-        FROM old_rows AS moved
-        GROUP BY 1
-        HAVING EXISTS (SELECT 1 FROM "public"."articles" AS parent WHERE parent."id" = moved."article_id")
-        ORDER BY 1
-        ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
-            "likes" = kept."likes" + excluded."likes";
-        FOR counting_sums IN
-            SELECT "article_id" AS "id", -COUNT(*) AS "like_count"
-            FROM old_rows
-            GROUP BY 1
-            ORDER BY 1
-        LOOP
-            UPDATE "public"."articles" AS kept SET
-                "like_count" = kept."like_count" + counting_sums."like_count"
-            WHERE kept."id" = counting_sums."id";
-        END LOOP;
-    ELSE -- TRUNCATE
-        IF current_setting('transaction_isolation') <> 'read committed' THEN
-            RAISE 'TRUNCATE at % cannot see all rows: use READ COMMITTED, or DELETE',
-                current_setting('transaction_isolation');
-        END IF;
-        INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
-        SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting.counting_slot AS "slot",
-            -COUNT(*)
-        FROM "public"."article_likes" AS moved
-        GROUP BY 1
-        HAVING EXISTS (SELECT 1 FROM "public"."articles" AS parent WHERE parent."id" = moved."article_id")
-        ORDER BY 1
-        ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
-            "likes" = kept."likes" + excluded."likes";
-        FOR counting_sums IN
-            SELECT "article_id" AS "id", -COUNT(*) AS "like_count"
-            FROM "public"."article_likes"
-            GROUP BY 1
-            ORDER BY 1
-        LOOP
-            UPDATE "public"."articles" AS kept SET
-                "like_count" = kept."like_count" + counting_sums."like_count"
-            WHERE kept."id" = counting_sums."id";
-        END LOOP;
-    END IF;
+    LOOP
+        UPDATE "public"."articles" AS kept SET
+            "like_count" = kept."like_count" + counting_sums."like_count"
+        WHERE kept."id" = counting_sums."id";
+    END LOOP;
     RETURN NULL;
 END
 $counting$;
-COMMENT ON FUNCTION "public"."count_article_likes"() IS
-    'diesel_counters: {"name":"count_article_likes","rows":"article_likes","count":["article_id:article_counters.likes","article_id:articles.like_count"],"by":"1","period":"day","slots":32}';
-REVOKE EXECUTE ON FUNCTION "public"."count_article_likes"() FROM PUBLIC;
+COMMENT ON FUNCTION "public"."count_article_likes_insert"() IS
+    'diesel_counters: {"name":"count_article_likes","rows":"article_likes","count":["article_id:article_counters.likes","article_id:articles.like_count"],"by":"1","period":"day","slots":32,"migration":1}';
+REVOKE EXECUTE ON FUNCTION "public"."count_article_likes_insert"() FROM PUBLIC;
+CREATE FUNCTION "public"."count_article_likes_update"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
+-- diesel_counters: see count_article_likes_insert()
+#variable_conflict use_column
+<<counting>>
+DECLARE
+    -- The length of this setting of the session is the slot of the connection.
+    counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
+    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_sums RECORD;
+BEGIN
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'article_likes' OR TG_OP <> 'UPDATE'
+        OR counting_slot NOT BETWEEN 1 AND 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
+        -- Whoever has this function could give it rows of another table.
+        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'article_likes' THEN
+            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+                'public', 'article_likes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+        ELSIF TG_OP <> 'UPDATE' THEN
+            RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
+        END IF;
+        counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
+        counting_index := split_part(counting_node, '/', 1);
+        counting_parts := split_part(counting_node, '/', 2);
+        IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
+            RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
+        END IF;
+        counting_slot := 1 + counting_index + counting_parts *
+            (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number',
+            true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number',
+            CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers
+            WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
+            % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
+        PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+    END IF;
+    -- After a rename, whoever may create tables in a schema can take the name of one.
+    PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
+        AND oid IN ('"public"."article_counters"'::regclass, '"public"."articles"'::regclass)
+        HAVING COUNT(*) = 2;
+    IF NOT FOUND THEN
+        RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
+    END IF;
+    INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
+    SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting.counting_slot AS "slot",
+        CAST(SUM("likes") AS BIGINT)
+    FROM (
+        SELECT "article_id", -1 AS "likes"
+        FROM old_rows
+        UNION ALL
+        SELECT "article_id", 1 AS "likes"
+        FROM new_rows
+    ) AS moved
+    GROUP BY "article_id"
+    HAVING SUM("likes") <> 0
+        AND EXISTS (SELECT 1 FROM "public"."articles" AS parent WHERE parent."id" = moved."article_id")
+    ORDER BY 1
+    ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
+        "likes" = kept."likes" + excluded."likes";
+    FOR counting_sums IN
+        SELECT "id", CAST(SUM("like_count") AS BIGINT) AS "like_count"
+        FROM (
+            SELECT "article_id" AS "id", -1 AS "like_count"
+            FROM old_rows
+            UNION ALL
+            SELECT "article_id" AS "id", 1 AS "like_count"
+            FROM new_rows
+        ) AS moved
+        GROUP BY "id"
+        HAVING SUM("like_count") <> 0
+        ORDER BY 1
+    LOOP
+        UPDATE "public"."articles" AS kept SET
+            "like_count" = kept."like_count" + counting_sums."like_count"
+        WHERE kept."id" = counting_sums."id";
+    END LOOP;
+    RETURN NULL;
+END
+$counting$;
+REVOKE EXECUTE ON FUNCTION "public"."count_article_likes_update"() FROM PUBLIC;
+CREATE FUNCTION "public"."count_article_likes_delete"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
+-- diesel_counters: see count_article_likes_insert()
+#variable_conflict use_column
+<<counting>>
+DECLARE
+    -- The length of this setting of the session is the slot of the connection.
+    counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
+    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_sums RECORD;
+BEGIN
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'article_likes' OR TG_OP <> 'DELETE'
+        OR counting_slot NOT BETWEEN 1 AND 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
+        -- Whoever has this function could give it rows of another table.
+        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'article_likes' THEN
+            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+                'public', 'article_likes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+        ELSIF TG_OP <> 'DELETE' THEN
+            RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
+        END IF;
+        counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
+        counting_index := split_part(counting_node, '/', 1);
+        counting_parts := split_part(counting_node, '/', 2);
+        IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
+            RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
+        END IF;
+        counting_slot := 1 + counting_index + counting_parts *
+            (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number',
+            true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number',
+            CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers
+            WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
+            % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
+        PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+    END IF;
+    -- After a rename, whoever may create tables in a schema can take the name of one.
+    PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
+        AND oid IN ('"public"."article_counters"'::regclass, '"public"."articles"'::regclass)
+        HAVING COUNT(*) = 2;
+    IF NOT FOUND THEN
+        RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
+    END IF;
+    INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
+    SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting.counting_slot AS "slot",
+        -COUNT(*)
+    FROM old_rows AS moved
+    GROUP BY 1
+    HAVING EXISTS (SELECT 1 FROM "public"."articles" AS parent WHERE parent."id" = moved."article_id")
+    ORDER BY 1
+    ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
+        "likes" = kept."likes" + excluded."likes";
+    FOR counting_sums IN
+        SELECT "article_id" AS "id", -COUNT(*) AS "like_count"
+        FROM old_rows
+        GROUP BY 1
+        ORDER BY 1
+    LOOP
+        UPDATE "public"."articles" AS kept SET
+            "like_count" = kept."like_count" + counting_sums."like_count"
+        WHERE kept."id" = counting_sums."id";
+    END LOOP;
+    RETURN NULL;
+END
+$counting$;
+REVOKE EXECUTE ON FUNCTION "public"."count_article_likes_delete"() FROM PUBLIC;
+CREATE FUNCTION "public"."count_article_likes_truncate"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
+-- diesel_counters: see count_article_likes_insert()
+#variable_conflict use_column
+<<counting>>
+DECLARE
+    -- The length of this setting of the session is the slot of the connection.
+    counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
+    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_sums RECORD;
+BEGIN
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'article_likes' OR TG_OP <> 'TRUNCATE'
+        OR counting_slot NOT BETWEEN 1 AND 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
+        -- Whoever has this function could give it rows of another table.
+        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'article_likes' THEN
+            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+                'public', 'article_likes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+        ELSIF TG_OP <> 'TRUNCATE' THEN
+            RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
+        END IF;
+        counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
+        counting_index := split_part(counting_node, '/', 1);
+        counting_parts := split_part(counting_node, '/', 2);
+        IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
+            RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
+        END IF;
+        counting_slot := 1 + counting_index + counting_parts *
+            (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number',
+            true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number',
+            CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers
+            WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
+            % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
+        PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+    END IF;
+    -- After a rename, whoever may create tables in a schema can take the name of one.
+    PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
+        AND oid IN ('"public"."article_counters"'::regclass, '"public"."articles"'::regclass)
+        HAVING COUNT(*) = 2;
+    IF NOT FOUND THEN
+        RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
+    END IF;
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE 'TRUNCATE at % cannot see all rows: use READ COMMITTED, or DELETE',
+            current_setting('transaction_isolation');
+    END IF;
+    INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
+    SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting.counting_slot AS "slot",
+        -COUNT(*)
+    FROM "public"."article_likes" AS moved
+    GROUP BY 1
+    HAVING EXISTS (SELECT 1 FROM "public"."articles" AS parent WHERE parent."id" = moved."article_id")
+    ORDER BY 1
+    ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
+        "likes" = kept."likes" + excluded."likes";
+    FOR counting_sums IN
+        SELECT "article_id" AS "id", -COUNT(*) AS "like_count"
+        FROM "public"."article_likes"
+        GROUP BY 1
+        ORDER BY 1
+    LOOP
+        UPDATE "public"."articles" AS kept SET
+            "like_count" = kept."like_count" + counting_sums."like_count"
+        WHERE kept."id" = counting_sums."id";
+    END LOOP;
+    RETURN NULL;
+END
+$counting$;
+REVOKE EXECUTE ON FUNCTION "public"."count_article_likes_truncate"() FROM PUBLIC;
 -- Counts the existing rows: adds the difference between the rows and the counters.
 INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
 SELECT "article_id", DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition',
@@ -195,15 +332,15 @@ FROM (
 WHERE "public"."articles"."id" = drift."id";
 CREATE TRIGGER "count_article_likes_insert" AFTER INSERT ON "public"."article_likes"
     REFERENCING NEW TABLE AS new_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION "public"."count_article_likes"();
+    FOR EACH STATEMENT EXECUTE FUNCTION "public"."count_article_likes_insert"();
 CREATE TRIGGER "count_article_likes_update" AFTER UPDATE ON "public"."article_likes"
     REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION "public"."count_article_likes"();
+    FOR EACH STATEMENT EXECUTE FUNCTION "public"."count_article_likes_update"();
 CREATE TRIGGER "count_article_likes_delete" AFTER DELETE ON "public"."article_likes"
     REFERENCING OLD TABLE AS old_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION "public"."count_article_likes"();
+    FOR EACH STATEMENT EXECUTE FUNCTION "public"."count_article_likes_delete"();
 CREATE TRIGGER "count_article_likes_truncate" BEFORE TRUNCATE ON "public"."article_likes"
-    FOR EACH STATEMENT EXECUTE FUNCTION "public"."count_article_likes"();
+    FOR EACH STATEMENT EXECUTE FUNCTION "public"."count_article_likes_truncate"();
 
 PERFORM set_config('search_path', counting_path, true), set_config('row_security', counting_security, true);
 END
