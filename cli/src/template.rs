@@ -78,17 +78,29 @@ static ENVIRONMENT: LazyLock<Result<Environment<'static>>> = LazyLock::new(|| {
 
 /// The template of this name, with these values in its holes.
 pub fn render(name: &str, values: impl Serialize) -> Result<String> {
-    let rendered = template(name)?.render(Value::from(Serde(values)));
-    rendered.with_context(|| format!("cannot fill in the template {name}"))
+    fill_in(name, None, values)
 }
 
 /// A block of a template.
 pub fn render_block(name: &str, block: &str, values: impl Serialize) -> Result<String> {
-    let mut captured = template(name)?
-        .render_captured(Value::from(Serde(values)))
-        .with_context(|| format!("cannot fill in the template {name}"))?;
-    let rendered = captured.with_state_mut(|state| state.render_block(block));
-    rendered.with_context(|| format!("cannot fill in the block {block} of the template {name}"))
+    fill_in(name, Some(block), values)
+}
+
+fn fill_in(name: &str, block: Option<&str>, values: impl Serialize) -> Result<String> {
+    let template = template(name)?;
+    let filled = Value::from(Serde(&values));
+    let rendered = match block {
+        None => template.render(filled),
+        Some(block) => {
+            let captured = template.render_captured(filled);
+            captured
+                .and_then(|mut captured| captured.with_state_mut(|state| state.render_block(block)))
+        }
+    };
+    let rendered = rendered.with_context(|| format!("cannot fill in the template {name}"))?;
+    #[cfg(debug_assertions)]
+    cases::record(name, block, &values, &rendered)?;
+    Ok(rendered)
 }
 
 fn template(name: &str) -> Result<Template<'static, 'static>> {
@@ -101,4 +113,141 @@ fn template(name: &str) -> Result<Template<'static, 'static>> {
 /// A text with spaces behind it, up to this number of characters, so that columns of SQL are aligned.
 fn padded(text: String, width: usize) -> String {
     format!("{text:width$}")
+}
+
+/// What templates were given, and what they made of it: the tests keep some of these, and compare.
+#[cfg(debug_assertions)]
+mod cases {
+    use std::fs::OpenOptions;
+    use std::io::Write;
+
+    use anyhow::Result;
+    use serde::{Deserialize, Serialize};
+
+    #[derive(Debug, Serialize, Deserialize)]
+    pub struct Case {
+        pub template: String,
+        pub block: Option<String>,
+        pub values: serde_json::Value,
+        pub sql: String,
+    }
+
+    /// Adds a case to the file that this variable names, if it is set.
+    pub fn record(
+        name: &str,
+        block: Option<&str>,
+        values: impl Serialize,
+        sql: &str,
+    ) -> Result<()> {
+        let Some(path) = std::env::var_os("DIESEL_COUNTERS_CASES") else {
+            return Ok(());
+        };
+        let case = Case {
+            template: name.to_owned(),
+            block: block.map(str::to_owned),
+            values: serde_json::to_value(values)?,
+            sql: sql.to_owned(),
+        };
+        let line = serde_json::to_string(&case)? + "\n";
+        let mut file = OpenOptions::new().append(true).create(true).open(path)?;
+        file.write_all(line.as_bytes())?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::Value;
+
+    use super::cases::Case;
+    use super::*;
+
+    /// One case a line, in a file for each database.
+    const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases");
+
+    fn cases() -> Vec<Case> {
+        let mut cases = Vec::new();
+        for file in std::fs::read_dir(CASES).unwrap() {
+            let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+            cases.extend(
+                text.lines()
+                    .map(|line| serde_json::from_str::<Case>(line).unwrap()),
+            );
+        }
+        cases
+    }
+
+    fn filled(case: &Case, values: &Value) -> Result<String> {
+        fill_in(&case.template, case.block.as_deref(), values)
+    }
+
+    #[test]
+    fn templates_make_what_they_made() {
+        for case in cases() {
+            let sql = filled(&case, &case.values).unwrap();
+            assert_eq!(sql, case.sql, "{}", case.template);
+        }
+    }
+
+    #[test]
+    fn each_template_has_a_case() {
+        let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
+        let cases = cases();
+        for case in &cases {
+            *numbers.entry(&case.template).or_default() += 1;
+        }
+        for (name, text) in TEMPLATES {
+            // A file of macros is filled in with the templates that import it.
+            let is_imported = text.contains("{% macro ");
+            assert!(is_imported || numbers.contains_key(name), "{name}");
+        }
+    }
+
+    /// The places of all fields in these values.
+    fn fields(values: &Value, path: &str, found: &mut Vec<String>) {
+        match values {
+            Value::Object(map) => {
+                for (name, value) in map {
+                    let path = format!("{path}/{}", name.replace('~', "~0").replace('/', "~1"));
+                    fields(value, &path, found);
+                    found.push(path);
+                }
+            }
+            Value::Array(list) => {
+                for (place, value) in list.iter().enumerate() {
+                    fields(value, &format!("{path}/{place}"), found);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The engine has places in which a missing field is nothing: a default of an argument, `is none`, filters.
+    #[test]
+    fn a_missing_field_is_an_error_wherever_it_matters() {
+        for case in cases() {
+            let mut paths = Vec::new();
+            fields(&case.values, "", &mut paths);
+            for path in paths {
+                let mut values = case.values.clone();
+                let (parent, name) = path.rsplit_once('/').unwrap();
+                let parent = values.pointer_mut(parent).unwrap();
+                let name = name.replace("~1", "/").replace("~0", "~");
+                parent.as_object_mut().unwrap().shift_remove(&name);
+                if let Ok(sql) = filled(&case, &values) {
+                    assert_eq!(sql, case.sql, "{} without {path}", case.template);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_value_is_not_a_template() {
+        let name = "x{{ 7*7 }}{% raw %}\"y'<&>";
+        let values = serde_json::json!({ "name": name, "table": "t" });
+        let sql = render("postgres/rule.sql", values).unwrap();
+        assert!(sql.contains(name), "{sql}");
+    }
 }
