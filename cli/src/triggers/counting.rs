@@ -185,6 +185,19 @@ impl Counting {
         sources.any(|(_, source)| !self.columns(source).is_empty())
     }
 
+    /// The targets that a BEFORE trigger of MySQL locks: those that a foreign key of the rows refers to, and those
+    /// before them. Otherwise the foreign key share-locks their rows first, and two statements that wait for
+    /// each other to end that deadlock.
+    pub fn locked_before(&self) -> impl Iterator<Item = &Target> {
+        let is_sure = |target: &Target| target.sources.iter().any(|source| source.exists);
+        let in_column = |target: &Target| target.slots.is_none();
+        let mut targets = self.targets.iter();
+        let last = targets.rposition(|target| in_column(target) && is_sure(target));
+        let until = last.map_or(0, |last| last + 1);
+        let targets = self.targets[..until].iter();
+        targets.filter(move |target| in_column(target))
+    }
+
     /// A counter of both.
     pub fn shared_counter(&self, other: &Counting) -> Option<(&Table, &str)> {
         self.counters().find(|(table, name)| {

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use anyhow::{Context, Result, bail};
 
 use super::counting::Counting;
-use super::mysql::refuse_own_table;
+use super::references::{are_counted, parents};
 use super::target::Target;
 use crate::catalogue::Table;
 use crate::database::{Joined, MYSQL, POSTGRES};
@@ -152,6 +152,27 @@ pub fn changed_with<'c>(target: &'c Target, all: &[&'c Counting]) -> Vec<&'c Tab
     let mut changed = Vec::new();
     change(target, all, &[], &mut changed);
     changed
+}
+
+/// Refuses a trigger that would change its own table: by two foreign keys to one table, as of friends, or by
+/// the triggers of the counters that it changes.
+pub fn refuse_own_table(counting: &Counting, all: &[&Counting]) -> Result<()> {
+    for columns in parents(counting)? {
+        let is_counted = |target: &&Target| are_counted(counting, target, &columns);
+        for target in counting.targets.iter().filter(is_counted) {
+            let mut changed = changed_with(target, all).into_iter();
+            if let Some(own) = changed.find(|table| table.is_of(columns[0].1)) {
+                let [rows, table] = [&counting.rows, &target.table];
+                let counters = target.names.join(", ");
+                bail!(
+                    "MySQL and MariaDB could delete no row of {own}: its trigger would take the rows of {rows} \
+                     that refer to it off {table}.{counters}, and this would change {own} itself. Instead of in \
+                     {own}, count in a counter table, or in columns of a table of their own"
+                );
+            }
+        }
+    }
+    Ok(())
 }
 
 fn has(tables: &[&Table], table: &Table) -> bool {

@@ -1,4 +1,4 @@
-//! The migration that drops triggers and creates others.
+//! What a migration creates and drops.
 
 use anyhow::Result;
 use serde::Serialize;
@@ -7,12 +7,9 @@ use super::correction::{Compared, Correction, Drift};
 use super::counting::Counting;
 use super::definition::{Definition, Existing};
 use super::stored;
-use super::target::Target;
 use super::trigger::{LiveTrigger, Trigger};
-use super::{mysql, postgres, sqlite};
 use crate::catalogue::Table;
-use crate::database::{Database, MYSQL, POSTGRES};
-use crate::layout::broken;
+use crate::database::{Database, POSTGRES};
 use crate::partition::merged_slot;
 
 /// Triggers to create.
@@ -53,44 +50,7 @@ struct OfTarget {
     correction: Correction,
 }
 
-/// The triggers of a definition. It is an error if triggers of this database could not count the rows.
-pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
-    match counting.database {
-        POSTGRES => postgres::triggers(counting),
-        MYSQL => mysql::triggers(counting),
-        _ => sqlite::triggers(counting),
-    }
-}
-
 impl Plan {
-    pub fn new(counting: Counting) -> Result<Self> {
-        let targets = counting.targets.iter();
-        Ok(Plan {
-            triggers: triggers(&counting)?,
-            compared: targets.map(|target| counting.compared(target)).collect(),
-            counting,
-        })
-    }
-
-    /// Corrects the counts of all entities where a definition that goes has counted for all of them: those without
-    /// a row of the new condition, too.
-    pub fn take_over(&mut self, gone: &Counting) {
-        for (target, compared) in self.counting.targets.iter().zip(&mut self.compared) {
-            let mut same = gone
-                .targets
-                .iter()
-                .filter(|gone| gone.table.is(&target.table));
-            let counted_all = |gone_target: &Target| {
-                let mut names = gone_target.names.iter();
-                let has_counter = names.any(|name| target.names.contains(name));
-                has_counter && gone.compared(gone_target) == Compared::All
-            };
-            if same.any(counted_all) {
-                *compared = Compared::All;
-            }
-        }
-    }
-
     pub fn name(&self) -> &str {
         &self.counting.definition.name
     }
@@ -245,19 +205,4 @@ impl LiveTrigger {
         let table = POSTGRES.quoted_in(Some(&self.table.0), &self.table.1);
         format!("DROP {kind} IF EXISTS {name} ON {table};\n")
     }
-}
-
-/// The statements of a migration, below a comment: what is gone is dropped, and what is new is created.
-pub fn migration(gone: &[Gone], new: &[Plan], comment: &str) -> Result<String> {
-    let Some(first) = new.first() else {
-        let drops = gone.iter().rev();
-        let drops = drops.map(|gone| gone.drops(Which::All) + &gone.drop_definition);
-        return Ok(broken(&drops.collect::<String>()));
-    };
-    let up = match first.counting.database {
-        POSTGRES => postgres::up(new, gone)?,
-        MYSQL => mysql::up(new, gone)?,
-        _ => sqlite::up(new, gone)?,
-    };
-    Ok(broken(&(comment.to_owned() + &up)))
 }

@@ -11,8 +11,8 @@ use sqlparser::tokenizer::{Token, Tokenizer};
 
 use super::counting::Counting;
 use super::definition::{Definition, Functions};
-use super::mysql::Modes;
-use super::postgres;
+use super::functions;
+use super::modes::Modes;
 use crate::connection::AnyConnection;
 use crate::database::{Database, MYSQL, POSTGRES, SQLITE};
 use crate::sql::sql;
@@ -83,7 +83,7 @@ fn in_ucs2(json: &str) -> String {
 /// The statements that store a definition in place of the one with its name.
 pub fn replace(counting: &Counting) -> Result<String> {
     match counting.database {
-        POSTGRES => Ok(postgres::comment(counting)),
+        POSTGRES => Ok(functions::comment(counting)),
         SQLITE => Ok(drop(counting) + &create(counting)?),
         _ => create(counting),
     }
@@ -98,7 +98,7 @@ pub fn drop(counting: &Counting) -> String {
 /// The same, of a definition that is in this schema, whose tables need not be there.
 pub fn drop_in(schema: &str, name: &str, functions: Functions, database: Database) -> String {
     match database {
-        POSTGRES => postgres::drop_functions(schema, name, functions),
+        POSTGRES => functions::drop_functions(schema, name, functions),
         database => {
             let name = database.quoted(name);
             format!("DROP VIEW IF EXISTS {name};\n")
@@ -136,7 +136,7 @@ pub fn definitions(conn: &mut AnyConnection) -> Result<Vec<Stored>> {
             );
         }
         let json = match database {
-            POSTGRES => text.strip_prefix(postgres::COMMENT).map(str::to_owned),
+            POSTGRES => text.strip_prefix(functions::COMMENT).map(str::to_owned),
             _ => literal(&text, database),
         };
         let has_no_escapes = modes
@@ -146,7 +146,7 @@ pub fn definitions(conn: &mut AnyConnection) -> Result<Vec<Stored>> {
         match definition {
             Some(mut definition) => {
                 let function = name.clone();
-                if database == POSTGRES && postgres::has_definition(&name, &definition.name) {
+                if database == POSTGRES && functions::has_definition(&name, &definition.name) {
                     definition.functions = Functions::ByEvent;
                 } else {
                     definition.functions = Functions::One;

@@ -1,6 +1,6 @@
 //! Triggers of the tables that rows refer to: what foreign keys delete and change.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use serde_json::json;
 
 use super::trigger;
@@ -8,9 +8,9 @@ use crate::catalogue::{Column, Parent};
 use crate::database::MYSQL;
 use crate::template::render;
 use crate::triggers::counting::Counting;
-use crate::triggers::order::changed_with;
+use crate::triggers::order::refuse_own_table;
+use crate::triggers::references::{are_counted, parents};
 use crate::triggers::statement::{Place, Rows, Sign};
-use crate::triggers::target::Target;
 use crate::triggers::trigger::Trigger;
 use crate::triggers::values::{Addition, Query};
 
@@ -29,103 +29,6 @@ pub fn cascades(counting: &Counting) -> Result<Vec<Trigger>> {
         }
     }
     Ok(triggers)
-}
-
-/// The foreign keys that change counts, by the table that they refer to.
-fn parents(counting: &Counting) -> Result<Vec<Vec<(&Column, &Parent)>>> {
-    let mut parents: Vec<Vec<(&Column, &Parent)>> = Vec::new();
-    let columns = counting.rows.columns.iter();
-    for (column, parent) in columns.filter_map(|one| Some((one, one.refers_to.as_ref()?))) {
-        if !is_needed(counting, column, parent)? {
-            continue;
-        }
-        let mut others = parents.iter_mut();
-        match others.find(|columns| columns[0].1.table == parent.table) {
-            Some(columns) => columns.push((column, parent)),
-            None => parents.push(vec![(column, parent)]),
-        }
-    }
-    Ok(parents)
-}
-
-/// Refuses a trigger that would change its own table: by two foreign keys to one table, as of friends, or by
-/// the triggers of the counters that it changes.
-pub fn refuse_own_table(counting: &Counting, all: &[&Counting]) -> Result<()> {
-    for columns in parents(counting)? {
-        let is_counted = |target: &&Target| are_counted(counting, target, &columns);
-        for target in counting.targets.iter().filter(is_counted) {
-            let mut changed = changed_with(target, all).into_iter();
-            if let Some(own) = changed.find(|table| table.is_of(columns[0].1)) {
-                let [rows, table] = [&counting.rows, &target.table];
-                let counters = target.names.join(", ");
-                bail!(
-                    "MySQL and MariaDB could delete no row of {own}: its trigger would take the rows of {rows} \
-                     that refer to it off {table}.{counters}, and this would change {own} itself. Instead of in \
-                     {own}, count in a counter table, or in columns of a table of their own"
-                );
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Whether a count depends on what the foreign key of a column does.
-fn is_needed(counting: &Counting, column: &Column, parent: &Parent) -> Result<bool> {
-    let (rows, name) = (&counting.rows, &column.name);
-    let [on_delete, on_update] = [&parent.on_delete, &parent.on_update];
-    if counting.uses(name) && parent.updates() {
-        bail!(
-            "{rows}.{name} has ON UPDATE {on_update}. MySQL and MariaDB run no triggers for the rows that it \
-             changes, so they would not be counted. Remove ON UPDATE {on_update} first"
-        );
-    }
-    let mut columns = rows.columns.iter();
-    let is_changed = parent.updates() || parent.deletes() && !parent.cascades();
-    let is_virtual = |one: &&Column| is_changed && one.not_stored && counting.uses(&one.name);
-    if let Some(Column { name: one, .. }) = columns.find(is_virtual) {
-        bail!(
-            "{rows}.{one} is a virtual generated column, and the foreign key of {name} changes rows. MySQL and \
-             MariaDB run no triggers for these rows, so they would not be counted. Make it STORED, or remove \
-             the ON DELETE and ON UPDATE of {name} first"
-        );
-    }
-    let is_changed = parent.deletes() && !parent.cascades();
-    if counting.keeps_deleted() {
-        let mut expressions = counting.expressions();
-        let is_used = expressions.any(|(_, one)| one.columns().any(|used| used == name));
-        if is_changed && is_used {
-            bail!(
-                "{rows}.{name} has ON DELETE {on_delete}, and a condition or a weight has {name}. MySQL and MariaDB \
-                 run no triggers for the rows that it changes, so they would not be counted. Remove ON DELETE \
-                 {on_delete} first"
-            );
-        }
-        return Ok(false);
-    }
-    let is_counted = |target| are_counted(counting, target, &[(column, parent)]);
-    if !parent.deletes() || !counting.targets.iter().any(is_counted) {
-        return Ok(false);
-    }
-    let refers_to = match parent.in_schema == rows.in_schema {
-        true if parent.table == rows.name => format!("{rows} itself"),
-        true => return Ok(true),
-        // A trigger can only be in the database of its table.
-        false => format!("another database, {}", parent.in_schema),
-    };
-    bail!(
-        "{rows}.{name} has ON DELETE {on_delete} and refers to {refers_to}. MySQL and MariaDB run no triggers \
-         for the rows that it changes, so they would not be counted. Remove ON DELETE {on_delete} first, and \
-         change these rows before you delete the row that they refer to"
-    );
-}
-
-/// Whether a target's counts change when one of these foreign keys deletes rows or sets its column to
-/// NULL.
-fn are_counted(counting: &Counting, target: &Target, columns: &[(&Column, &Parent)]) -> bool {
-    columns.iter().any(|(column, parent)| {
-        // A SET NULL changes what a row adds only by the column itself.
-        (counting.uses(&column.name) || parent.cascades()) && !goes_with(target, column, parent)
-    })
 }
 
 /// Takes off the rows that refer to a row of the parent table, and adds them as the foreign keys
@@ -212,15 +115,4 @@ fn cascade(counting: &Counting, columns: &[(&Column, &Parent)], event: &str) -> 
         });
     }
     render("mysql/cascade.sql", json!({ "additions": additions }))
-}
-
-/// Whether the counts of these rows are deleted with their entity.
-fn goes_with(target: &Target, column: &Column, parent: &Parent) -> bool {
-    let mut counters = target.parents();
-    counters.any(|(i, counters)| {
-        let mut sources = target.sources.iter();
-        sources.all(|source| source.entity[i] == *column)
-            && counters.cascades()
-            && parent.is_same(&counters)
-    })
 }

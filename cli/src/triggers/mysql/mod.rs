@@ -2,7 +2,6 @@
 
 mod cascade;
 mod literals;
-mod mode;
 
 use anyhow::{Result, bail};
 use diesel_counters::Dialect;
@@ -19,9 +18,7 @@ use crate::catalogue::Table;
 use crate::database::MYSQL;
 use crate::template::render;
 use cascade::cascades;
-pub use cascade::refuse_own_table;
 use literals::as_stored;
-pub use mode::Modes;
 
 pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     let rows = &counting.rows;
@@ -159,21 +156,6 @@ fn after_update(counting: &Counting) -> Result<Trigger> {
         &counting.rows.name,
         &body,
     )
-}
-
-impl Counting {
-    /// The targets that a BEFORE trigger locks: those that a foreign key of the rows refers to, and those
-    /// before them. Otherwise the foreign key share-locks their rows first, and two statements that wait for
-    /// each other to end that deadlock.
-    pub fn locked_before(&self) -> impl Iterator<Item = &Target> {
-        let is_sure = |target: &Target| target.sources.iter().any(|source| source.exists);
-        let in_column = |target: &Target| target.slots.is_none();
-        let mut targets = self.targets.iter();
-        let last = targets.rposition(|target| in_column(target) && is_sure(target));
-        let until = last.map_or(0, |last| last + 1);
-        let targets = self.targets[..until].iter();
-        targets.filter(move |target| in_column(target))
-    }
 }
 
 /// Locks the rows that an AFTER trigger will update, in the same order before each event.

@@ -9,6 +9,7 @@ use crate::database::{Joined, POSTGRES};
 use crate::template::render;
 use crate::triggers::correction::places;
 use crate::triggers::counting::Counting;
+use crate::triggers::functions::Event;
 use crate::triggers::statement::{Entities, Place, Rows, Sign, named};
 use crate::triggers::target::{Source, Target};
 use crate::triggers::values::{Addition, Sums, any};
@@ -27,16 +28,6 @@ pub enum Version {
     /// The same, which did not look whose tables the function reads and writes, or whether columns have the names of
     /// variables.
     Unguarded,
-}
-
-/// An event, with the rows that it adds and takes off.
-#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "UPPERCASE")]
-pub enum Event {
-    Insert,
-    Update,
-    Delete,
-    Truncate,
 }
 
 /// The text of the function of an event.
@@ -94,17 +85,6 @@ struct Slot {
 struct Changed<'t> {
     table: &'t str,
     sign: Sign,
-}
-
-impl Event {
-    pub fn name(self) -> &'static str {
-        match self {
-            Event::Insert => "INSERT",
-            Event::Update => "UPDATE",
-            Event::Delete => "DELETE",
-            Event::Truncate => "TRUNCATE",
-        }
-    }
 }
 
 /// What the function of an event runs.

@@ -10,13 +10,14 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::counting::Counting;
-use super::definition::{Existing, Functions};
+use super::definition::Existing;
+use super::functions::{COMMENT, Event, comment_text, function_name, name_of};
 use super::plan::{Gone, Plan, Which};
 use super::trigger::Trigger;
 use crate::catalogue::Table;
-use crate::database::{Joined, POSTGRES};
+use crate::database::POSTGRES;
 use crate::template::render;
-use body::{Event, NEW, OLD, Version, body, earlier_body};
+use body::{NEW, OLD, Version, body, earlier_body};
 
 pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     let rows = &counting.rows;
@@ -90,58 +91,6 @@ fn trigger(counting: &Counting, event: Event, earlier: &[String]) -> Result<Trig
         body,
         same: earlier.to_vec(),
     })
-}
-
-fn name_of(counting: &Counting, event: Event) -> String {
-    format!(
-        "{}_{}",
-        counting.definition.name,
-        event.name().to_lowercase()
-    )
-}
-
-/// What the comment on a function begins with that has the definition.
-pub const COMMENT: &str = "diesel_counters: ";
-
-/// The function whose comment and text have the definition.
-pub fn has_definition(function: &str, definition: &str) -> bool {
-    function.strip_suffix("_insert") == Some(definition)
-}
-
-fn function_name(counting: &Counting, event: Event) -> String {
-    POSTGRES.quoted_in(Some(&counting.rows.in_schema), &name_of(counting, event))
-}
-
-/// The text of the comment that stores the definition.
-fn comment_text(counting: &Counting) -> String {
-    POSTGRES.literal(&(COMMENT.to_owned() + &counting.definition.json()))
-}
-
-/// Stores the definition in place of the one that is there.
-pub fn comment(counting: &Counting) -> String {
-    let name = match counting.definition.functions {
-        Functions::One => {
-            POSTGRES.quoted_in(Some(&counting.rows.in_schema), &counting.definition.name)
-        }
-        Functions::ByEvent | Functions::Both => function_name(counting, Event::Insert),
-    };
-    let comment = comment_text(counting);
-    format!("COMMENT ON FUNCTION {name}() IS {comment};\n")
-}
-
-/// The statement that drops the functions of a definition in this schema.
-pub fn drop_functions(schema: &str, definition: &str, functions: Functions) -> String {
-    let mut names = Vec::new();
-    if functions != Functions::ByEvent {
-        names.push(definition.to_owned());
-    }
-    if functions != Functions::One {
-        let events = ["insert", "update", "delete", "truncate"];
-        names.extend(events.map(|event| format!("{definition}_{event}")));
-    }
-    let names = names.iter();
-    let names = names.map(|name| POSTGRES.quoted_in(Some(schema), name) + "()");
-    format!("DROP FUNCTION IF EXISTS {};\n", names.joined(", "))
 }
 
 /// Creates the function of an event.

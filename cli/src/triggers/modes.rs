@@ -7,10 +7,10 @@ use diesel::RunQueryDsl;
 use diesel::connection::SimpleConnection;
 use diesel::sql_types::Text;
 
+use super::trigger::Trigger;
 use crate::connection::AnyConnection;
 use crate::database::{Joined, MYSQL};
 use crate::sql::sql;
-use crate::triggers::trigger::Trigger;
 
 /// Those that do not change what a statement of a trigger means.
 const HARMLESS: [&str; 8] = [

@@ -1,0 +1,82 @@
+//! The functions of triggers on PostgreSQL: their names, and the comment that stores a definition.
+
+use serde::Serialize;
+
+use super::counting::Counting;
+use super::definition::Functions;
+use crate::database::{Joined, POSTGRES};
+
+/// An event, with the rows that it adds and takes off.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Event {
+    Insert,
+    Update,
+    Delete,
+    Truncate,
+}
+
+impl Event {
+    pub fn name(self) -> &'static str {
+        match self {
+            Event::Insert => "INSERT",
+            Event::Update => "UPDATE",
+            Event::Delete => "DELETE",
+            Event::Truncate => "TRUNCATE",
+        }
+    }
+}
+
+/// The name of the function of an event, and of its trigger.
+pub fn name_of(counting: &Counting, event: Event) -> String {
+    format!(
+        "{}_{}",
+        counting.definition.name,
+        event.name().to_lowercase()
+    )
+}
+
+/// What the comment on a function begins with that has the definition.
+pub const COMMENT: &str = "diesel_counters: ";
+
+/// Whether this function of a definition has the definition in its comment and its text.
+pub fn has_definition(function: &str, definition: &str) -> bool {
+    function.strip_suffix("_insert") == Some(definition)
+}
+
+/// That name, with its schema and in quotes.
+pub fn function_name(counting: &Counting, event: Event) -> String {
+    POSTGRES.quoted_in(Some(&counting.rows.in_schema), &name_of(counting, event))
+}
+
+/// The text of the comment that stores the definition.
+pub fn comment_text(counting: &Counting) -> String {
+    POSTGRES.literal(&(COMMENT.to_owned() + &counting.definition.json()))
+}
+
+/// Stores the definition in place of the one that is there.
+pub fn comment(counting: &Counting) -> String {
+    let name = match counting.definition.functions {
+        Functions::One => {
+            POSTGRES.quoted_in(Some(&counting.rows.in_schema), &counting.definition.name)
+        }
+        Functions::ByEvent | Functions::Both => function_name(counting, Event::Insert),
+    };
+    let comment = comment_text(counting);
+    format!("COMMENT ON FUNCTION {name}() IS {comment};\n")
+}
+
+/// The statement that drops the functions of a definition in this schema.
+pub fn drop_functions(schema: &str, definition: &str, functions: Functions) -> String {
+    let mut names = Vec::new();
+    if functions != Functions::ByEvent {
+        names.push(definition.to_owned());
+    }
+    if functions != Functions::One {
+        let events = ["insert", "update", "delete", "truncate"];
+        names.extend(events.map(|event| format!("{definition}_{event}")));
+    }
+    let names = names.iter();
+    let names = names.map(|name| POSTGRES.quoted_in(Some(schema), name) + "()");
+    format!("DROP FUNCTION IF EXISTS {};\n", names.joined(", "))
+}

@@ -1,0 +1,67 @@
+//! The triggers of a definition, and the migration that drops triggers and creates others: here is the choice among
+//! databases.
+
+use anyhow::Result;
+
+use super::correction::Compared;
+use super::counting::Counting;
+use super::plan::{Gone, Plan, Which};
+use super::target::Target;
+use super::trigger::Trigger;
+use super::{mysql, postgres, sqlite};
+use crate::database::{MYSQL, POSTGRES};
+use crate::layout::broken;
+
+impl Plan {
+    pub fn new(counting: Counting) -> Result<Self> {
+        let targets = counting.targets.iter();
+        Ok(Plan {
+            triggers: triggers(&counting)?,
+            compared: targets.map(|target| counting.compared(target)).collect(),
+            counting,
+        })
+    }
+
+    /// Corrects the counts of all entities where a definition that goes has counted for all of them: those without
+    /// a row of the new condition, too.
+    pub fn take_over(&mut self, gone: &Counting) {
+        for (target, compared) in self.counting.targets.iter().zip(&mut self.compared) {
+            let mut same = gone
+                .targets
+                .iter()
+                .filter(|gone| gone.table.is(&target.table));
+            let counted_all = |gone_target: &Target| {
+                let mut names = gone_target.names.iter();
+                let has_counter = names.any(|name| target.names.contains(name));
+                has_counter && gone.compared(gone_target) == Compared::All
+            };
+            if same.any(counted_all) {
+                *compared = Compared::All;
+            }
+        }
+    }
+}
+
+/// The triggers of a definition. It is an error if triggers of this database could not count the rows.
+pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
+    match counting.database {
+        POSTGRES => postgres::triggers(counting),
+        MYSQL => mysql::triggers(counting),
+        _ => sqlite::triggers(counting),
+    }
+}
+
+/// The statements of a migration, below a comment: what is gone is dropped, and what is new is created.
+pub fn migration(gone: &[Gone], new: &[Plan], comment: &str) -> Result<String> {
+    let Some(first) = new.first() else {
+        let drops = gone.iter().rev();
+        let drops = drops.map(|gone| gone.drops(Which::All) + &gone.drop_definition);
+        return Ok(broken(&drops.collect::<String>()));
+    };
+    let up = match first.counting.database {
+        POSTGRES => postgres::up(new, gone)?,
+        MYSQL => mysql::up(new, gone)?,
+        _ => sqlite::up(new, gone)?,
+    };
+    Ok(broken(&(comment.to_owned() + &up)))
+}
