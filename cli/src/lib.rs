@@ -8,6 +8,7 @@ mod code_of_others;
 mod connection;
 mod database;
 mod doctor;
+mod fault;
 mod generate;
 mod holder;
 mod layout;
@@ -21,6 +22,7 @@ mod show;
 mod sql;
 mod template;
 mod triggers;
+mod vetoes;
 
 use std::process::ExitCode;
 

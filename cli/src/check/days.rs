@@ -6,10 +6,10 @@ use diesel::RunQueryDsl;
 use diesel::sql_types::Bool;
 use diesel_counters::Period;
 
-use super::fault::{Fault, wrong};
 use crate::catalogue::CounterTable;
 use crate::connection::AnyConnection;
 use crate::database::{Database, MYSQL, POSTGRES};
+use crate::fault::{Fault, wrong};
 use crate::sql::sql;
 
 /// Whether a table that is partitioned by ranges of its day has none with this day. Its other partitions are

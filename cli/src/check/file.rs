@@ -2,11 +2,11 @@
 
 use anyhow::Result;
 
-use super::fault::{Fault, wrong};
 use super::rights;
 use super::triggers::counts_in;
 use crate::catalogue::Table;
 use crate::connection::AnyConnection;
+use crate::fault::{Fault, wrong};
 use crate::triggers::{File, as_stored, definitions};
 
 /// The differences, each with the table of the rows: those of definitions that count in one of these tables, or of

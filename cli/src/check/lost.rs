@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 
-use super::fault::{Fault, note, wrong};
 use crate::connection::AnyConnection;
+use crate::fault::{Fault, note, wrong};
 use crate::triggers::lost;
 
 /// The faults of these functions, with their names.

@@ -1,14 +1,12 @@
 //! `check`: compares live tables with the shape of a counter table.
 
 mod days;
-mod fault;
 mod file;
 mod lost;
 mod modes;
 mod rights;
 mod shape;
 mod triggers;
-mod vetoes;
 
 use std::path::PathBuf;
 
@@ -23,10 +21,9 @@ use crate::connection::AnyConnection;
 use crate::database::Joined;
 use crate::options::{self, Options};
 use crate::output::{printable, wrapped};
-use crate::triggers::{Counting, File};
+use crate::triggers::File;
 
-pub use fault::Fault;
-use fault::{Severity, wrong};
+use crate::fault::{Fault, Severity, wrong};
 
 /// Find what is wrong or slow about counter tables, and print the SQL that corrects it.
 ///
@@ -115,23 +112,6 @@ fn check(table: &Table, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
         faults.extend(shape::period(&counters, conn));
     }
     Ok(faults)
-}
-
-/// Why nothing can be counted in a table of a definition, or why counts could be lost while the database reports
-/// success.
-pub fn refusal(counting: &Counting, conn: &mut AnyConnection) -> Result<Option<Fault>> {
-    let mut faults = Vec::new();
-    for target in &counting.targets {
-        match CounterTable::try_from(target.table.clone()) {
-            Ok(counters) => {
-                faults.extend(shape::deferrable(&counters, conn)?);
-                faults.extend(vetoes::in_counters(&counters, conn)?);
-            }
-            Err(_) => faults.extend(vetoes::in_column(target, conn)?),
-        }
-    }
-    let mut faults = faults.into_iter();
-    Ok(faults.find(|fault| fault.severity == Severity::Wrong))
 }
 
 fn not_a_counter_table(table: &Table) -> Fault {

@@ -2,9 +2,9 @@
 
 use anyhow::Result;
 
-use super::fault::{Fault, wrong};
 use crate::connection::AnyConnection;
 use crate::database::{Joined, MYSQL};
+use crate::fault::{Fault, wrong};
 use crate::triggers::{Counting, Modes, Trigger};
 
 /// Triggers of one definition that were created in several modes.

@@ -5,10 +5,10 @@ use anyhow::Result;
 use diesel::RunQueryDsl;
 use diesel::sql_types::{Bool, Text};
 
-use super::fault::{Fault, note, wrong};
 use crate::catalogue::{Table, table};
 use crate::connection::AnyConnection;
 use crate::database::POSTGRES;
+use crate::fault::{Fault, note, wrong};
 use crate::sql::sql;
 use crate::triggers::{Counting, Stored};
 

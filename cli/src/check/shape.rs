@@ -2,17 +2,17 @@
 
 use anyhow::Result;
 use diesel::RunQueryDsl;
-use diesel::sql_types::{Bool, Text};
+use diesel::sql_types::Bool;
 use diesel_counters::Period;
 
 use super::days::days;
-use super::fault::{Fault, note, slow, wrong};
-use super::vetoes::in_counters;
 use crate::catalogue::{self, Column, CounterTable, Mark, is_zero, statement_of};
 use crate::connection::AnyConnection;
 use crate::database::{Joined, MYSQL, POSTGRES, SQLITE};
+use crate::fault::{Fault, note, slow, wrong};
 use crate::partition;
 use crate::sql::sql;
+use crate::vetoes::{deferrable, in_counters};
 
 type Check = fn(&CounterTable, &mut AnyConnection) -> Result<Vec<Fault>>;
 
@@ -259,32 +259,6 @@ fn indexes(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>>
         }
     }
     Ok(faults)
-}
-
-/// ON CONFLICT of PostgreSQL takes no key that is checked later.
-pub fn deferrable(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
-    if conn.database() != POSTGRES {
-        return Ok(Vec::new());
-    }
-    let table = POSTGRES.table_name(&shape.table);
-    let found = sql(
-        "SELECT conname::text FROM pg_constraint WHERE contype = 'p' AND condeferrable
-             AND conrelid = CAST(to_regclass(",
-    );
-    let found = found.bind(&table).sql(") AS oid)").typed::<Text>();
-    let key = shape.table.primary_key.iter();
-    let key = key.map(|name| POSTGRES.quoted(name)).joined(", ");
-    let names: Vec<String> = found.load(conn)?;
-    let fault = |name: String| {
-        let what = format!("Its primary key {name} is DEFERRABLE.");
-        let cost = "ON CONFLICT cannot use it: each increment fails.";
-        let remedy = "Create it again without. This builds its index again, and blocks writes.";
-        let name = POSTGRES.quoted(&name);
-        let again = format!("DROP CONSTRAINT {name}, ADD CONSTRAINT {name} PRIMARY KEY ({key})");
-        let fault = wrong("deferrable_key", what, cost).remedy(remedy);
-        fault.run(alter(shape, conn, again))
-    };
-    Ok(names.into_iter().map(fault).collect())
 }
 
 /// Whether the table is published, and another node's is subscribed to.

@@ -2,17 +2,17 @@
 
 use anyhow::Result;
 
-use super::fault::{Fault, Severity, wrong};
 use super::modes;
 use super::rights;
-use super::vetoes::in_column;
 use crate::catalogue::Table;
 use crate::connection::AnyConnection;
 use crate::database::MYSQL;
+use crate::fault::{Fault, Severity, wrong};
 use crate::triggers::{
     Count, Counting, Definition, Existing, LiveTrigger, Stored, Trigger, definitions,
     live_triggers, triggers,
 };
+use crate::vetoes::in_column;
 
 /// The faults of each definition that counts in one of these tables, or of all if there are none,
 /// with the table of the rows.

@@ -6,13 +6,14 @@ use diesel::result::Error;
 use diesel::sql_types::Bool;
 use diesel::{QueryResult, RunQueryDsl};
 
-use crate::check::{self, Fault};
 use crate::connection::AnyConnection;
 use crate::database::{Joined, MYSQL, POSTGRES};
+use crate::fault::Fault;
 use crate::sql::sql;
 use crate::triggers::{
     Compared, Counting, Difference, Existing, LiveTrigger, Plan, Stored, Target, live_triggers,
 };
+use crate::vetoes;
 
 pub fn names(
     difference: &Difference,
@@ -120,7 +121,7 @@ pub fn storage(plan: &Plan) -> Result<()> {
 
 /// Tables in which nothing can be counted, or whose own triggers and rules could undo it.
 pub fn vetoes(plan: &Plan, conn: &mut AnyConnection) -> Result<()> {
-    if let Some(fault) = check::refusal(&plan.counting, conn)? {
+    if let Some(fault) = vetoes::refusal(&plan.counting, conn)? {
         let Fault {
             what, cost, remedy, ..
         } = fault;

@@ -80,3 +80,14 @@ pub fn drop_functions(schema: &str, definition: &str, functions: Functions) -> S
     let names = names.map(|name| POSTGRES.quoted_in(Some(schema), name) + "()");
     format!("DROP FUNCTION IF EXISTS {};\n", names.joined(", "))
 }
+
+/// Each name once.
+pub fn once(all: impl Iterator<Item = String>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for name in all {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}

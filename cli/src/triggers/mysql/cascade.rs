@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::json;
 
-use super::trigger;
+use super::trigger::{connection_slot, trigger};
 use crate::catalogue::{Column, Parent};
 use crate::database::MYSQL;
 use crate::template::render;
@@ -34,7 +34,7 @@ pub fn cascades(counting: &Counting) -> Result<Vec<Trigger>> {
 /// Takes off the rows that refer to a row of the parent table, and adds them as the foreign keys
 /// leave them; or after it is deleted, the other way round.
 fn cascade(counting: &Counting, columns: &[(&Column, &Parent)], event: &str) -> Result<String> {
-    let slot = super::connection_slot(counting.definition.slots);
+    let slot = connection_slot(counting.definition.slots);
     let refers = |(column, parent): &(&Column, &Parent)| {
         let name = MYSQL.quoted(&column.name);
         let key = MYSQL.quoted(&parent.column);

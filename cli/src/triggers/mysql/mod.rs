@@ -2,9 +2,9 @@
 
 mod cascade;
 mod literals;
+mod trigger;
 
 use anyhow::{Result, bail};
-use diesel_counters::Dialect;
 use serde::Serialize;
 use serde_json::json;
 
@@ -18,7 +18,7 @@ use crate::catalogue::Table;
 use crate::database::MYSQL;
 use crate::template::render;
 use cascade::cascades;
-use literals::as_stored;
+use trigger::{connection_slot, trigger};
 
 pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     let rows = &counting.rows;
@@ -51,42 +51,6 @@ pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     }
     triggers.extend(cascades(counting)?);
     Ok(triggers)
-}
-
-/// A trigger of a table of the same database as the rows.
-fn trigger(
-    counting: &Counting,
-    what: &str,
-    event: &str,
-    table: &str,
-    body: &str,
-) -> Result<Trigger> {
-    let name = format!("{}_{what}", counting.definition.name);
-    let quoted = MYSQL.quoted(&name);
-    let body = body.trim_end();
-    let values = json!({
-        "name": quoted,
-        "event": event,
-        "table": MYSQL.quoted(table),
-        "body": body,
-    });
-    Ok(Trigger {
-        create: render("mysql/trigger.sql", values)?,
-        drop: format!("DROP TRIGGER IF EXISTS {quoted};\n"),
-        table: (counting.rows.in_schema.clone(), table.to_owned()),
-        event: event.to_owned(),
-        function: None,
-        same: as_stored(body),
-        body: body.to_owned(),
-        name,
-    })
-}
-
-fn connection_slot(slots: u16) -> String {
-    match slots {
-        0 | 1 => "1".to_owned(),
-        _ => format!("1 + {} % {slots}", Dialect::MySql.connection_number()),
-    }
 }
 
 /// What the row `row` adds, or what is taken off. `more` are conditions of the trigger's own.

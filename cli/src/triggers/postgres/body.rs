@@ -3,13 +3,12 @@
 use anyhow::Result;
 use serde::Serialize;
 
-use super::once;
 use crate::catalogue::{Parent, Table};
 use crate::database::{Joined, POSTGRES};
 use crate::template::render;
 use crate::triggers::correction::places;
 use crate::triggers::counting::Counting;
-use crate::triggers::functions::Event;
+use crate::triggers::functions::{Event, once};
 use crate::triggers::statement::{Entities, Place, Rows, Sign, named};
 use crate::triggers::target::{Source, Target};
 use crate::triggers::values::{Addition, Sums, any};

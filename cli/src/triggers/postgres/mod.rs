@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::counting::Counting;
 use super::definition::Existing;
-use super::functions::{COMMENT, Event, comment_text, function_name, name_of};
+use super::functions::{COMMENT, Event, comment_text, function_name, name_of, once};
 use super::plan::{Gone, Plan, Which};
 use super::trigger::Trigger;
 use crate::catalogue::Table;
@@ -189,17 +189,6 @@ fn locks<'t>(
         }
     }
     locks
-}
-
-/// Each name once.
-fn once(all: impl Iterator<Item = String>) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for name in all {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
 }
 
 /// The server gives triggers of a partitioned table other rows than those that a MERGE wrote. It

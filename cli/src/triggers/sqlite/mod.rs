@@ -2,6 +2,7 @@
 
 mod policies;
 mod replace;
+mod trigger;
 
 use anyhow::Result;
 use serde::Serialize;
@@ -17,6 +18,7 @@ use crate::database::SQLITE;
 use crate::template::render;
 use policies::{Check, earlier_uncounted, refuse_checked, refuse_silent_failures, uncounted};
 use replace::replace;
+use trigger::trigger;
 
 pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     for target in &counting.targets {
@@ -110,24 +112,6 @@ fn counted(
         uncounted: uncounted(target, &row),
         earlier_uncounted: earlier_uncounted(target, &row),
         row,
-    })
-}
-
-/// A trigger of this text, but for its name.
-fn trigger(counting: &Counting, what: &str, body: &str) -> Result<Trigger> {
-    let name = format!("{}_{what}", counting.definition.name);
-    let quoted = SQLITE.quoted(&name);
-    let body = body.trim_end();
-    Ok(Trigger {
-        create: render(
-            "sqlite/trigger.sql",
-            json!({ "name": quoted, "body": body }),
-        )?,
-        drop: format!("DROP TRIGGER IF EXISTS {quoted};\n"),
-        table: ("main".to_owned(), counting.rows.name.clone()),
-        body: body.to_owned(),
-        name,
-        ..Trigger::default()
     })
 }
 

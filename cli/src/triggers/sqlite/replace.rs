@@ -7,7 +7,7 @@ use sqlparser::ast::Statement;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, Tokenizer};
 
-use super::trigger;
+use super::trigger::trigger;
 use crate::catalogue::{Index, Table};
 use crate::database::SQLITE;
 use crate::template::render;

@@ -6,12 +6,12 @@ use diesel::sql_types::{Bool, Text};
 use diesel::{QueryableByName, RunQueryDsl};
 use sqlparser::tokenizer::{Token, Tokenizer};
 
-use super::fault::{Fault, note, wrong};
 use crate::catalogue::{CounterTable, Table};
 use crate::connection::AnyConnection;
-use crate::database::{Database, MYSQL, POSTGRES, SQLITE};
+use crate::database::{Database, Joined, MYSQL, POSTGRES, SQLITE};
+use crate::fault::{Fault, Severity, note, wrong};
 use crate::sql::sql;
-use crate::triggers::{Target, definitions};
+use crate::triggers::{Counting, Target, definitions};
 
 /// A trigger of a table, which this command has not generated.
 struct Other {
@@ -80,6 +80,49 @@ pub fn in_column(target: &Target, conn: &mut AnyConnection) -> Result<Vec<Fault>
         faults.extend(rules(table, &[], conn)?);
     }
     Ok(faults)
+}
+
+/// Why nothing can be counted in a table of a definition, or why counts could be lost while the database reports
+/// success.
+pub fn refusal(counting: &Counting, conn: &mut AnyConnection) -> Result<Option<Fault>> {
+    let mut faults = Vec::new();
+    for target in &counting.targets {
+        match CounterTable::try_from(target.table.clone()) {
+            Ok(counters) => {
+                faults.extend(deferrable(&counters, conn)?);
+                faults.extend(in_counters(&counters, conn)?);
+            }
+            Err(_) => faults.extend(in_column(target, conn)?),
+        }
+    }
+    let mut faults = faults.into_iter();
+    Ok(faults.find(|fault| fault.severity == Severity::Wrong))
+}
+
+/// ON CONFLICT of PostgreSQL takes no key that is checked later.
+pub fn deferrable(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
+    if conn.database() != POSTGRES {
+        return Ok(Vec::new());
+    }
+    let table = POSTGRES.table_name(&shape.table);
+    let found = sql(
+        "SELECT conname::text FROM pg_constraint WHERE contype = 'p' AND condeferrable
+             AND conrelid = CAST(to_regclass(",
+    );
+    let found = found.bind(&table).sql(") AS oid)").typed::<Text>();
+    let key = shape.table.primary_key.iter();
+    let key = key.map(|name| POSTGRES.quoted(name)).joined(", ");
+    let names: Vec<String> = found.load(conn)?;
+    let fault = |name: String| {
+        let what = format!("Its primary key {name} is DEFERRABLE.");
+        let cost = "ON CONFLICT cannot use it: each increment fails.";
+        let remedy = "Create it again without. This builds its index again, and blocks writes.";
+        let name = POSTGRES.quoted(&name);
+        let again = format!("DROP CONSTRAINT {name}, ADD CONSTRAINT {name} PRIMARY KEY ({key})");
+        let fault = wrong("deferrable_key", what, cost).remedy(remedy);
+        fault.run(format!("ALTER TABLE {table} {again};"))
+    };
+    Ok(names.into_iter().map(fault).collect())
 }
 
 fn veto(what: &str) -> Fault {

@@ -1,0 +1,48 @@
+//! A trigger with its name, and the slot in which it counts.
+
+use anyhow::Result;
+use diesel_counters::Dialect;
+use serde_json::json;
+
+use super::literals::as_stored;
+use crate::database::MYSQL;
+use crate::template::render;
+use crate::triggers::counting::Counting;
+use crate::triggers::trigger::Trigger;
+
+/// A trigger of a table of the same database as the rows.
+pub fn trigger(
+    counting: &Counting,
+    what: &str,
+    event: &str,
+    table: &str,
+    body: &str,
+) -> Result<Trigger> {
+    let name = format!("{}_{what}", counting.definition.name);
+    let quoted = MYSQL.quoted(&name);
+    let body = body.trim_end();
+    let values = json!({
+        "name": quoted,
+        "event": event,
+        "table": MYSQL.quoted(table),
+        "body": body,
+    });
+    Ok(Trigger {
+        create: render("mysql/trigger.sql", values)?,
+        drop: format!("DROP TRIGGER IF EXISTS {quoted};\n"),
+        table: (counting.rows.in_schema.clone(), table.to_owned()),
+        event: event.to_owned(),
+        function: None,
+        same: as_stored(body),
+        body: body.to_owned(),
+        name,
+    })
+}
+
+/// SQL of the slot of the connection.
+pub fn connection_slot(slots: u16) -> String {
+    match slots {
+        0 | 1 => "1".to_owned(),
+        _ => format!("1 + {} % {slots}", Dialect::MySql.connection_number()),
+    }
+}
