@@ -13,6 +13,7 @@ modules! {
     "../../cli/src/connection.rs" connection
     "../../cli/src/database.rs" database
     "../../cli/src/doctor/mod.rs" doctor
+    "../../cli/src/fault.rs" fault
     "../../cli/src/generate/mod.rs" generate
     "../../cli/src/holder.rs" holder
     "../../cli/src/layout.rs" layout
@@ -26,6 +27,7 @@ modules! {
     "../../cli/src/sql.rs" sql
     "../../cli/src/template.rs" template
     "../../cli/src/triggers/mod.rs" triggers
+    "../../cli/src/vetoes.rs" vetoes
 }
 
 pub mod arguments;
