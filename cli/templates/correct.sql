@@ -3,7 +3,7 @@
 {% if correction.to.in_slots %}
 {{ write.upsert(correction.to, rows_to_add(correction, from)) }}
 {%- else %}
-{{ write.update_from(correction.to, correction.updates, from, correction.is_row) }}
+{{ write.update_from(correction.to, correction.assignments, from, correction.row_conditions) }}
 {%- endif %}
 {%- endmacro %}
 

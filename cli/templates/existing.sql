@@ -1,3 +1,4 @@
+{# Counts the rows that exist before the triggers, or says how to do that later. #}
 {% from "rows.sql" import drift %}
 {% from "correct.sql" import correct %}
 

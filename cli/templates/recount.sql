@@ -1,12 +1,13 @@
-{# The statements of a recount of one table, as blocks. It lists the entities with wrong counts, and takes a batch of
-   them at a time. MySQL cannot read a temporary table twice in a statement, so that each use of a batch has a copy. #}
+{# The statements of a recount of one table, as blocks, in the order in which they run. It lists the entities with wrong
+   counts, and takes a batch of them at a time. MySQL cannot read a temporary table twice in one statement, so that a
+   batch has copies. #}
 {% import database ~ "/write.sql" as write %}
 {% from "rows.sql" import drift %}
 {% from "correct.sql" import correct %}
 {% from "temporary.sql" import create %}
 
-{# No TRUNCATE of PostgreSQL can come from here on. A query that waits for one would read the rows of after it, and
-   the counts of before it. #}
+{# Keeps TRUNCATE of PostgreSQL out. A query that waited for one would read the rows as after it, and the counts as
+   before it. #}
 {% block guard %}
 LOCK TABLE {{ tables|join(", ") }} IN ACCESS SHARE MODE
 {%- endblock %}
@@ -17,20 +18,21 @@ DELETE FROM {{ table }} WHERE 0
 {%- endblock %}
 
 {% block list %}
-{{ create(database, listed, key) }} SELECT DISTINCT {{ entities }} FROM {{ drift(all) }}
+{{ create(database, listed, key) }} SELECT DISTINCT {{ entity_columns }} FROM {{ drift(drift_of_all) }}
 {%- endblock %}
 
-{# One entity in place of the list. The temporary table has the types of the key. #}
+{# An empty list, which has the types of the key. #}
 {% block list_none %}
-{{ create(database, listed, key) }} SELECT {{ entities }} FROM {{ table }} WHERE 1 = 0
+{{ create(database, listed, key) }} SELECT {{ entity_columns }} FROM {{ table }} WHERE 1 = 0
 {%- endblock %}
 
+{# The one entity that is asked for. #}
 {% block list_one %}
 INSERT INTO {{ listed }} VALUES ({{ entity|join(", ") }})
 {%- endblock %}
 
-{% block number %}
-SELECT {{ number_of_rows }} AS entities FROM {{ listed }}
+{% block count_listed %}
+SELECT {{ number_of_rows }} AS number_of_entities FROM {{ listed }}
 {%- endblock %}
 
 {% block take_batch %}
@@ -48,8 +50,8 @@ SELECT {{ number_of_rows }} AS entities FROM {{ listed }}
 {%- endblock %}
 
 {% block lock_rows %}
-SELECT {{ number_of_rows }} AS entities FROM (
-    SELECT 1 FROM {{ table }} AS {{ all.name }} JOIN {{ batch }} AS locked ON {{ is_locked }}
+SELECT {{ number_of_rows }} AS number_of_entities FROM (
+    SELECT 1 FROM {{ table }} AS {{ drift_of_all.name }} JOIN {{ batch }} AS locked ON {{ is_locked }}
 {% if locked_key %}
     ORDER BY {{ locked_key|join(", ") }}
 {% endif %}
@@ -57,30 +59,30 @@ SELECT {{ number_of_rows }} AS entities FROM (
 ) AS locks
 {%- endblock %}
 
-{% block find %}
-{{ create(database, found, group) }} SELECT {{ "1 AS entity, " if not group }}{{ all.name }}.* FROM {{ drift(of_batch) }}
+{% block find_wrong %}
+{{ create(database, found, group) }} SELECT {{ "1 AS entity, " if not group }}{{ drift_of_all.name }}.* FROM {{ drift(drift_of_batch) }}
 {%- endblock %}
 
 {% block wrong %}
-SELECT {{ texts|join(", ") }} FROM {{ drift(all) }}
+SELECT {{ text_columns|join(", ") }} FROM {{ drift(drift_of_all) }}
 {%- if group %} ORDER BY {{ group|join(", ") }}{% endif %}
 {%- endblock %}
 
 {% block wrong_of_batch %}
-SELECT {{ texts|join(", ") }} FROM {{ found }} AS {{ all.name }}
+SELECT {{ text_columns|join(", ") }} FROM {{ found }} AS {{ drift_of_all.name }}
 {%- if group %} ORDER BY {{ group|join(", ") }}{% endif %}
 {%- endblock %}
 
 {% block correct %}
-{{ correct(correction, found ~ " AS " ~ all.name, write) }}
+{{ correct(correction, found ~ " AS " ~ drift_of_all.name, write) }}
 {%- endblock %}
 
 {# What a correction has not changed. #}
 {% block still_wrong %}
-SELECT {{ texts|join(", ") }} FROM {{ drift(of_batch) }}
+SELECT {{ text_columns|join(", ") }} FROM {{ drift(drift_of_batch) }}
 {%- if group %} ORDER BY {{ group|join(", ") }}{% endif %}
 {%- endblock %}
 
-{% block done %}
+{% block remove_batch %}
 DELETE FROM {{ listed }} WHERE EXISTS (SELECT 1 FROM {{ batch }} AS locked WHERE {{ is_done }})
 {%- endblock %}

@@ -1,4 +1,5 @@
-{# Queries of the rows that count. #}
+{# Queries of the rows that count. A row counts for an entity, such as an article, and perhaps on a day of its own.
+   The empty line after an `if` that begins with a minus is the line break of the output. #}
 
 {% macro rows(query) %}
 SELECT {{ query.columns|join(", ") }}
@@ -20,34 +21,34 @@ UNION ALL
 {%- endmacro %}
 
 {# The sums of rows by entity and day, in the order of the entities. #}
-{% macro sums(all) %}
-SELECT {{ all.columns|join(", ") }}
-{% if all.union %}
+{% macro sums(query) %}
+SELECT {{ query.columns|join(", ") }}
+{% if query.union %}
 FROM (
-    {{ union(all.union)|indent }}
+    {{ union(query.union)|indent }}
 ) AS moved
 {%- else %}
-FROM {{ all.from }}
+FROM {{ query.from }}
 {%- endif %}
-{%- if all.conditions %}
+{%- if query.conditions %}
 
-WHERE {{ all.conditions|join("\n    AND ") }}
+WHERE {{ query.conditions|join("\n    AND ") }}
 {%- endif %}
-{%- if all.group %}
+{%- if query.group %}
 
-GROUP BY {{ all.group|join(", ") }}
+GROUP BY {{ query.group|join(", ") }}
 {%- endif %}
-{%- if all.having %}
+{%- if query.having %}
 
-HAVING {{ all.having|join("\n    AND ") }}
+HAVING {{ query.having|join("\n    AND ") }}
 {%- endif %}
-{%- if all.order %}
+{%- if query.order %}
 
-ORDER BY {{ all.order|join(", ") }}
+ORDER BY {{ query.order|join(", ") }}
 {%- endif %}
 {%- endmacro %}
 
-{# The wrong counts: the sums of the rows and of what is stored, where they differ. #}
+{# The wrong counts: the sums of the rows and of what is stored, where they differ. It is read as a table. #}
 {% macro drift(wrong) %}
 (
     SELECT {{ wrong.columns|join(", ") }}

@@ -36,8 +36,8 @@ pub struct Correction {
     pub columns: Vec<String>,
     pub order: Vec<String>,
     /// What the columns of an ordinary table are set to, and in which row.
-    pub updates: Vec<String>,
-    pub is_row: Vec<String>,
+    pub assignments: Vec<String>,
+    pub row_conditions: Vec<String>,
 }
 
 /// The name of a table of the entities to compare, for each of its uses.
@@ -178,8 +178,8 @@ impl Counting {
             to: self.counters_of(target),
             columns: Vec::new(),
             order: Vec::new(),
-            updates: updates.collect(),
-            is_row,
+            assignments: updates.collect(),
+            row_conditions: is_row,
         }
     }
 
@@ -210,8 +210,8 @@ impl Counting {
             to: self.counters_of(target),
             columns,
             order,
-            updates: Vec::new(),
-            is_row: Vec::new(),
+            assignments: Vec::new(),
+            row_conditions: Vec::new(),
         }
     }
 }

@@ -184,7 +184,7 @@ impl Recount {
             return Ok(1);
         }
         conn.run(&self.sql("list")?)?;
-        let number = conn.lines(&self.sql("number")?)?;
+        let number = conn.lines(&self.sql("count_listed")?)?;
         let number = number.iter().flat_map(|line| &line.0);
         Ok(parsed(number.flatten().next())? as u64)
     }
@@ -199,13 +199,13 @@ impl Recount {
         }
         self.take_batch(size, conn)?;
         self.lock(conn)?;
-        conn.run(&self.sql("find")?)?;
+        conn.run(&self.sql("find_wrong")?)?;
         let wrong = self.wrong("wrong_of_batch", conn)?;
         if !wrong.is_empty() {
             conn.run(&self.sql("correct")?)?;
             self.compare_again(conn)?;
         }
-        conn.run(&self.sql("done")?)?;
+        conn.run(&self.sql("remove_batch")?)?;
         self.drop_batch(conn)?;
         Ok(wrong)
     }
@@ -281,14 +281,14 @@ impl Recount {
             database: connection::option(database.0),
             tables,
             table: database.table_name(&target.table),
-            entities: match &*key {
+            entity_columns: match &*key {
                 [] => "1 AS entity".to_owned(),
                 key => key.join(", "),
             },
             entity: self.entity.clone().unwrap_or_default(),
             number_of_rows: database.text("COUNT(*)"),
-            all: counting.drift(target, self.compared, None),
-            of_batch: counting.drift(target, self.compared, Some(&batch)),
+            drift_of_all: counting.drift(target, self.compared, None),
+            drift_of_batch: counting.drift(target, self.compared, Some(&batch)),
             lock: counting.lock_in_slots(target, &self.merged),
             correction: counting.correction(target, &self.merged),
             exists: counting.exists(
@@ -303,7 +303,7 @@ impl Recount {
                 POSTGRES => format!("FOR NO KEY UPDATE OF {drift}"),
                 _ => "FOR UPDATE".to_owned(),
             },
-            texts: texts(counting, target),
+            text_columns: texts(counting, target),
             batch: self.batch(0),
             found: self.temporary(FOUND),
             copy: String::new(),
@@ -401,13 +401,13 @@ struct Values {
     /// The key, and the day if rows have one of their own.
     group: Vec<String>,
     /// The columns of the list of entities.
-    entities: String,
+    entity_columns: String,
     /// The only entity, if there is one.
     entity: Vec<String>,
     number_of_rows: String,
     /// The wrong counts of all entities, and of the batch.
-    all: Drift,
-    of_batch: Drift,
+    drift_of_all: Drift,
+    drift_of_batch: Drift,
     lock: Correction,
     correction: Correction,
     /// The conditions of the entities that there are.
@@ -418,7 +418,7 @@ struct Values {
     locked_key: Vec<String>,
     for_update: String,
     /// What is read of wrong counts.
-    texts: Vec<String>,
+    text_columns: Vec<String>,
     /// Temporary tables: the entities with wrong counts, those of a batch, a copy of these, and their counts.
     listed: String,
     batch: String,

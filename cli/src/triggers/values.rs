@@ -19,7 +19,7 @@ pub struct Counters {
     /// The counters that a statement adds to.
     pub names: Vec<String>,
     /// What an upsert sets them to in a row that is there, such as `likes = kept.likes + excluded.likes`.
-    pub updates: Vec<String>,
+    pub assignments: Vec<String>,
 }
 
 /// Rows that count.
@@ -52,9 +52,9 @@ pub struct Addition {
     pub to: Counters,
     pub sums: Sums,
     /// What an ordinary column is set to.
-    pub updates: Vec<String>,
+    pub assignments: Vec<String>,
     /// The condition of the row of an ordinary table.
-    pub is_row: Vec<String>,
+    pub row_conditions: Vec<String>,
 }
 
 /// What the old or the new row of a trigger adds to a table.
@@ -62,9 +62,9 @@ pub struct Addition {
 pub struct RowAddition {
     pub to: Counters,
     /// The row of a counter table.
-    pub values: Vec<String>,
+    pub new_row: Vec<String>,
     /// What the columns of an ordinary table are set to.
-    pub updates: Vec<String>,
+    pub assignments: Vec<String>,
     /// It adds nothing unless all are true. In an ordinary table, these are conditions of the row that has the
     /// counters.
     pub conditions: Vec<String>,
@@ -111,7 +111,7 @@ impl Counting {
                 Some(_) => self.database.columns("", key),
                 None => Vec::new(),
             },
-            updates: updates.collect(),
+            assignments: updates.collect(),
             table,
             names,
         }
@@ -242,8 +242,8 @@ impl Counting {
             updates.map(|(name, value)| self.set(target, name, "", value, Place::Trigger));
         RowAddition {
             to,
-            values,
-            updates: updates.collect(),
+            new_row: values,
+            assignments: updates.collect(),
             conditions,
             counts,
         }

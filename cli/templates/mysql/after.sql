@@ -2,7 +2,7 @@
    statement, and mysqldump writes a trigger that cannot be restored. #}
 {% from "mysql/add.sql" import add %}
 BEGIN
-{% for row in rows %}
-    {{ add(row)|indent }}
+{% for addition in additions %}
+    {{ add(addition)|indent }}
 {% endfor %}
 END

@@ -1,15 +1,17 @@
-{# What the trigger of an UPDATE runs. An IF evaluates the first condition first. MariaDB also runs the trigger for a
-   row that UPDATE IGNORE does not change. #}
+{# What the trigger of an UPDATE runs. IF tests its conditions from left to right, so that a row that counts as before
+   costs no query. MariaDB also runs the trigger for a row that UPDATE IGNORE skips: the stored row is then still the
+   old one. A lock reads what is stored now, and not what the snapshot has. #}
 {% from "mysql/add.sql" import add %}
 BEGIN
 {% for change in changes %}
-    IF {{ change.changed }}
-{%- if change.same %}
+    IF {{ change.condition }}
+{%- if change.still_old %}
 
-        AND NOT EXISTS (SELECT 1 FROM {{ change.table }} AS same WHERE {{ change.same|join(" AND ") }} LOCK IN SHARE MODE)
+        AND NOT EXISTS (SELECT 1 FROM {{ change.table }} AS same
+            WHERE {{ change.still_old|join(" AND ") }} LOCK IN SHARE MODE)
 {%- endif %} THEN
-{% for row in change.rows %}
-        {{ add(row)|indent(8) }}
+{% for addition in change.additions %}
+        {{ add(addition)|indent(8) }}
 {% endfor %}
     END IF;
 {% endfor %}

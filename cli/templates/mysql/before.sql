@@ -2,8 +2,8 @@
 {% from "mysql/lock.sql" import lock_rows %}
 BEGIN
 {% for lock in locks %}
-{% if lock.changed %}
-    IF {{ lock.changed }} THEN
+{% if lock.condition %}
+    IF {{ lock.condition }} THEN
         {{ lock_rows(lock)|indent(8) }}
     END IF;
 {% else %}

@@ -7,7 +7,7 @@ BEGIN
 {% if addition.to.in_slots %}
     {{ upsert(addition.to, sums(addition.sums))|indent }};
 {% else %}
-    {{ update_from(addition.to, addition.updates, "(\n" ~ sums(addition.sums) ~ "\n) AS moved", addition.is_row)|indent }};
+    {{ update_from(addition.to, addition.assignments, "(\n" ~ sums(addition.sums) ~ "\n) AS moved", addition.row_conditions)|indent }};
 {% endif %}
 {% endfor %}
 END

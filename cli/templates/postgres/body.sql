@@ -1,29 +1,32 @@
-{# What the trigger of one event runs. All checks come before the statement: the planner evaluates functions of the
-   tables that a statement names. #}
+{# What the trigger of one event runs. All checks come before the additions: to plan a statement already runs functions
+   of the tables that it names, such as those of their indexes, with the rights of our owner. #}
 {% from "postgres/add.sql" import add %}
 {% from "postgres/slot.sql" import claim %}
-{% set is_other_table = "TG_TABLE_SCHEMA <> " ~ schema ~ " OR TG_TABLE_NAME <> " ~ table %}
+{% set is_other_table = "TG_TABLE_SCHEMA <> " ~ schema_literal ~ " OR TG_TABLE_NAME <> " ~ table_literal %}
+{# A name in a statement is that of a column. A variable is written with the label, as in counting.counting_slot. #}
 #variable_conflict use_column
 <<counting>>
 DECLARE
 {% if slot %}
-    -- The length of this setting of the session is the slot of the connection.
+    -- The slot is the length of this setting of the session, which can be any text.
     counting_slot INTEGER := COALESCE(octet_length(current_setting('{{ slot.setting }}', true)), 0);
     counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 {% endif %}
-{% if has_columns %}
+{% if has_ordinary_columns %}
     counting_sums RECORD;
 {% endif %}
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF {{ is_other_table }} OR TG_OP <> '{{ event }}'
 {%- if slot %}
 
-        OR counting_slot NOT BETWEEN 1 AND {{ slot.slots }} OR current_setting('diesel_counters.partition', true) <> ''
+        OR counting_slot NOT BETWEEN 1 AND {{ slot.slots }}
+        OR current_setting('diesel_counters.partition', true) <> ''
 {%- endif %} THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF {{ is_other_table }} THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                {{ schema }}, {{ table }}, TG_TABLE_SCHEMA, TG_TABLE_NAME;
+                {{ schema_literal }}, {{ table_literal }}, TG_TABLE_SCHEMA, TG_TABLE_NAME;
         ELSIF TG_OP <> '{{ event }}' THEN
             RAISE 'this function counts at {{ event }}, not at %: generate the triggers again', TG_OP;
         END IF;
@@ -31,21 +34,21 @@ BEGIN
         {{ claim(slot)|indent(8) }}
 {% endif %}
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ({{ (guard.counters + guard.parents)|join(", ") }})
-{%- if guard.tables > 1 %}
+{%- if guard.table_count > 1 %}
 
-        HAVING COUNT(*) = {{ guard.tables }}
+        HAVING COUNT(*) = {{ guard.table_count }}
 {%- endif %};
     IF NOT FOUND THEN
 {% if guard.parents %}
-        -- A foreign key of the counters can refer to a table of another role.
+        -- A parent can be that of another role, if a foreign key of the counters refers to it.
         PERFORM FROM pg_class WHERE (oid IN ({{ guard.counters|join(", ") }}) AND pg_get_userbyid(relowner) = current_user)
             OR (oid IN ({{ guard.parents|join(", ") }}) AND (pg_get_userbyid(relowner) = current_user
                 OR EXISTS (SELECT FROM pg_constraint WHERE confrelid = pg_class.oid
                     AND conrelid IN ({{ guard.counters|join(", ") }}))))
-            HAVING COUNT(*) = {{ guard.tables }};
+            HAVING COUNT(*) = {{ guard.table_count }};
         IF NOT FOUND THEN
             RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
         END IF;
@@ -54,6 +57,7 @@ BEGIN
 {% endif %}
     END IF;
 {% if event == "TRUNCATE" %}
+    -- At another level, the snapshot can be older than rows that TRUNCATE removes.
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE 'TRUNCATE at % cannot see all rows: use READ COMMITTED, or DELETE',
             current_setting('transaction_isolation');

@@ -9,13 +9,13 @@ DECLARE
 {% if slot %}
     counting_slot SMALLINT; counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 {% endif %}
-{% if has_columns %}
+{% if has_ordinary_columns %}
     counting_sums RECORD;
 {% endif %}
 BEGIN
-    IF TG_TABLE_SCHEMA <> {{ schema }} OR TG_TABLE_NAME <> {{ table }} THEN
+    IF TG_TABLE_SCHEMA <> {{ schema_literal }} OR TG_TABLE_NAME <> {{ table_literal }} THEN
         RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-            {{ schema }}, {{ table }}, TG_TABLE_SCHEMA, TG_TABLE_NAME;
+            {{ schema_literal }}, {{ table_literal }}, TG_TABLE_SCHEMA, TG_TABLE_NAME;
     END IF;
 {% if guard %}
     IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user

@@ -1,6 +1,6 @@
-{# Claims a slot for the connection, in the partition of its database or role, as the variable `counting_slot`. Without
-   a partition, it is kept as the length of a setting of the session, as in the library: the first statement of
-   a session claims a number and makes the setting. A session can have set it to any text. #}
+{# Claims a slot for the connection, in the partition that a setting of the database or the role names. Without one, the
+   session remembers the slot as the length of a setting, so that this runs once a session. The slots of partition i of
+   n are 1+i, 1+i+n, 1+i+2n and so on: a number of the connection picks one of them. #}
 {% macro claim(slot) %}
 counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
 counting_index := split_part(counting_node, '/', 1);

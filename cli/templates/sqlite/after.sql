@@ -1,13 +1,13 @@
-{# What an AFTER trigger runs. #}
-{% from "sqlite/row.sql" import add, refuse_checked, refuse_uncounted %}
+{# What an AFTER trigger runs. `changes()` is of the statement before, so that nothing stands between the two. #}
+{% from "sqlite/row.sql" import add, refuse_if_check_fails, refuse_uncounted %}
 AFTER {{ event }} ON {{ table }} FOR EACH ROW BEGIN
-{% for row in rows %}
-{% for check in row.checks %}
-    {{ refuse_checked(check)|indent }};
+{% for addition in additions %}
+{% for check in addition.checks %}
+    {{ refuse_if_check_fails(check)|indent }};
 {% endfor %}
-    {{ add(row)|indent }};
-{% if row.uncounted %}
-    {{ refuse_uncounted(row)|indent }};
+    {{ add(addition)|indent }};
+{% if addition.uncounted_message %}
+    {{ refuse_uncounted(addition)|indent }};
 {% endif %}
 {% endfor %}
 END

@@ -1,41 +1,42 @@
 {# What a row adds, and what refuses it if it would not be counted. #}
 {% from "sqlite/write.sql" import upsert %}
 
-{% macro add(row) %}
-{% if not row.to.in_slots %}
-UPDATE {{ row.to.table }} SET
-    {{ row.updates|join(",\n    ") }}
-{%- if row.conditions %}
+{% macro add(addition) %}
+{% set new_row = addition.new_row|join(", ") %}
+{% if not addition.to.in_slots %}
+UPDATE {{ addition.to.table }} SET
+    {{ addition.assignments|join(",\n    ") }}
+{%- if addition.conditions %}
 
-WHERE {{ row.conditions|join("\n    AND ") }}
+WHERE {{ addition.conditions|join("\n    AND ") }}
 {%- endif %}
-{%- elif row.conditions %}
-{{ upsert(row.to, "SELECT " ~ row["values"]|join(", ") ~ "\nWHERE " ~ row.conditions|join("\n    AND ")) }}
+{%- elif addition.conditions %}
+{{ upsert(addition.to, "SELECT " ~ new_row ~ "\nWHERE " ~ addition.conditions|join("\n    AND ")) }}
 {%- else %}
-{{ upsert(row.to, "VALUES (" ~ row["values"]|join(", ") ~ ")") }}
+{{ upsert(addition.to, "VALUES (" ~ new_row ~ ")") }}
 {%- endif %}
 {%- endmacro %}
 
-{# Refuses the row before the count in an ordinary column that a CHECK will refuse. OR FAIL would end the statement
-   there, and keep the row. #}
-{% macro refuse_checked(check) %}
+{# Aborts before a CHECK of the ordinary table refuses the new count. With OR FAIL, the error of the CHECK would end the
+   statement and keep the row, uncounted. #}
+{% macro refuse_if_check_fails(check) %}
 SELECT RAISE(ABORT, {{ check.message }}) FROM {{ check.table }}
 WHERE {{ check.conditions|join("\n    AND ") }}
 {%- endmacro %}
 
-{# Refuses the row if the statement before has counted nothing: OR IGNORE has ignored an error, or a trigger of the
-   program has. #}
-{% macro refuse_uncounted(row) %}
-SELECT RAISE(ABORT, {{ row.uncounted }})
+{# Aborts if the statement before has counted nothing: OR IGNORE has ignored an error, or a trigger of the program has.
+   An ordinary column without a row of the entity is no error. #}
+{% macro refuse_uncounted(addition) %}
+SELECT RAISE(ABORT, {{ addition.uncounted_message }})
 WHERE changes() = 0
-{%- if row.to.in_slots %}
-{% for condition in row.conditions %}
+{%- if addition.to.in_slots %}
+{% for condition in addition.conditions %}
 
     AND {{ condition }}
 {%- endfor %}
 {%- else %}
 
-    AND EXISTS (SELECT 1 FROM {{ row.to.table }}
-{%- if row.conditions %} WHERE {{ row.conditions|join("\n    AND ") }}{% endif %})
+    AND EXISTS (SELECT 1 FROM {{ addition.to.table }}
+{%- if addition.conditions %} WHERE {{ addition.conditions|join("\n    AND ") }}{% endif %})
 {%- endif %}
 {%- endmacro %}

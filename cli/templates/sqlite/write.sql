@@ -1,17 +1,17 @@
 {# The statements that write counters. #}
 
-{# Adds the rows of a query to the counters. #}
+{# Adds the rows of a query to the counters. `excluded` is the row that is added. #}
 {% macro upsert(to, query) %}
 INSERT INTO {{ to.table }} ({{ (to.key + to.names)|join(", ") }})
 {{ query }}
 ON CONFLICT ({{ to.key|join(", ") }}) DO UPDATE SET
-    {{ to.updates|join(",\n    ") }}
+    {{ to.assignments|join(",\n    ") }}
 {%- endmacro %}
 
 {# Adds the rows of a query, or of a table, to the columns of an ordinary table. #}
-{% macro update_from(to, updates, from, is_row) %}
+{% macro update_from(to, assignments, from, row_conditions) %}
 UPDATE {{ to.table }} SET
-    {{ updates|join(",\n    ") }}
+    {{ assignments|join(",\n    ") }}
 FROM {{ from }}
-WHERE {{ is_row|join(" AND ") }}
+WHERE {{ row_conditions|join(" AND ") }}
 {%- endmacro %}

@@ -41,8 +41,9 @@ DROP TRIGGER IF EXISTS `bench_count_hot_update`;
 CREATE TRIGGER `bench_count_hot_update` AFTER UPDATE ON `bench_hot_comments` FOR EACH ROW
 BEGIN
     IF NOT (CAST(NEW.`article_id` AS BINARY) <=> CAST(OLD.`article_id` AS BINARY))
-        AND NOT EXISTS (SELECT 1 FROM `bench_hot_comments` AS same WHERE same.`id` = OLD.`id`
-            AND CAST(same.`article_id` AS BINARY) <=> CAST(OLD.`article_id` AS BINARY) LOCK IN SHARE MODE) THEN
+        AND NOT EXISTS (SELECT 1 FROM `bench_hot_comments` AS same
+            WHERE same.`id` = OLD.`id` AND CAST(same.`article_id` AS BINARY) <=> CAST(OLD.`article_id` AS BINARY)
+                LOCK IN SHARE MODE) THEN
         UPDATE `bench_hot_articles` SET
             `comments` = `comments` + -1
         WHERE `id` = OLD.`article_id`;

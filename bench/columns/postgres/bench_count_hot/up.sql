@@ -2,21 +2,21 @@
 DO $diesel_counters$
 #variable_conflict use_column
 DECLARE
-    counting_path TEXT := pg_catalog.current_setting('search_path');
-    counting_security TEXT := pg_catalog.current_setting('row_security');
+    counting_search_path TEXT := pg_catalog.current_setting('search_path');
+    counting_row_security TEXT := pg_catalog.current_setting('row_security');
 BEGIN
--- Only the server's own functions, and all rows or an error.
+-- Names are those of the server's own functions, and a policy that would hide rows is an error.
 PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true),
     pg_catalog.set_config('row_security', 'off', true);
 IF current_setting('transaction_isolation') <> 'read committed' THEN
     RAISE 'run this migration at READ COMMITTED, to count all rows that are committed';
 END IF;
--- The triggers run with the rights of this role, and so do those of these tables.
+-- The triggers run with the rights of this role, and the triggers of these tables run within them.
 IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
     AND oid IN ('"public"."bench_hot_comments"'::regclass, '"public"."bench_hot_articles"'::regclass)) THEN
     RAISE 'run this migration as the role that owns its tables: % does not', current_user;
 END IF;
--- Until the migration ends, others can read these tables, but not write them.
+-- Until this ends, others cannot write these tables.
 LOCK TABLE "public"."bench_hot_articles", "public"."bench_hot_comments" IN SHARE ROW EXCLUSIVE MODE;
 
 -- Counts the rows of bench_hot_comments in bench_hot_articles.comments.
@@ -28,8 +28,9 @@ CREATE FUNCTION "public"."bench_count_hot_insert"() RETURNS trigger LANGUAGE plp
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_hot_comments' OR TG_OP <> 'INSERT' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_hot_comments' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_hot_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -37,7 +38,7 @@ BEGIN
             RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_hot_articles"'::regclass);
     IF NOT FOUND THEN
@@ -67,8 +68,9 @@ CREATE FUNCTION "public"."bench_count_hot_update"() RETURNS trigger LANGUAGE plp
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_hot_comments' OR TG_OP <> 'UPDATE' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_hot_comments' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_hot_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -76,7 +78,7 @@ BEGIN
             RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_hot_articles"'::regclass);
     IF NOT FOUND THEN
@@ -111,8 +113,9 @@ CREATE FUNCTION "public"."bench_count_hot_delete"() RETURNS trigger LANGUAGE plp
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_hot_comments' OR TG_OP <> 'DELETE' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_hot_comments' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_hot_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -120,7 +123,7 @@ BEGIN
             RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_hot_articles"'::regclass);
     IF NOT FOUND THEN
@@ -148,8 +151,9 @@ CREATE FUNCTION "public"."bench_count_hot_truncate"() RETURNS trigger LANGUAGE p
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_hot_comments' OR TG_OP <> 'TRUNCATE' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_hot_comments' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_hot_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -157,12 +161,13 @@ BEGIN
             RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_hot_articles"'::regclass);
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
+    -- At another level, the snapshot can be older than rows that TRUNCATE removes.
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE 'TRUNCATE at % cannot see all rows: use READ COMMITTED, or DELETE',
             current_setting('transaction_isolation');
@@ -209,6 +214,6 @@ CREATE TRIGGER "bench_count_hot_delete" AFTER DELETE ON "public"."bench_hot_comm
 CREATE TRIGGER "bench_count_hot_truncate" BEFORE TRUNCATE ON "public"."bench_hot_comments"
     FOR EACH STATEMENT EXECUTE FUNCTION "public"."bench_count_hot_truncate"();
 
-PERFORM set_config('search_path', counting_path, true), set_config('row_security', counting_security, true);
+PERFORM set_config('search_path', counting_search_path, true), set_config('row_security', counting_row_security, true);
 END
 $diesel_counters$;

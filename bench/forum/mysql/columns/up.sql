@@ -480,9 +480,10 @@ BEGIN
         THEN 1 ELSE 0 END) AS BINARY) <=> CAST((CASE WHEN OLD.`vote` > 0 THEN 1 ELSE 0 END) AS BINARY))
         OR NOT (CAST((CASE WHEN NEW.`vote` < 0 THEN 1 ELSE 0 END) AS BINARY) <=> CAST((CASE WHEN OLD.`vote` < 0 THEN 1
         ELSE 0 END) AS BINARY)) OR NOT (CAST(NEW.`vote` AS BINARY) <=> CAST(OLD.`vote` AS BINARY)))
-        AND NOT EXISTS (SELECT 1 FROM `bench_forum_post_votes` AS same WHERE same.`post_id` = OLD.`post_id`
-            AND same.`person_id` = OLD.`person_id` AND CAST(same.`post_id` AS BINARY) <=> CAST(OLD.`post_id` AS BINARY)
-            AND CAST(same.`vote` AS BINARY) <=> CAST(OLD.`vote` AS BINARY) LOCK IN SHARE MODE) THEN
+        AND NOT EXISTS (SELECT 1 FROM `bench_forum_post_votes` AS same
+            WHERE same.`post_id` = OLD.`post_id` AND same.`person_id` = OLD.`person_id`
+                AND CAST(same.`post_id` AS BINARY) <=> CAST(OLD.`post_id` AS BINARY)
+                AND CAST(same.`vote` AS BINARY) <=> CAST(OLD.`vote` AS BINARY) LOCK IN SHARE MODE) THEN
         UPDATE `bench_forum_posts` SET
             `upvotes` = CASE WHEN `upvotes` + -COALESCE(CAST((CASE WHEN OLD.`vote` > 0 THEN 1 ELSE 0 END) AS DECIMAL(65,
                 0)), 0) BETWEEN -2147483648 AND 2147483647 THEN `upvotes` + -COALESCE(CAST((CASE WHEN OLD.`vote` > 0
@@ -598,10 +599,10 @@ BEGIN
         ELSE 0 END) AS BINARY)) OR NOT (CAST((CASE WHEN NEW.`vote` < 0 THEN 1 ELSE 0 END) AS BINARY) <=> CAST((CASE
         WHEN OLD.`vote` < 0 THEN 1 ELSE 0 END) AS BINARY))
         OR NOT (CAST(NEW.`vote` AS BINARY) <=> CAST(OLD.`vote` AS BINARY)))
-        AND NOT EXISTS (SELECT 1 FROM `bench_forum_comment_votes` AS same WHERE same.`comment_id` = OLD.`comment_id`
-            AND same.`person_id` = OLD.`person_id`
-            AND CAST(same.`comment_id` AS BINARY) <=> CAST(OLD.`comment_id` AS BINARY)
-            AND CAST(same.`vote` AS BINARY) <=> CAST(OLD.`vote` AS BINARY) LOCK IN SHARE MODE) THEN
+        AND NOT EXISTS (SELECT 1 FROM `bench_forum_comment_votes` AS same
+            WHERE same.`comment_id` = OLD.`comment_id` AND same.`person_id` = OLD.`person_id`
+                AND CAST(same.`comment_id` AS BINARY) <=> CAST(OLD.`comment_id` AS BINARY)
+                AND CAST(same.`vote` AS BINARY) <=> CAST(OLD.`vote` AS BINARY) LOCK IN SHARE MODE) THEN
         UPDATE `bench_forum_comments` SET
             `upvotes` = CASE WHEN `upvotes` + -COALESCE(CAST((CASE WHEN OLD.`vote` > 0 THEN 1 ELSE 0 END) AS DECIMAL(65,
                 0)), 0) BETWEEN -2147483648 AND 2147483647 THEN `upvotes` + -COALESCE(CAST((CASE WHEN OLD.`vote` > 0
@@ -704,10 +705,10 @@ CREATE TRIGGER `bench_count_comments_by_post_update` AFTER UPDATE ON `bench_foru
 BEGIN
     IF (NOT (CAST(NEW.`post_id` AS BINARY) <=> CAST(OLD.`post_id` AS BINARY)) OR NOT (CAST((NOT NEW.`deleted`
         AND NOT NEW.`removed`) AS BINARY) <=> CAST((NOT OLD.`deleted` AND NOT OLD.`removed`) AS BINARY)))
-        AND NOT EXISTS (SELECT 1 FROM `bench_forum_comments` AS same WHERE same.`id` = OLD.`id`
-            AND CAST(same.`deleted` AS BINARY) <=> CAST(OLD.`deleted` AS BINARY)
-            AND CAST(same.`post_id` AS BINARY) <=> CAST(OLD.`post_id` AS BINARY)
-            AND CAST(same.`removed` AS BINARY) <=> CAST(OLD.`removed` AS BINARY) LOCK IN SHARE MODE) THEN
+        AND NOT EXISTS (SELECT 1 FROM `bench_forum_comments` AS same
+            WHERE same.`id` = OLD.`id` AND CAST(same.`deleted` AS BINARY) <=> CAST(OLD.`deleted` AS BINARY)
+                AND CAST(same.`post_id` AS BINARY) <=> CAST(OLD.`post_id` AS BINARY)
+                AND CAST(same.`removed` AS BINARY) <=> CAST(OLD.`removed` AS BINARY) LOCK IN SHARE MODE) THEN
         UPDATE `bench_forum_posts` SET
             `comments` = CASE WHEN `comments` + -1 BETWEEN -2147483648 AND 2147483647 THEN `comments` + -1
                 ELSE 9223372036854775807 * (2 * CAST(`comments` + -1 AS SIGNED)) END
@@ -721,10 +722,10 @@ BEGIN
     END IF;
     IF (NOT (CAST(NEW.`creator_id` AS BINARY) <=> CAST(OLD.`creator_id` AS BINARY)) OR NOT (CAST((NOT NEW.`deleted`
         AND NOT NEW.`removed`) AS BINARY) <=> CAST((NOT OLD.`deleted` AND NOT OLD.`removed`) AS BINARY)))
-        AND NOT EXISTS (SELECT 1 FROM `bench_forum_comments` AS same WHERE same.`id` = OLD.`id`
-            AND CAST(same.`creator_id` AS BINARY) <=> CAST(OLD.`creator_id` AS BINARY)
-            AND CAST(same.`deleted` AS BINARY) <=> CAST(OLD.`deleted` AS BINARY)
-            AND CAST(same.`removed` AS BINARY) <=> CAST(OLD.`removed` AS BINARY) LOCK IN SHARE MODE) THEN
+        AND NOT EXISTS (SELECT 1 FROM `bench_forum_comments` AS same
+            WHERE same.`id` = OLD.`id` AND CAST(same.`creator_id` AS BINARY) <=> CAST(OLD.`creator_id` AS BINARY)
+                AND CAST(same.`deleted` AS BINARY) <=> CAST(OLD.`deleted` AS BINARY)
+                AND CAST(same.`removed` AS BINARY) <=> CAST(OLD.`removed` AS BINARY) LOCK IN SHARE MODE) THEN
         UPDATE `bench_forum_people` SET
             `comment_count` = CASE WHEN `comment_count` + -1 BETWEEN -2147483648 AND 2147483647
                 THEN `comment_count` + -1 ELSE 9223372036854775807 * (2 * CAST(`comment_count` + -1 AS SIGNED)) END
@@ -767,9 +768,9 @@ CREATE TRIGGER `bench_count_comments_by_score_update` AFTER UPDATE ON `bench_for
 BEGIN
     IF (NOT (CAST(NEW.`creator_id` AS BINARY) <=> CAST(OLD.`creator_id` AS BINARY))
         OR NOT (CAST(NEW.`score` AS BINARY) <=> CAST(OLD.`score` AS BINARY)))
-        AND NOT EXISTS (SELECT 1 FROM `bench_forum_comments` AS same WHERE same.`id` = OLD.`id`
-            AND CAST(same.`creator_id` AS BINARY) <=> CAST(OLD.`creator_id` AS BINARY)
-            AND CAST(same.`score` AS BINARY) <=> CAST(OLD.`score` AS BINARY) LOCK IN SHARE MODE) THEN
+        AND NOT EXISTS (SELECT 1 FROM `bench_forum_comments` AS same
+            WHERE same.`id` = OLD.`id` AND CAST(same.`creator_id` AS BINARY) <=> CAST(OLD.`creator_id` AS BINARY)
+                AND CAST(same.`score` AS BINARY) <=> CAST(OLD.`score` AS BINARY) LOCK IN SHARE MODE) THEN
         UPDATE `bench_forum_people` SET
             `comment_score` = CASE WHEN `comment_score` + -COALESCE(CAST(OLD.`score` AS DECIMAL(65, 0)),
                 0) BETWEEN -2147483648 AND 2147483647 THEN `comment_score` + -COALESCE(CAST(OLD.`score` AS DECIMAL(65,
@@ -810,10 +811,10 @@ CREATE TRIGGER `bench_count_comments_by_site_update` AFTER UPDATE ON `bench_foru
 BEGIN
     IF NOT (CAST((NEW.`local` AND NOT NEW.`deleted` AND NOT NEW.`removed`) AS BINARY) <=> CAST((OLD.`local`
         AND NOT OLD.`deleted` AND NOT OLD.`removed`) AS BINARY))
-        AND NOT EXISTS (SELECT 1 FROM `bench_forum_comments` AS same WHERE same.`id` = OLD.`id`
-            AND CAST(same.`deleted` AS BINARY) <=> CAST(OLD.`deleted` AS BINARY)
-            AND CAST(same.`local` AS BINARY) <=> CAST(OLD.`local` AS BINARY)
-            AND CAST(same.`removed` AS BINARY) <=> CAST(OLD.`removed` AS BINARY) LOCK IN SHARE MODE) THEN
+        AND NOT EXISTS (SELECT 1 FROM `bench_forum_comments` AS same
+            WHERE same.`id` = OLD.`id` AND CAST(same.`deleted` AS BINARY) <=> CAST(OLD.`deleted` AS BINARY)
+                AND CAST(same.`local` AS BINARY) <=> CAST(OLD.`local` AS BINARY)
+                AND CAST(same.`removed` AS BINARY) <=> CAST(OLD.`removed` AS BINARY) LOCK IN SHARE MODE) THEN
         UPDATE `bench_forum_site` SET
             `comments` = CASE WHEN `comments` + -1 BETWEEN -2147483648 AND 2147483647 THEN `comments` + -1
                 ELSE 9223372036854775807 * (2 * CAST(`comments` + -1 AS SIGNED)) END
@@ -868,10 +869,10 @@ CREATE TRIGGER `bench_count_posts_by_community_update` AFTER UPDATE ON `bench_fo
 BEGIN
     IF (NOT (CAST(NEW.`community_id` AS BINARY) <=> CAST(OLD.`community_id` AS BINARY)) OR NOT (CAST((NOT NEW.`deleted`
         AND NOT NEW.`removed`) AS BINARY) <=> CAST((NOT OLD.`deleted` AND NOT OLD.`removed`) AS BINARY)))
-        AND NOT EXISTS (SELECT 1 FROM `bench_forum_posts` AS same WHERE same.`id` = OLD.`id`
-            AND CAST(same.`community_id` AS BINARY) <=> CAST(OLD.`community_id` AS BINARY)
-            AND CAST(same.`deleted` AS BINARY) <=> CAST(OLD.`deleted` AS BINARY)
-            AND CAST(same.`removed` AS BINARY) <=> CAST(OLD.`removed` AS BINARY) LOCK IN SHARE MODE) THEN
+        AND NOT EXISTS (SELECT 1 FROM `bench_forum_posts` AS same
+            WHERE same.`id` = OLD.`id` AND CAST(same.`community_id` AS BINARY) <=> CAST(OLD.`community_id` AS BINARY)
+                AND CAST(same.`deleted` AS BINARY) <=> CAST(OLD.`deleted` AS BINARY)
+                AND CAST(same.`removed` AS BINARY) <=> CAST(OLD.`removed` AS BINARY) LOCK IN SHARE MODE) THEN
         UPDATE `bench_forum_communities` SET
             `posts` = CASE WHEN `posts` + -1 BETWEEN -2147483648 AND 2147483647 THEN `posts` + -1
                 ELSE 9223372036854775807 * (2 * CAST(`posts` + -1 AS SIGNED)) END
@@ -934,9 +935,9 @@ CREATE TRIGGER `bench_count_posts_by_comments_update` AFTER UPDATE ON `bench_for
 BEGIN
     IF (NOT (CAST(NEW.`community_id` AS BINARY) <=> CAST(OLD.`community_id` AS BINARY))
         OR NOT (CAST(NEW.`comments` AS BINARY) <=> CAST(OLD.`comments` AS BINARY)))
-        AND NOT EXISTS (SELECT 1 FROM `bench_forum_posts` AS same WHERE same.`id` = OLD.`id`
-            AND CAST(same.`comments` AS BINARY) <=> CAST(OLD.`comments` AS BINARY)
-            AND CAST(same.`community_id` AS BINARY) <=> CAST(OLD.`community_id` AS BINARY) LOCK IN SHARE MODE) THEN
+        AND NOT EXISTS (SELECT 1 FROM `bench_forum_posts` AS same
+            WHERE same.`id` = OLD.`id` AND CAST(same.`comments` AS BINARY) <=> CAST(OLD.`comments` AS BINARY)
+                AND CAST(same.`community_id` AS BINARY) <=> CAST(OLD.`community_id` AS BINARY) LOCK IN SHARE MODE) THEN
         UPDATE `bench_forum_communities` SET
             `comments` = CASE WHEN `comments` + -COALESCE(CAST(OLD.`comments` AS DECIMAL(65, 0)), 0) BETWEEN -2147483648
                 AND 2147483647 THEN `comments` + -COALESCE(CAST(OLD.`comments` AS DECIMAL(65, 0)), 0)
@@ -1002,10 +1003,10 @@ CREATE TRIGGER `bench_count_posts_by_person_update` AFTER UPDATE ON `bench_forum
 BEGIN
     IF (NOT (CAST(NEW.`creator_id` AS BINARY) <=> CAST(OLD.`creator_id` AS BINARY)) OR NOT (CAST((NOT NEW.`deleted`
         AND NOT NEW.`removed`) AS BINARY) <=> CAST((NOT OLD.`deleted` AND NOT OLD.`removed`) AS BINARY)))
-        AND NOT EXISTS (SELECT 1 FROM `bench_forum_posts` AS same WHERE same.`id` = OLD.`id`
-            AND CAST(same.`creator_id` AS BINARY) <=> CAST(OLD.`creator_id` AS BINARY)
-            AND CAST(same.`deleted` AS BINARY) <=> CAST(OLD.`deleted` AS BINARY)
-            AND CAST(same.`removed` AS BINARY) <=> CAST(OLD.`removed` AS BINARY) LOCK IN SHARE MODE) THEN
+        AND NOT EXISTS (SELECT 1 FROM `bench_forum_posts` AS same
+            WHERE same.`id` = OLD.`id` AND CAST(same.`creator_id` AS BINARY) <=> CAST(OLD.`creator_id` AS BINARY)
+                AND CAST(same.`deleted` AS BINARY) <=> CAST(OLD.`deleted` AS BINARY)
+                AND CAST(same.`removed` AS BINARY) <=> CAST(OLD.`removed` AS BINARY) LOCK IN SHARE MODE) THEN
         UPDATE `bench_forum_people` SET
             `post_count` = CASE WHEN `post_count` + -1 BETWEEN -2147483648 AND 2147483647 THEN `post_count` + -1
                 ELSE 9223372036854775807 * (2 * CAST(`post_count` + -1 AS SIGNED)) END
@@ -1064,9 +1065,9 @@ CREATE TRIGGER `bench_count_posts_by_score_update` AFTER UPDATE ON `bench_forum_
 BEGIN
     IF (NOT (CAST(NEW.`creator_id` AS BINARY) <=> CAST(OLD.`creator_id` AS BINARY))
         OR NOT (CAST(NEW.`score` AS BINARY) <=> CAST(OLD.`score` AS BINARY)))
-        AND NOT EXISTS (SELECT 1 FROM `bench_forum_posts` AS same WHERE same.`id` = OLD.`id`
-            AND CAST(same.`creator_id` AS BINARY) <=> CAST(OLD.`creator_id` AS BINARY)
-            AND CAST(same.`score` AS BINARY) <=> CAST(OLD.`score` AS BINARY) LOCK IN SHARE MODE) THEN
+        AND NOT EXISTS (SELECT 1 FROM `bench_forum_posts` AS same
+            WHERE same.`id` = OLD.`id` AND CAST(same.`creator_id` AS BINARY) <=> CAST(OLD.`creator_id` AS BINARY)
+                AND CAST(same.`score` AS BINARY) <=> CAST(OLD.`score` AS BINARY) LOCK IN SHARE MODE) THEN
         UPDATE `bench_forum_people` SET
             `post_score` = CASE WHEN `post_score` + -COALESCE(CAST(OLD.`score` AS DECIMAL(65, 0)),
                 0) BETWEEN -2147483648 AND 2147483647 THEN `post_score` + -COALESCE(CAST(OLD.`score` AS DECIMAL(65, 0)),
@@ -1107,10 +1108,10 @@ CREATE TRIGGER `bench_count_posts_by_site_update` AFTER UPDATE ON `bench_forum_p
 BEGIN
     IF NOT (CAST((NEW.`local` AND NOT NEW.`deleted` AND NOT NEW.`removed`) AS BINARY) <=> CAST((OLD.`local`
         AND NOT OLD.`deleted` AND NOT OLD.`removed`) AS BINARY))
-        AND NOT EXISTS (SELECT 1 FROM `bench_forum_posts` AS same WHERE same.`id` = OLD.`id`
-            AND CAST(same.`deleted` AS BINARY) <=> CAST(OLD.`deleted` AS BINARY)
-            AND CAST(same.`local` AS BINARY) <=> CAST(OLD.`local` AS BINARY)
-            AND CAST(same.`removed` AS BINARY) <=> CAST(OLD.`removed` AS BINARY) LOCK IN SHARE MODE) THEN
+        AND NOT EXISTS (SELECT 1 FROM `bench_forum_posts` AS same
+            WHERE same.`id` = OLD.`id` AND CAST(same.`deleted` AS BINARY) <=> CAST(OLD.`deleted` AS BINARY)
+                AND CAST(same.`local` AS BINARY) <=> CAST(OLD.`local` AS BINARY)
+                AND CAST(same.`removed` AS BINARY) <=> CAST(OLD.`removed` AS BINARY) LOCK IN SHARE MODE) THEN
         UPDATE `bench_forum_site` SET
             `posts` = CASE WHEN `posts` + -1 BETWEEN -2147483648 AND 2147483647 THEN `posts` + -1
                 ELSE 9223372036854775807 * (2 * CAST(`posts` + -1 AS SIGNED)) END

@@ -501,10 +501,10 @@ BEGIN
         ELSE 0 END) AS BINARY)) OR NOT (CAST((CASE WHEN NEW.`vote` < 0 THEN 1 ELSE 0 END) AS BINARY) <=> CAST((CASE
         WHEN OLD.`vote` < 0 THEN 1 ELSE 0 END) AS BINARY))
         OR NOT (CAST(NEW.`vote` AS BINARY) <=> CAST(OLD.`vote` AS BINARY)))
-        AND NOT EXISTS (SELECT 1 FROM `bench_forum_comment_votes` AS same WHERE same.`comment_id` = OLD.`comment_id`
-            AND same.`person_id` = OLD.`person_id`
-            AND CAST(same.`comment_id` AS BINARY) <=> CAST(OLD.`comment_id` AS BINARY)
-            AND CAST(same.`vote` AS BINARY) <=> CAST(OLD.`vote` AS BINARY) LOCK IN SHARE MODE) THEN
+        AND NOT EXISTS (SELECT 1 FROM `bench_forum_comment_votes` AS same
+            WHERE same.`comment_id` = OLD.`comment_id` AND same.`person_id` = OLD.`person_id`
+                AND CAST(same.`comment_id` AS BINARY) <=> CAST(OLD.`comment_id` AS BINARY)
+                AND CAST(same.`vote` AS BINARY) <=> CAST(OLD.`vote` AS BINARY) LOCK IN SHARE MODE) THEN
         IF (-COALESCE(CAST((CASE WHEN OLD.`vote` > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
             OR -COALESCE(CAST((CASE WHEN OLD.`vote` < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
             OR -COALESCE(CAST(OLD.`vote` AS DECIMAL(65, 0)), 0) <> 0) THEN
@@ -534,10 +534,10 @@ BEGIN
     END IF;
     IF (NOT (CAST(NEW.`creator_id` AS BINARY) <=> CAST(OLD.`creator_id` AS BINARY))
         OR NOT (CAST(NEW.`vote` AS BINARY) <=> CAST(OLD.`vote` AS BINARY)))
-        AND NOT EXISTS (SELECT 1 FROM `bench_forum_comment_votes` AS same WHERE same.`comment_id` = OLD.`comment_id`
-            AND same.`person_id` = OLD.`person_id`
-            AND CAST(same.`creator_id` AS BINARY) <=> CAST(OLD.`creator_id` AS BINARY)
-            AND CAST(same.`vote` AS BINARY) <=> CAST(OLD.`vote` AS BINARY) LOCK IN SHARE MODE) THEN
+        AND NOT EXISTS (SELECT 1 FROM `bench_forum_comment_votes` AS same
+            WHERE same.`comment_id` = OLD.`comment_id` AND same.`person_id` = OLD.`person_id`
+                AND CAST(same.`creator_id` AS BINARY) <=> CAST(OLD.`creator_id` AS BINARY)
+                AND CAST(same.`vote` AS BINARY) <=> CAST(OLD.`vote` AS BINARY) LOCK IN SHARE MODE) THEN
         IF EXISTS (SELECT 1 FROM `bench_forum_people` AS `parent_bench_forum_people`
             WHERE `parent_bench_forum_people`.`id` = OLD.`creator_id`)
             AND (-COALESCE(CAST(OLD.`vote` AS DECIMAL(65, 0)), 0) <> 0) THEN
@@ -617,9 +617,10 @@ BEGIN
         THEN 1 ELSE 0 END) AS BINARY) <=> CAST((CASE WHEN OLD.`vote` > 0 THEN 1 ELSE 0 END) AS BINARY))
         OR NOT (CAST((CASE WHEN NEW.`vote` < 0 THEN 1 ELSE 0 END) AS BINARY) <=> CAST((CASE WHEN OLD.`vote` < 0 THEN 1
         ELSE 0 END) AS BINARY)) OR NOT (CAST(NEW.`vote` AS BINARY) <=> CAST(OLD.`vote` AS BINARY)))
-        AND NOT EXISTS (SELECT 1 FROM `bench_forum_post_votes` AS same WHERE same.`post_id` = OLD.`post_id`
-            AND same.`person_id` = OLD.`person_id` AND CAST(same.`post_id` AS BINARY) <=> CAST(OLD.`post_id` AS BINARY)
-            AND CAST(same.`vote` AS BINARY) <=> CAST(OLD.`vote` AS BINARY) LOCK IN SHARE MODE) THEN
+        AND NOT EXISTS (SELECT 1 FROM `bench_forum_post_votes` AS same
+            WHERE same.`post_id` = OLD.`post_id` AND same.`person_id` = OLD.`person_id`
+                AND CAST(same.`post_id` AS BINARY) <=> CAST(OLD.`post_id` AS BINARY)
+                AND CAST(same.`vote` AS BINARY) <=> CAST(OLD.`vote` AS BINARY) LOCK IN SHARE MODE) THEN
         IF (-COALESCE(CAST((CASE WHEN OLD.`vote` > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
             OR -COALESCE(CAST((CASE WHEN OLD.`vote` < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
             OR -COALESCE(CAST(OLD.`vote` AS DECIMAL(65, 0)), 0) <> 0) THEN
@@ -649,10 +650,10 @@ BEGIN
     END IF;
     IF (NOT (CAST(NEW.`creator_id` AS BINARY) <=> CAST(OLD.`creator_id` AS BINARY))
         OR NOT (CAST(NEW.`vote` AS BINARY) <=> CAST(OLD.`vote` AS BINARY)))
-        AND NOT EXISTS (SELECT 1 FROM `bench_forum_post_votes` AS same WHERE same.`post_id` = OLD.`post_id`
-            AND same.`person_id` = OLD.`person_id`
-            AND CAST(same.`creator_id` AS BINARY) <=> CAST(OLD.`creator_id` AS BINARY)
-            AND CAST(same.`vote` AS BINARY) <=> CAST(OLD.`vote` AS BINARY) LOCK IN SHARE MODE) THEN
+        AND NOT EXISTS (SELECT 1 FROM `bench_forum_post_votes` AS same
+            WHERE same.`post_id` = OLD.`post_id` AND same.`person_id` = OLD.`person_id`
+                AND CAST(same.`creator_id` AS BINARY) <=> CAST(OLD.`creator_id` AS BINARY)
+                AND CAST(same.`vote` AS BINARY) <=> CAST(OLD.`vote` AS BINARY) LOCK IN SHARE MODE) THEN
         IF EXISTS (SELECT 1 FROM `bench_forum_people` AS `parent_bench_forum_people`
             WHERE `parent_bench_forum_people`.`id` = OLD.`creator_id`)
             AND (-COALESCE(CAST(OLD.`vote` AS DECIMAL(65, 0)), 0) <> 0) THEN
@@ -731,10 +732,10 @@ CREATE TRIGGER `bench_count_comments_update` AFTER UPDATE ON `bench_forum_commen
 BEGIN
     IF (NOT (CAST(NEW.`post_id` AS BINARY) <=> CAST(OLD.`post_id` AS BINARY)) OR NOT (CAST((NOT NEW.`deleted`
         AND NOT NEW.`removed`) AS BINARY) <=> CAST((NOT OLD.`deleted` AND NOT OLD.`removed`) AS BINARY)))
-        AND NOT EXISTS (SELECT 1 FROM `bench_forum_comments` AS same WHERE same.`id` = OLD.`id`
-            AND CAST(same.`deleted` AS BINARY) <=> CAST(OLD.`deleted` AS BINARY)
-            AND CAST(same.`post_id` AS BINARY) <=> CAST(OLD.`post_id` AS BINARY)
-            AND CAST(same.`removed` AS BINARY) <=> CAST(OLD.`removed` AS BINARY) LOCK IN SHARE MODE) THEN
+        AND NOT EXISTS (SELECT 1 FROM `bench_forum_comments` AS same
+            WHERE same.`id` = OLD.`id` AND CAST(same.`deleted` AS BINARY) <=> CAST(OLD.`deleted` AS BINARY)
+                AND CAST(same.`post_id` AS BINARY) <=> CAST(OLD.`post_id` AS BINARY)
+                AND CAST(same.`removed` AS BINARY) <=> CAST(OLD.`removed` AS BINARY) LOCK IN SHARE MODE) THEN
         IF (NOT OLD.`deleted` AND NOT OLD.`removed`) THEN
             INSERT INTO `bench_forum_post_counters` (`post_id`, `day`, `slot`, `comments`)
             VALUES (OLD.`post_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
@@ -752,10 +753,10 @@ BEGIN
     END IF;
     IF (NOT (CAST(NEW.`community_id` AS BINARY) <=> CAST(OLD.`community_id` AS BINARY)) OR NOT (CAST((NOT NEW.`deleted`
         AND NOT NEW.`removed`) AS BINARY) <=> CAST((NOT OLD.`deleted` AND NOT OLD.`removed`) AS BINARY)))
-        AND NOT EXISTS (SELECT 1 FROM `bench_forum_comments` AS same WHERE same.`id` = OLD.`id`
-            AND CAST(same.`community_id` AS BINARY) <=> CAST(OLD.`community_id` AS BINARY)
-            AND CAST(same.`deleted` AS BINARY) <=> CAST(OLD.`deleted` AS BINARY)
-            AND CAST(same.`removed` AS BINARY) <=> CAST(OLD.`removed` AS BINARY) LOCK IN SHARE MODE) THEN
+        AND NOT EXISTS (SELECT 1 FROM `bench_forum_comments` AS same
+            WHERE same.`id` = OLD.`id` AND CAST(same.`community_id` AS BINARY) <=> CAST(OLD.`community_id` AS BINARY)
+                AND CAST(same.`deleted` AS BINARY) <=> CAST(OLD.`deleted` AS BINARY)
+                AND CAST(same.`removed` AS BINARY) <=> CAST(OLD.`removed` AS BINARY) LOCK IN SHARE MODE) THEN
         IF EXISTS (SELECT 1 FROM `bench_forum_communities` AS `parent_bench_forum_communities`
             WHERE `parent_bench_forum_communities`.`id` = OLD.`community_id`)
             AND (NOT OLD.`deleted` AND NOT OLD.`removed`) THEN
@@ -777,10 +778,10 @@ BEGIN
     END IF;
     IF (NOT (CAST(NEW.`creator_id` AS BINARY) <=> CAST(OLD.`creator_id` AS BINARY)) OR NOT (CAST((NOT NEW.`deleted`
         AND NOT NEW.`removed`) AS BINARY) <=> CAST((NOT OLD.`deleted` AND NOT OLD.`removed`) AS BINARY)))
-        AND NOT EXISTS (SELECT 1 FROM `bench_forum_comments` AS same WHERE same.`id` = OLD.`id`
-            AND CAST(same.`creator_id` AS BINARY) <=> CAST(OLD.`creator_id` AS BINARY)
-            AND CAST(same.`deleted` AS BINARY) <=> CAST(OLD.`deleted` AS BINARY)
-            AND CAST(same.`removed` AS BINARY) <=> CAST(OLD.`removed` AS BINARY) LOCK IN SHARE MODE) THEN
+        AND NOT EXISTS (SELECT 1 FROM `bench_forum_comments` AS same
+            WHERE same.`id` = OLD.`id` AND CAST(same.`creator_id` AS BINARY) <=> CAST(OLD.`creator_id` AS BINARY)
+                AND CAST(same.`deleted` AS BINARY) <=> CAST(OLD.`deleted` AS BINARY)
+                AND CAST(same.`removed` AS BINARY) <=> CAST(OLD.`removed` AS BINARY) LOCK IN SHARE MODE) THEN
         IF (NOT OLD.`deleted` AND NOT OLD.`removed`) THEN
             INSERT INTO `bench_forum_person_counters` (`person_id`, `day`, `slot`, `comment_count`)
             VALUES (OLD.`creator_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length),
@@ -840,10 +841,10 @@ CREATE TRIGGER `bench_count_site_comments_update` AFTER UPDATE ON `bench_forum_c
 BEGIN
     IF NOT (CAST((NEW.`local` AND NOT NEW.`deleted` AND NOT NEW.`removed`) AS BINARY) <=> CAST((OLD.`local`
         AND NOT OLD.`deleted` AND NOT OLD.`removed`) AS BINARY))
-        AND NOT EXISTS (SELECT 1 FROM `bench_forum_comments` AS same WHERE same.`id` = OLD.`id`
-            AND CAST(same.`deleted` AS BINARY) <=> CAST(OLD.`deleted` AS BINARY)
-            AND CAST(same.`local` AS BINARY) <=> CAST(OLD.`local` AS BINARY)
-            AND CAST(same.`removed` AS BINARY) <=> CAST(OLD.`removed` AS BINARY) LOCK IN SHARE MODE) THEN
+        AND NOT EXISTS (SELECT 1 FROM `bench_forum_comments` AS same
+            WHERE same.`id` = OLD.`id` AND CAST(same.`deleted` AS BINARY) <=> CAST(OLD.`deleted` AS BINARY)
+                AND CAST(same.`local` AS BINARY) <=> CAST(OLD.`local` AS BINARY)
+                AND CAST(same.`removed` AS BINARY) <=> CAST(OLD.`removed` AS BINARY) LOCK IN SHARE MODE) THEN
         IF (OLD.`local` AND NOT OLD.`deleted` AND NOT OLD.`removed`) THEN
             INSERT INTO `bench_forum_site_counters` (`day`, `slot`, `comments`)
             VALUES (DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
@@ -894,10 +895,10 @@ CREATE TRIGGER `bench_count_posts_update` AFTER UPDATE ON `bench_forum_posts` FO
 BEGIN
     IF (NOT (CAST(NEW.`community_id` AS BINARY) <=> CAST(OLD.`community_id` AS BINARY)) OR NOT (CAST((NOT NEW.`deleted`
         AND NOT NEW.`removed`) AS BINARY) <=> CAST((NOT OLD.`deleted` AND NOT OLD.`removed`) AS BINARY)))
-        AND NOT EXISTS (SELECT 1 FROM `bench_forum_posts` AS same WHERE same.`id` = OLD.`id`
-            AND CAST(same.`community_id` AS BINARY) <=> CAST(OLD.`community_id` AS BINARY)
-            AND CAST(same.`deleted` AS BINARY) <=> CAST(OLD.`deleted` AS BINARY)
-            AND CAST(same.`removed` AS BINARY) <=> CAST(OLD.`removed` AS BINARY) LOCK IN SHARE MODE) THEN
+        AND NOT EXISTS (SELECT 1 FROM `bench_forum_posts` AS same
+            WHERE same.`id` = OLD.`id` AND CAST(same.`community_id` AS BINARY) <=> CAST(OLD.`community_id` AS BINARY)
+                AND CAST(same.`deleted` AS BINARY) <=> CAST(OLD.`deleted` AS BINARY)
+                AND CAST(same.`removed` AS BINARY) <=> CAST(OLD.`removed` AS BINARY) LOCK IN SHARE MODE) THEN
         IF (NOT OLD.`deleted` AND NOT OLD.`removed`) THEN
             INSERT INTO `bench_forum_community_counters` (`community_id`, `day`, `slot`, `posts`)
             VALUES (OLD.`community_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length),
@@ -915,10 +916,10 @@ BEGIN
     END IF;
     IF (NOT (CAST(NEW.`creator_id` AS BINARY) <=> CAST(OLD.`creator_id` AS BINARY)) OR NOT (CAST((NOT NEW.`deleted`
         AND NOT NEW.`removed`) AS BINARY) <=> CAST((NOT OLD.`deleted` AND NOT OLD.`removed`) AS BINARY)))
-        AND NOT EXISTS (SELECT 1 FROM `bench_forum_posts` AS same WHERE same.`id` = OLD.`id`
-            AND CAST(same.`creator_id` AS BINARY) <=> CAST(OLD.`creator_id` AS BINARY)
-            AND CAST(same.`deleted` AS BINARY) <=> CAST(OLD.`deleted` AS BINARY)
-            AND CAST(same.`removed` AS BINARY) <=> CAST(OLD.`removed` AS BINARY) LOCK IN SHARE MODE) THEN
+        AND NOT EXISTS (SELECT 1 FROM `bench_forum_posts` AS same
+            WHERE same.`id` = OLD.`id` AND CAST(same.`creator_id` AS BINARY) <=> CAST(OLD.`creator_id` AS BINARY)
+                AND CAST(same.`deleted` AS BINARY) <=> CAST(OLD.`deleted` AS BINARY)
+                AND CAST(same.`removed` AS BINARY) <=> CAST(OLD.`removed` AS BINARY) LOCK IN SHARE MODE) THEN
         IF (NOT OLD.`deleted` AND NOT OLD.`removed`) THEN
             INSERT INTO `bench_forum_person_counters` (`person_id`, `day`, `slot`, `post_count`)
             VALUES (OLD.`creator_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length),
@@ -969,10 +970,10 @@ CREATE TRIGGER `bench_count_site_posts_update` AFTER UPDATE ON `bench_forum_post
 BEGIN
     IF NOT (CAST((NEW.`local` AND NOT NEW.`deleted` AND NOT NEW.`removed`) AS BINARY) <=> CAST((OLD.`local`
         AND NOT OLD.`deleted` AND NOT OLD.`removed`) AS BINARY))
-        AND NOT EXISTS (SELECT 1 FROM `bench_forum_posts` AS same WHERE same.`id` = OLD.`id`
-            AND CAST(same.`deleted` AS BINARY) <=> CAST(OLD.`deleted` AS BINARY)
-            AND CAST(same.`local` AS BINARY) <=> CAST(OLD.`local` AS BINARY)
-            AND CAST(same.`removed` AS BINARY) <=> CAST(OLD.`removed` AS BINARY) LOCK IN SHARE MODE) THEN
+        AND NOT EXISTS (SELECT 1 FROM `bench_forum_posts` AS same
+            WHERE same.`id` = OLD.`id` AND CAST(same.`deleted` AS BINARY) <=> CAST(OLD.`deleted` AS BINARY)
+                AND CAST(same.`local` AS BINARY) <=> CAST(OLD.`local` AS BINARY)
+                AND CAST(same.`removed` AS BINARY) <=> CAST(OLD.`removed` AS BINARY) LOCK IN SHARE MODE) THEN
         IF (OLD.`local` AND NOT OLD.`deleted` AND NOT OLD.`removed`) THEN
             INSERT INTO `bench_forum_site_counters` (`day`, `slot`, `posts`)
             VALUES (DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,

@@ -3,16 +3,16 @@
 DO $diesel_counters$
 #variable_conflict use_column
 DECLARE
-    counting_path TEXT := pg_catalog.current_setting('search_path');
-    counting_security TEXT := pg_catalog.current_setting('row_security');
+    counting_search_path TEXT := pg_catalog.current_setting('search_path');
+    counting_row_security TEXT := pg_catalog.current_setting('row_security');
 BEGIN
--- Only the server's own functions, and all rows or an error.
+-- Names are those of the server's own functions, and a policy that would hide rows is an error.
 PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true),
     pg_catalog.set_config('row_security', 'off', true);
 IF current_setting('transaction_isolation') <> 'read committed' THEN
     RAISE 'run this migration at READ COMMITTED, to count all rows that are committed';
 END IF;
--- The triggers run with the rights of this role, and so do those of these tables.
+-- The triggers run with the rights of this role, and the triggers of these tables run within them.
 IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
     AND oid IN ('"public"."bench_forum_post_votes"'::regclass, '"public"."bench_forum_posts"'::regclass,
         '"public"."bench_forum_comment_votes"'::regclass, '"public"."bench_forum_comments"'::regclass,
@@ -20,7 +20,7 @@ IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
         '"public"."bench_forum_communities"'::regclass)) THEN
     RAISE 'run this migration as the role that owns its tables: % does not', current_user;
 END IF;
--- Until the migration ends, others can read these tables, but not write them.
+-- Until this ends, others cannot write these tables.
 LOCK TABLE "public"."bench_forum_posts", "public"."bench_forum_comments", "public"."bench_forum_people",
     "public"."bench_forum_site", "public"."bench_forum_communities", "public"."bench_forum_post_votes",
     "public"."bench_forum_comment_votes" IN SHARE ROW EXCLUSIVE MODE;
@@ -35,8 +35,9 @@ CREATE FUNCTION "public"."bench_count_post_votes_insert"() RETURNS trigger LANGU
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' OR TG_OP <> 'INSERT' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_post_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -44,7 +45,7 @@ BEGIN
             RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_posts"'::regclass);
     IF NOT FOUND THEN
@@ -90,8 +91,9 @@ CREATE FUNCTION "public"."bench_count_post_votes_update"() RETURNS trigger LANGU
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' OR TG_OP <> 'UPDATE' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_post_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -99,7 +101,7 @@ BEGIN
             RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_posts"'::regclass);
     IF NOT FOUND THEN
@@ -150,8 +152,9 @@ CREATE FUNCTION "public"."bench_count_post_votes_delete"() RETURNS trigger LANGU
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' OR TG_OP <> 'DELETE' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_post_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -159,7 +162,7 @@ BEGIN
             RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_posts"'::regclass);
     IF NOT FOUND THEN
@@ -203,8 +206,9 @@ CREATE FUNCTION "public"."bench_count_post_votes_truncate"() RETURNS trigger LAN
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' OR TG_OP <> 'TRUNCATE' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_post_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -212,12 +216,13 @@ BEGIN
             RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_posts"'::regclass);
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
+    -- At another level, the snapshot can be older than rows that TRUNCATE removes.
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE 'TRUNCATE at % cannot see all rows: use READ COMMITTED, or DELETE',
             current_setting('transaction_isolation');
@@ -307,8 +312,9 @@ CREATE FUNCTION "public"."bench_count_comment_votes_insert"() RETURNS trigger LA
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' OR TG_OP <> 'INSERT' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_comment_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -316,7 +322,7 @@ BEGIN
             RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_comments"'::regclass);
     IF NOT FOUND THEN
@@ -362,8 +368,9 @@ CREATE FUNCTION "public"."bench_count_comment_votes_update"() RETURNS trigger LA
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' OR TG_OP <> 'UPDATE' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_comment_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -371,7 +378,7 @@ BEGIN
             RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_comments"'::regclass);
     IF NOT FOUND THEN
@@ -422,8 +429,9 @@ CREATE FUNCTION "public"."bench_count_comment_votes_delete"() RETURNS trigger LA
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' OR TG_OP <> 'DELETE' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_comment_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -431,7 +439,7 @@ BEGIN
             RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_comments"'::regclass);
     IF NOT FOUND THEN
@@ -475,8 +483,9 @@ CREATE FUNCTION "public"."bench_count_comment_votes_truncate"() RETURNS trigger 
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' OR TG_OP <> 'TRUNCATE' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_comment_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -484,12 +493,13 @@ BEGIN
             RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_comments"'::regclass);
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
+    -- At another level, the snapshot can be older than rows that TRUNCATE removes.
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE 'TRUNCATE at % cannot see all rows: use READ COMMITTED, or DELETE',
             current_setting('transaction_isolation');
@@ -578,8 +588,9 @@ CREATE FUNCTION "public"."bench_count_comments_by_post_insert"() RETURNS trigger
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'INSERT' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -587,7 +598,7 @@ BEGIN
             RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_people"'::regclass)
         HAVING COUNT(*) = 2;
@@ -636,8 +647,9 @@ CREATE FUNCTION "public"."bench_count_comments_by_post_update"() RETURNS trigger
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'UPDATE' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -645,7 +657,7 @@ BEGIN
             RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_people"'::regclass)
         HAVING COUNT(*) = 2;
@@ -708,8 +720,9 @@ CREATE FUNCTION "public"."bench_count_comments_by_post_delete"() RETURNS trigger
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'DELETE' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -717,7 +730,7 @@ BEGIN
             RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_people"'::regclass)
         HAVING COUNT(*) = 2;
@@ -764,8 +777,9 @@ CREATE FUNCTION "public"."bench_count_comments_by_post_truncate"() RETURNS trigg
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'TRUNCATE' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -773,13 +787,14 @@ BEGIN
             RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_people"'::regclass)
         HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
+    -- At another level, the snapshot can be older than rows that TRUNCATE removes.
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE 'TRUNCATE at % cannot see all rows: use READ COMMITTED, or DELETE',
             current_setting('transaction_isolation');
@@ -878,8 +893,9 @@ CREATE FUNCTION "public"."bench_count_comments_by_score_insert"() RETURNS trigge
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'INSERT' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -887,7 +903,7 @@ BEGIN
             RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_people"'::regclass);
     IF NOT FOUND THEN
@@ -921,8 +937,9 @@ CREATE FUNCTION "public"."bench_count_comments_by_score_update"() RETURNS trigge
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'UPDATE' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -930,7 +947,7 @@ BEGIN
             RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_people"'::regclass);
     IF NOT FOUND THEN
@@ -968,8 +985,9 @@ CREATE FUNCTION "public"."bench_count_comments_by_score_delete"() RETURNS trigge
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'DELETE' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -977,7 +995,7 @@ BEGIN
             RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_people"'::regclass);
     IF NOT FOUND THEN
@@ -1009,8 +1027,9 @@ CREATE FUNCTION "public"."bench_count_comments_by_score_truncate"() RETURNS trig
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'TRUNCATE' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -1018,12 +1037,13 @@ BEGIN
             RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_people"'::regclass);
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
+    -- At another level, the snapshot can be older than rows that TRUNCATE removes.
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE 'TRUNCATE at % cannot see all rows: use READ COMMITTED, or DELETE',
             current_setting('transaction_isolation');
@@ -1089,8 +1109,9 @@ CREATE FUNCTION "public"."bench_count_comments_by_site_insert"() RETURNS trigger
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'INSERT' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -1098,7 +1119,7 @@ BEGIN
             RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_site"'::regclass);
     IF NOT FOUND THEN
@@ -1131,8 +1152,9 @@ CREATE FUNCTION "public"."bench_count_comments_by_site_update"() RETURNS trigger
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'UPDATE' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -1140,7 +1162,7 @@ BEGIN
             RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_site"'::regclass);
     IF NOT FOUND THEN
@@ -1178,8 +1200,9 @@ CREATE FUNCTION "public"."bench_count_comments_by_site_delete"() RETURNS trigger
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'DELETE' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -1187,7 +1210,7 @@ BEGIN
             RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_site"'::regclass);
     IF NOT FOUND THEN
@@ -1218,8 +1241,9 @@ CREATE FUNCTION "public"."bench_count_comments_by_site_truncate"() RETURNS trigg
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'TRUNCATE' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -1227,12 +1251,13 @@ BEGIN
             RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_site"'::regclass);
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
+    -- At another level, the snapshot can be older than rows that TRUNCATE removes.
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE 'TRUNCATE at % cannot see all rows: use READ COMMITTED, or DELETE',
             current_setting('transaction_isolation');
@@ -1294,8 +1319,9 @@ CREATE FUNCTION "public"."bench_count_posts_by_community_insert"() RETURNS trigg
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'INSERT' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -1303,7 +1329,7 @@ BEGIN
             RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_communities"'::regclass);
     IF NOT FOUND THEN
@@ -1337,8 +1363,9 @@ CREATE FUNCTION "public"."bench_count_posts_by_community_update"() RETURNS trigg
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'UPDATE' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -1346,7 +1373,7 @@ BEGIN
             RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_communities"'::regclass);
     IF NOT FOUND THEN
@@ -1386,8 +1413,9 @@ CREATE FUNCTION "public"."bench_count_posts_by_community_delete"() RETURNS trigg
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'DELETE' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -1395,7 +1423,7 @@ BEGIN
             RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_communities"'::regclass);
     IF NOT FOUND THEN
@@ -1427,8 +1455,9 @@ CREATE FUNCTION "public"."bench_count_posts_by_community_truncate"() RETURNS tri
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'TRUNCATE' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -1436,12 +1465,13 @@ BEGIN
             RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_communities"'::regclass);
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
+    -- At another level, the snapshot can be older than rows that TRUNCATE removes.
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE 'TRUNCATE at % cannot see all rows: use READ COMMITTED, or DELETE',
             current_setting('transaction_isolation');
@@ -1506,8 +1536,9 @@ CREATE FUNCTION "public"."bench_count_posts_by_comments_insert"() RETURNS trigge
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'INSERT' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -1515,7 +1546,7 @@ BEGIN
             RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_communities"'::regclass);
     IF NOT FOUND THEN
@@ -1549,8 +1580,9 @@ CREATE FUNCTION "public"."bench_count_posts_by_comments_update"() RETURNS trigge
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'UPDATE' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -1558,7 +1590,7 @@ BEGIN
             RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_communities"'::regclass);
     IF NOT FOUND THEN
@@ -1596,8 +1628,9 @@ CREATE FUNCTION "public"."bench_count_posts_by_comments_delete"() RETURNS trigge
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'DELETE' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -1605,7 +1638,7 @@ BEGIN
             RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_communities"'::regclass);
     IF NOT FOUND THEN
@@ -1637,8 +1670,9 @@ CREATE FUNCTION "public"."bench_count_posts_by_comments_truncate"() RETURNS trig
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'TRUNCATE' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -1646,12 +1680,13 @@ BEGIN
             RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_communities"'::regclass);
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
+    -- At another level, the snapshot can be older than rows that TRUNCATE removes.
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE 'TRUNCATE at % cannot see all rows: use READ COMMITTED, or DELETE',
             current_setting('transaction_isolation');
@@ -1716,8 +1751,9 @@ CREATE FUNCTION "public"."bench_count_posts_by_person_insert"() RETURNS trigger 
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'INSERT' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -1725,7 +1761,7 @@ BEGIN
             RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_people"'::regclass);
     IF NOT FOUND THEN
@@ -1759,8 +1795,9 @@ CREATE FUNCTION "public"."bench_count_posts_by_person_update"() RETURNS trigger 
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'UPDATE' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -1768,7 +1805,7 @@ BEGIN
             RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_people"'::regclass);
     IF NOT FOUND THEN
@@ -1808,8 +1845,9 @@ CREATE FUNCTION "public"."bench_count_posts_by_person_delete"() RETURNS trigger 
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'DELETE' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -1817,7 +1855,7 @@ BEGIN
             RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_people"'::regclass);
     IF NOT FOUND THEN
@@ -1849,8 +1887,9 @@ CREATE FUNCTION "public"."bench_count_posts_by_person_truncate"() RETURNS trigge
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'TRUNCATE' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -1858,12 +1897,13 @@ BEGIN
             RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_people"'::regclass);
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
+    -- At another level, the snapshot can be older than rows that TRUNCATE removes.
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE 'TRUNCATE at % cannot see all rows: use READ COMMITTED, or DELETE',
             current_setting('transaction_isolation');
@@ -1928,8 +1968,9 @@ CREATE FUNCTION "public"."bench_count_posts_by_score_insert"() RETURNS trigger L
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'INSERT' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -1937,7 +1978,7 @@ BEGIN
             RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_people"'::regclass);
     IF NOT FOUND THEN
@@ -1971,8 +2012,9 @@ CREATE FUNCTION "public"."bench_count_posts_by_score_update"() RETURNS trigger L
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'UPDATE' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -1980,7 +2022,7 @@ BEGIN
             RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_people"'::regclass);
     IF NOT FOUND THEN
@@ -2018,8 +2060,9 @@ CREATE FUNCTION "public"."bench_count_posts_by_score_delete"() RETURNS trigger L
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'DELETE' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -2027,7 +2070,7 @@ BEGIN
             RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_people"'::regclass);
     IF NOT FOUND THEN
@@ -2059,8 +2102,9 @@ CREATE FUNCTION "public"."bench_count_posts_by_score_truncate"() RETURNS trigger
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'TRUNCATE' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -2068,12 +2112,13 @@ BEGIN
             RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_people"'::regclass);
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
+    -- At another level, the snapshot can be older than rows that TRUNCATE removes.
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE 'TRUNCATE at % cannot see all rows: use READ COMMITTED, or DELETE',
             current_setting('transaction_isolation');
@@ -2138,8 +2183,9 @@ CREATE FUNCTION "public"."bench_count_posts_by_site_insert"() RETURNS trigger LA
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'INSERT' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -2147,7 +2193,7 @@ BEGIN
             RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_site"'::regclass);
     IF NOT FOUND THEN
@@ -2180,8 +2226,9 @@ CREATE FUNCTION "public"."bench_count_posts_by_site_update"() RETURNS trigger LA
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'UPDATE' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -2189,7 +2236,7 @@ BEGIN
             RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_site"'::regclass);
     IF NOT FOUND THEN
@@ -2227,8 +2274,9 @@ CREATE FUNCTION "public"."bench_count_posts_by_site_delete"() RETURNS trigger LA
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'DELETE' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -2236,7 +2284,7 @@ BEGIN
             RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_site"'::regclass);
     IF NOT FOUND THEN
@@ -2267,8 +2315,9 @@ CREATE FUNCTION "public"."bench_count_posts_by_site_truncate"() RETURNS trigger 
 DECLARE
     counting_sums RECORD;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'TRUNCATE' THEN
-        -- Whoever has this function could give it rows of another table.
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -2276,12 +2325,13 @@ BEGIN
             RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
         END IF;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_site"'::regclass);
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
+    -- At another level, the snapshot can be older than rows that TRUNCATE removes.
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE 'TRUNCATE at % cannot see all rows: use READ COMMITTED, or DELETE',
             current_setting('transaction_isolation');
@@ -2334,6 +2384,6 @@ CREATE TRIGGER "bench_count_posts_by_site_delete" AFTER DELETE ON "public"."benc
 CREATE TRIGGER "bench_count_posts_by_site_truncate" BEFORE TRUNCATE ON "public"."bench_forum_posts"
     FOR EACH STATEMENT EXECUTE FUNCTION "public"."bench_count_posts_by_site_truncate"();
 
-PERFORM set_config('search_path', counting_path, true), set_config('row_security', counting_security, true);
+PERFORM set_config('search_path', counting_search_path, true), set_config('row_security', counting_row_security, true);
 END
 $diesel_counters$;

@@ -1,16 +1,16 @@
 DO $diesel_counters$
 #variable_conflict use_column
 DECLARE
-    counting_path TEXT := pg_catalog.current_setting('search_path');
-    counting_security TEXT := pg_catalog.current_setting('row_security');
+    counting_search_path TEXT := pg_catalog.current_setting('search_path');
+    counting_row_security TEXT := pg_catalog.current_setting('row_security');
 BEGIN
--- Only the server's own functions, and all rows or an error.
+-- Names are those of the server's own functions, and a policy that would hide rows is an error.
 PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true),
     pg_catalog.set_config('row_security', 'off', true);
 IF current_setting('transaction_isolation') <> 'read committed' THEN
     RAISE 'run this migration at READ COMMITTED, to count all rows that are committed';
 END IF;
--- The triggers run with the rights of this role, and so do those of these tables.
+-- The triggers run with the rights of this role, and the triggers of these tables run within them.
 IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
     AND oid IN ('"public"."bench_forum_comment_votes"'::regclass, '"public"."bench_forum_comment_counters"'::regclass,
         '"public"."bench_forum_person_counters"'::regclass, '"public"."bench_forum_post_votes"'::regclass,
@@ -19,7 +19,7 @@ IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
         '"public"."bench_forum_posts"'::regclass)) THEN
     RAISE 'run this migration as the role that owns its tables: % does not', current_user;
 END IF;
--- Until the migration ends, others can read these tables, but not write them.
+-- Until this ends, others cannot write these tables.
 LOCK TABLE "public"."bench_forum_comment_votes", "public"."bench_forum_post_votes", "public"."bench_forum_comments",
     "public"."bench_forum_posts" IN SHARE ROW EXCLUSIVE MODE;
 
@@ -32,13 +32,15 @@ CREATE FUNCTION "public"."bench_count_comment_votes_insert"() RETURNS trigger LA
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The length of this setting of the session is the slot of the connection.
+    -- The slot is the length of this setting of the session, which can be any text.
     counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
     counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' OR TG_OP <> 'INSERT'
-        OR counting_slot NOT BETWEEN 1 AND 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever has this function could give it rows of another table.
+        OR counting_slot NOT BETWEEN 1 AND 32
+        OR current_setting('diesel_counters.partition', true) <> '' THEN
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_comment_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -59,13 +61,13 @@ BEGIN
             % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
         PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_comment_counters"'::regclass,
             '"public"."bench_forum_person_counters"'::regclass, '"public"."bench_forum_people"'::regclass)
         HAVING COUNT(*) = 3;
     IF NOT FOUND THEN
-        -- A foreign key of the counters can refer to a table of another role.
+        -- A parent can be that of another role, if a foreign key of the counters refers to it.
         PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_comment_counters"'::regclass,
             '"public"."bench_forum_person_counters"'::regclass) AND pg_get_userbyid(relowner) = current_user)
             OR (oid IN ('"public"."bench_forum_people"'::regclass) AND (pg_get_userbyid(relowner) = current_user
@@ -114,13 +116,15 @@ CREATE FUNCTION "public"."bench_count_comment_votes_update"() RETURNS trigger LA
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The length of this setting of the session is the slot of the connection.
+    -- The slot is the length of this setting of the session, which can be any text.
     counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
     counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' OR TG_OP <> 'UPDATE'
-        OR counting_slot NOT BETWEEN 1 AND 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever has this function could give it rows of another table.
+        OR counting_slot NOT BETWEEN 1 AND 32
+        OR current_setting('diesel_counters.partition', true) <> '' THEN
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_comment_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -141,14 +145,14 @@ BEGIN
             % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
         PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_comment_counters"'::regclass,
             '"public"."bench_forum_person_counters"'::regclass, '"public"."bench_forum_comments"'::regclass,
             '"public"."bench_forum_people"'::regclass)
         HAVING COUNT(*) = 4;
     IF NOT FOUND THEN
-        -- A foreign key of the counters can refer to a table of another role.
+        -- A parent can be that of another role, if a foreign key of the counters refers to it.
         PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_comment_counters"'::regclass,
             '"public"."bench_forum_person_counters"'::regclass) AND pg_get_userbyid(relowner) = current_user)
             OR (oid IN ('"public"."bench_forum_comments"'::regclass, '"public"."bench_forum_people"'::regclass)
@@ -209,13 +213,15 @@ CREATE FUNCTION "public"."bench_count_comment_votes_delete"() RETURNS trigger LA
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The length of this setting of the session is the slot of the connection.
+    -- The slot is the length of this setting of the session, which can be any text.
     counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
     counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' OR TG_OP <> 'DELETE'
-        OR counting_slot NOT BETWEEN 1 AND 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever has this function could give it rows of another table.
+        OR counting_slot NOT BETWEEN 1 AND 32
+        OR current_setting('diesel_counters.partition', true) <> '' THEN
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_comment_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -236,14 +242,14 @@ BEGIN
             % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
         PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_comment_counters"'::regclass,
             '"public"."bench_forum_person_counters"'::regclass, '"public"."bench_forum_comments"'::regclass,
             '"public"."bench_forum_people"'::regclass)
         HAVING COUNT(*) = 4;
     IF NOT FOUND THEN
-        -- A foreign key of the counters can refer to a table of another role.
+        -- A parent can be that of another role, if a foreign key of the counters refers to it.
         PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_comment_counters"'::regclass,
             '"public"."bench_forum_person_counters"'::regclass) AND pg_get_userbyid(relowner) = current_user)
             OR (oid IN ('"public"."bench_forum_comments"'::regclass, '"public"."bench_forum_people"'::regclass)
@@ -292,13 +298,15 @@ CREATE FUNCTION "public"."bench_count_comment_votes_truncate"() RETURNS trigger 
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The length of this setting of the session is the slot of the connection.
+    -- The slot is the length of this setting of the session, which can be any text.
     counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
     counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' OR TG_OP <> 'TRUNCATE'
-        OR counting_slot NOT BETWEEN 1 AND 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever has this function could give it rows of another table.
+        OR counting_slot NOT BETWEEN 1 AND 32
+        OR current_setting('diesel_counters.partition', true) <> '' THEN
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_comment_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -319,14 +327,14 @@ BEGIN
             % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
         PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_comment_counters"'::regclass,
             '"public"."bench_forum_person_counters"'::regclass, '"public"."bench_forum_comments"'::regclass,
             '"public"."bench_forum_people"'::regclass)
         HAVING COUNT(*) = 4;
     IF NOT FOUND THEN
-        -- A foreign key of the counters can refer to a table of another role.
+        -- A parent can be that of another role, if a foreign key of the counters refers to it.
         PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_comment_counters"'::regclass,
             '"public"."bench_forum_person_counters"'::regclass) AND pg_get_userbyid(relowner) = current_user)
             OR (oid IN ('"public"."bench_forum_comments"'::regclass, '"public"."bench_forum_people"'::regclass)
@@ -339,6 +347,7 @@ BEGIN
             RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
         END IF;
     END IF;
+    -- At another level, the snapshot can be older than rows that TRUNCATE removes.
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE 'TRUNCATE at % cannot see all rows: use READ COMMITTED, or DELETE',
             current_setting('transaction_isolation');
@@ -442,13 +451,15 @@ CREATE FUNCTION "public"."bench_count_post_votes_insert"() RETURNS trigger LANGU
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The length of this setting of the session is the slot of the connection.
+    -- The slot is the length of this setting of the session, which can be any text.
     counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
     counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' OR TG_OP <> 'INSERT'
-        OR counting_slot NOT BETWEEN 1 AND 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever has this function could give it rows of another table.
+        OR counting_slot NOT BETWEEN 1 AND 32
+        OR current_setting('diesel_counters.partition', true) <> '' THEN
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_post_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -469,13 +480,13 @@ BEGIN
             % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
         PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_post_counters"'::regclass,
             '"public"."bench_forum_person_counters"'::regclass, '"public"."bench_forum_people"'::regclass)
         HAVING COUNT(*) = 3;
     IF NOT FOUND THEN
-        -- A foreign key of the counters can refer to a table of another role.
+        -- A parent can be that of another role, if a foreign key of the counters refers to it.
         PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_post_counters"'::regclass,
             '"public"."bench_forum_person_counters"'::regclass) AND pg_get_userbyid(relowner) = current_user)
             OR (oid IN ('"public"."bench_forum_people"'::regclass) AND (pg_get_userbyid(relowner) = current_user
@@ -523,13 +534,15 @@ CREATE FUNCTION "public"."bench_count_post_votes_update"() RETURNS trigger LANGU
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The length of this setting of the session is the slot of the connection.
+    -- The slot is the length of this setting of the session, which can be any text.
     counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
     counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' OR TG_OP <> 'UPDATE'
-        OR counting_slot NOT BETWEEN 1 AND 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever has this function could give it rows of another table.
+        OR counting_slot NOT BETWEEN 1 AND 32
+        OR current_setting('diesel_counters.partition', true) <> '' THEN
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_post_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -550,14 +563,14 @@ BEGIN
             % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
         PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_post_counters"'::regclass,
             '"public"."bench_forum_person_counters"'::regclass, '"public"."bench_forum_posts"'::regclass,
             '"public"."bench_forum_people"'::regclass)
         HAVING COUNT(*) = 4;
     IF NOT FOUND THEN
-        -- A foreign key of the counters can refer to a table of another role.
+        -- A parent can be that of another role, if a foreign key of the counters refers to it.
         PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_post_counters"'::regclass,
             '"public"."bench_forum_person_counters"'::regclass) AND pg_get_userbyid(relowner) = current_user)
             OR (oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_people"'::regclass)
@@ -617,13 +630,15 @@ CREATE FUNCTION "public"."bench_count_post_votes_delete"() RETURNS trigger LANGU
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The length of this setting of the session is the slot of the connection.
+    -- The slot is the length of this setting of the session, which can be any text.
     counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
     counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' OR TG_OP <> 'DELETE'
-        OR counting_slot NOT BETWEEN 1 AND 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever has this function could give it rows of another table.
+        OR counting_slot NOT BETWEEN 1 AND 32
+        OR current_setting('diesel_counters.partition', true) <> '' THEN
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_post_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -644,14 +659,14 @@ BEGIN
             % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
         PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_post_counters"'::regclass,
             '"public"."bench_forum_person_counters"'::regclass, '"public"."bench_forum_posts"'::regclass,
             '"public"."bench_forum_people"'::regclass)
         HAVING COUNT(*) = 4;
     IF NOT FOUND THEN
-        -- A foreign key of the counters can refer to a table of another role.
+        -- A parent can be that of another role, if a foreign key of the counters refers to it.
         PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_post_counters"'::regclass,
             '"public"."bench_forum_person_counters"'::regclass) AND pg_get_userbyid(relowner) = current_user)
             OR (oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_people"'::regclass)
@@ -699,13 +714,15 @@ CREATE FUNCTION "public"."bench_count_post_votes_truncate"() RETURNS trigger LAN
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The length of this setting of the session is the slot of the connection.
+    -- The slot is the length of this setting of the session, which can be any text.
     counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
     counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' OR TG_OP <> 'TRUNCATE'
-        OR counting_slot NOT BETWEEN 1 AND 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever has this function could give it rows of another table.
+        OR counting_slot NOT BETWEEN 1 AND 32
+        OR current_setting('diesel_counters.partition', true) <> '' THEN
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_post_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -726,14 +743,14 @@ BEGIN
             % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
         PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_post_counters"'::regclass,
             '"public"."bench_forum_person_counters"'::regclass, '"public"."bench_forum_posts"'::regclass,
             '"public"."bench_forum_people"'::regclass)
         HAVING COUNT(*) = 4;
     IF NOT FOUND THEN
-        -- A foreign key of the counters can refer to a table of another role.
+        -- A parent can be that of another role, if a foreign key of the counters refers to it.
         PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_post_counters"'::regclass,
             '"public"."bench_forum_person_counters"'::regclass) AND pg_get_userbyid(relowner) = current_user)
             OR (oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_people"'::regclass)
@@ -746,6 +763,7 @@ BEGIN
             RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
         END IF;
     END IF;
+    -- At another level, the snapshot can be older than rows that TRUNCATE removes.
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE 'TRUNCATE at % cannot see all rows: use READ COMMITTED, or DELETE',
             current_setting('transaction_isolation');
@@ -847,13 +865,15 @@ CREATE FUNCTION "public"."bench_count_comments_insert"() RETURNS trigger LANGUAG
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The length of this setting of the session is the slot of the connection.
+    -- The slot is the length of this setting of the session, which can be any text.
     counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
     counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'INSERT'
-        OR counting_slot NOT BETWEEN 1 AND 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever has this function could give it rows of another table.
+        OR counting_slot NOT BETWEEN 1 AND 32
+        OR current_setting('diesel_counters.partition', true) <> '' THEN
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -874,14 +894,14 @@ BEGIN
             % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
         PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_post_counters"'::regclass,
             '"public"."bench_forum_community_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass,
             '"public"."bench_forum_communities"'::regclass)
         HAVING COUNT(*) = 4;
     IF NOT FOUND THEN
-        -- A foreign key of the counters can refer to a table of another role.
+        -- A parent can be that of another role, if a foreign key of the counters refers to it.
         PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_post_counters"'::regclass,
             '"public"."bench_forum_community_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass)
             AND pg_get_userbyid(relowner) = current_user)
@@ -932,13 +952,15 @@ CREATE FUNCTION "public"."bench_count_comments_update"() RETURNS trigger LANGUAG
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The length of this setting of the session is the slot of the connection.
+    -- The slot is the length of this setting of the session, which can be any text.
     counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
     counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'UPDATE'
-        OR counting_slot NOT BETWEEN 1 AND 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever has this function could give it rows of another table.
+        OR counting_slot NOT BETWEEN 1 AND 32
+        OR current_setting('diesel_counters.partition', true) <> '' THEN
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -959,7 +981,7 @@ BEGIN
             % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
         PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_post_counters"'::regclass,
             '"public"."bench_forum_community_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass,
@@ -967,7 +989,7 @@ BEGIN
             '"public"."bench_forum_people"'::regclass)
         HAVING COUNT(*) = 6;
     IF NOT FOUND THEN
-        -- A foreign key of the counters can refer to a table of another role.
+        -- A parent can be that of another role, if a foreign key of the counters refers to it.
         PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_post_counters"'::regclass,
             '"public"."bench_forum_community_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass)
             AND pg_get_userbyid(relowner) = current_user)
@@ -1043,13 +1065,15 @@ CREATE FUNCTION "public"."bench_count_comments_delete"() RETURNS trigger LANGUAG
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The length of this setting of the session is the slot of the connection.
+    -- The slot is the length of this setting of the session, which can be any text.
     counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
     counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'DELETE'
-        OR counting_slot NOT BETWEEN 1 AND 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever has this function could give it rows of another table.
+        OR counting_slot NOT BETWEEN 1 AND 32
+        OR current_setting('diesel_counters.partition', true) <> '' THEN
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -1070,7 +1094,7 @@ BEGIN
             % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
         PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_post_counters"'::regclass,
             '"public"."bench_forum_community_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass,
@@ -1078,7 +1102,7 @@ BEGIN
             '"public"."bench_forum_people"'::regclass)
         HAVING COUNT(*) = 6;
     IF NOT FOUND THEN
-        -- A foreign key of the counters can refer to a table of another role.
+        -- A parent can be that of another role, if a foreign key of the counters refers to it.
         PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_post_counters"'::regclass,
             '"public"."bench_forum_community_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass)
             AND pg_get_userbyid(relowner) = current_user)
@@ -1130,13 +1154,15 @@ CREATE FUNCTION "public"."bench_count_comments_truncate"() RETURNS trigger LANGU
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The length of this setting of the session is the slot of the connection.
+    -- The slot is the length of this setting of the session, which can be any text.
     counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
     counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'TRUNCATE'
-        OR counting_slot NOT BETWEEN 1 AND 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever has this function could give it rows of another table.
+        OR counting_slot NOT BETWEEN 1 AND 32
+        OR current_setting('diesel_counters.partition', true) <> '' THEN
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -1157,7 +1183,7 @@ BEGIN
             % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
         PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_post_counters"'::regclass,
             '"public"."bench_forum_community_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass,
@@ -1165,7 +1191,7 @@ BEGIN
             '"public"."bench_forum_people"'::regclass)
         HAVING COUNT(*) = 6;
     IF NOT FOUND THEN
-        -- A foreign key of the counters can refer to a table of another role.
+        -- A parent can be that of another role, if a foreign key of the counters refers to it.
         PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_post_counters"'::regclass,
             '"public"."bench_forum_community_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass)
             AND pg_get_userbyid(relowner) = current_user)
@@ -1180,6 +1206,7 @@ BEGIN
             RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
         END IF;
     END IF;
+    -- At another level, the snapshot can be older than rows that TRUNCATE removes.
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE 'TRUNCATE at % cannot see all rows: use READ COMMITTED, or DELETE',
             current_setting('transaction_isolation');
@@ -1294,13 +1321,15 @@ CREATE FUNCTION "public"."bench_count_site_comments_insert"() RETURNS trigger LA
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The length of this setting of the session is the slot of the connection.
+    -- The slot is the length of this setting of the session, which can be any text.
     counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
     counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'INSERT'
-        OR counting_slot NOT BETWEEN 1 AND 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever has this function could give it rows of another table.
+        OR counting_slot NOT BETWEEN 1 AND 32
+        OR current_setting('diesel_counters.partition', true) <> '' THEN
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -1321,7 +1350,7 @@ BEGIN
             % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
         PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_site_counters"'::regclass);
     IF NOT FOUND THEN
@@ -1346,13 +1375,15 @@ CREATE FUNCTION "public"."bench_count_site_comments_update"() RETURNS trigger LA
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The length of this setting of the session is the slot of the connection.
+    -- The slot is the length of this setting of the session, which can be any text.
     counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
     counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'UPDATE'
-        OR counting_slot NOT BETWEEN 1 AND 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever has this function could give it rows of another table.
+        OR counting_slot NOT BETWEEN 1 AND 32
+        OR current_setting('diesel_counters.partition', true) <> '' THEN
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -1373,7 +1404,7 @@ BEGIN
             % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
         PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_site_counters"'::regclass);
     IF NOT FOUND THEN
@@ -1403,13 +1434,15 @@ CREATE FUNCTION "public"."bench_count_site_comments_delete"() RETURNS trigger LA
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The length of this setting of the session is the slot of the connection.
+    -- The slot is the length of this setting of the session, which can be any text.
     counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
     counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'DELETE'
-        OR counting_slot NOT BETWEEN 1 AND 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever has this function could give it rows of another table.
+        OR counting_slot NOT BETWEEN 1 AND 32
+        OR current_setting('diesel_counters.partition', true) <> '' THEN
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -1430,7 +1463,7 @@ BEGIN
             % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
         PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_site_counters"'::regclass);
     IF NOT FOUND THEN
@@ -1453,13 +1486,15 @@ CREATE FUNCTION "public"."bench_count_site_comments_truncate"() RETURNS trigger 
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The length of this setting of the session is the slot of the connection.
+    -- The slot is the length of this setting of the session, which can be any text.
     counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
     counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'TRUNCATE'
-        OR counting_slot NOT BETWEEN 1 AND 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever has this function could give it rows of another table.
+        OR counting_slot NOT BETWEEN 1 AND 32
+        OR current_setting('diesel_counters.partition', true) <> '' THEN
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -1480,12 +1515,13 @@ BEGIN
             % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
         PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_site_counters"'::regclass);
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
+    -- At another level, the snapshot can be older than rows that TRUNCATE removes.
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE 'TRUNCATE at % cannot see all rows: use READ COMMITTED, or DELETE',
             current_setting('transaction_isolation');
@@ -1539,13 +1575,15 @@ CREATE FUNCTION "public"."bench_count_posts_insert"() RETURNS trigger LANGUAGE p
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The length of this setting of the session is the slot of the connection.
+    -- The slot is the length of this setting of the session, which can be any text.
     counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
     counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'INSERT'
-        OR counting_slot NOT BETWEEN 1 AND 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever has this function could give it rows of another table.
+        OR counting_slot NOT BETWEEN 1 AND 32
+        OR current_setting('diesel_counters.partition', true) <> '' THEN
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -1566,7 +1604,7 @@ BEGIN
             % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
         PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_community_counters"'::regclass,
             '"public"."bench_forum_person_counters"'::regclass)
@@ -1602,13 +1640,15 @@ CREATE FUNCTION "public"."bench_count_posts_update"() RETURNS trigger LANGUAGE p
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The length of this setting of the session is the slot of the connection.
+    -- The slot is the length of this setting of the session, which can be any text.
     counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
     counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'UPDATE'
-        OR counting_slot NOT BETWEEN 1 AND 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever has this function could give it rows of another table.
+        OR counting_slot NOT BETWEEN 1 AND 32
+        OR current_setting('diesel_counters.partition', true) <> '' THEN
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -1629,14 +1669,14 @@ BEGIN
             % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
         PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_community_counters"'::regclass,
             '"public"."bench_forum_person_counters"'::regclass, '"public"."bench_forum_communities"'::regclass,
             '"public"."bench_forum_people"'::regclass)
         HAVING COUNT(*) = 4;
     IF NOT FOUND THEN
-        -- A foreign key of the counters can refer to a table of another role.
+        -- A parent can be that of another role, if a foreign key of the counters refers to it.
         PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_community_counters"'::regclass,
             '"public"."bench_forum_person_counters"'::regclass) AND pg_get_userbyid(relowner) = current_user)
             OR (oid IN ('"public"."bench_forum_communities"'::regclass, '"public"."bench_forum_people"'::regclass)
@@ -1693,13 +1733,15 @@ CREATE FUNCTION "public"."bench_count_posts_delete"() RETURNS trigger LANGUAGE p
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The length of this setting of the session is the slot of the connection.
+    -- The slot is the length of this setting of the session, which can be any text.
     counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
     counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'DELETE'
-        OR counting_slot NOT BETWEEN 1 AND 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever has this function could give it rows of another table.
+        OR counting_slot NOT BETWEEN 1 AND 32
+        OR current_setting('diesel_counters.partition', true) <> '' THEN
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -1720,14 +1762,14 @@ BEGIN
             % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
         PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_community_counters"'::regclass,
             '"public"."bench_forum_person_counters"'::regclass, '"public"."bench_forum_communities"'::regclass,
             '"public"."bench_forum_people"'::regclass)
         HAVING COUNT(*) = 4;
     IF NOT FOUND THEN
-        -- A foreign key of the counters can refer to a table of another role.
+        -- A parent can be that of another role, if a foreign key of the counters refers to it.
         PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_community_counters"'::regclass,
             '"public"."bench_forum_person_counters"'::regclass) AND pg_get_userbyid(relowner) = current_user)
             OR (oid IN ('"public"."bench_forum_communities"'::regclass, '"public"."bench_forum_people"'::regclass)
@@ -1768,13 +1810,15 @@ CREATE FUNCTION "public"."bench_count_posts_truncate"() RETURNS trigger LANGUAGE
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The length of this setting of the session is the slot of the connection.
+    -- The slot is the length of this setting of the session, which can be any text.
     counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
     counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'TRUNCATE'
-        OR counting_slot NOT BETWEEN 1 AND 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever has this function could give it rows of another table.
+        OR counting_slot NOT BETWEEN 1 AND 32
+        OR current_setting('diesel_counters.partition', true) <> '' THEN
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -1795,14 +1839,14 @@ BEGIN
             % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
         PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_community_counters"'::regclass,
             '"public"."bench_forum_person_counters"'::regclass, '"public"."bench_forum_communities"'::regclass,
             '"public"."bench_forum_people"'::regclass)
         HAVING COUNT(*) = 4;
     IF NOT FOUND THEN
-        -- A foreign key of the counters can refer to a table of another role.
+        -- A parent can be that of another role, if a foreign key of the counters refers to it.
         PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_community_counters"'::regclass,
             '"public"."bench_forum_person_counters"'::regclass) AND pg_get_userbyid(relowner) = current_user)
             OR (oid IN ('"public"."bench_forum_communities"'::regclass, '"public"."bench_forum_people"'::regclass)
@@ -1815,6 +1859,7 @@ BEGIN
             RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
         END IF;
     END IF;
+    -- At another level, the snapshot can be older than rows that TRUNCATE removes.
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE 'TRUNCATE at % cannot see all rows: use READ COMMITTED, or DELETE',
             current_setting('transaction_isolation');
@@ -1899,13 +1944,15 @@ CREATE FUNCTION "public"."bench_count_site_posts_insert"() RETURNS trigger LANGU
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The length of this setting of the session is the slot of the connection.
+    -- The slot is the length of this setting of the session, which can be any text.
     counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
     counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'INSERT'
-        OR counting_slot NOT BETWEEN 1 AND 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever has this function could give it rows of another table.
+        OR counting_slot NOT BETWEEN 1 AND 32
+        OR current_setting('diesel_counters.partition', true) <> '' THEN
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -1926,7 +1973,7 @@ BEGIN
             % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
         PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_site_counters"'::regclass);
     IF NOT FOUND THEN
@@ -1951,13 +1998,15 @@ CREATE FUNCTION "public"."bench_count_site_posts_update"() RETURNS trigger LANGU
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The length of this setting of the session is the slot of the connection.
+    -- The slot is the length of this setting of the session, which can be any text.
     counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
     counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'UPDATE'
-        OR counting_slot NOT BETWEEN 1 AND 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever has this function could give it rows of another table.
+        OR counting_slot NOT BETWEEN 1 AND 32
+        OR current_setting('diesel_counters.partition', true) <> '' THEN
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -1978,7 +2027,7 @@ BEGIN
             % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
         PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_site_counters"'::regclass);
     IF NOT FOUND THEN
@@ -2008,13 +2057,15 @@ CREATE FUNCTION "public"."bench_count_site_posts_delete"() RETURNS trigger LANGU
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The length of this setting of the session is the slot of the connection.
+    -- The slot is the length of this setting of the session, which can be any text.
     counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
     counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'DELETE'
-        OR counting_slot NOT BETWEEN 1 AND 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever has this function could give it rows of another table.
+        OR counting_slot NOT BETWEEN 1 AND 32
+        OR current_setting('diesel_counters.partition', true) <> '' THEN
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -2035,7 +2086,7 @@ BEGIN
             % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
         PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_site_counters"'::regclass);
     IF NOT FOUND THEN
@@ -2058,13 +2109,15 @@ CREATE FUNCTION "public"."bench_count_site_posts_truncate"() RETURNS trigger LAN
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The length of this setting of the session is the slot of the connection.
+    -- The slot is the length of this setting of the session, which can be any text.
     counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
     counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'TRUNCATE'
-        OR counting_slot NOT BETWEEN 1 AND 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever has this function could give it rows of another table.
+        OR counting_slot NOT BETWEEN 1 AND 32
+        OR current_setting('diesel_counters.partition', true) <> '' THEN
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -2085,12 +2138,13 @@ BEGIN
             % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
         PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."bench_forum_site_counters"'::regclass);
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
+    -- At another level, the snapshot can be older than rows that TRUNCATE removes.
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE 'TRUNCATE at % cannot see all rows: use READ COMMITTED, or DELETE',
             current_setting('transaction_isolation');
@@ -2137,6 +2191,6 @@ CREATE TRIGGER "bench_count_site_posts_delete" AFTER DELETE ON "public"."bench_f
 CREATE TRIGGER "bench_count_site_posts_truncate" BEFORE TRUNCATE ON "public"."bench_forum_posts"
     FOR EACH STATEMENT EXECUTE FUNCTION "public"."bench_count_site_posts_truncate"();
 
-PERFORM set_config('search_path', counting_path, true), set_config('row_security', counting_security, true);
+PERFORM set_config('search_path', counting_search_path, true), set_config('row_security', counting_row_security, true);
 END
 $diesel_counters$;

@@ -110,8 +110,8 @@ fn cascade(counting: &Counting, columns: &[(&Column, &Parent)], event: &str) -> 
         additions.push(Addition {
             to: counting.counters_of(target),
             sums: counting.sums_of(target, union, in_slots.then_some(&*slot), &[], order),
-            updates,
-            is_row,
+            assignments: updates,
+            row_conditions: is_row,
         });
     }
     render("mysql/cascade.sql", json!({ "additions": additions }))

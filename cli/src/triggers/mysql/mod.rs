@@ -69,7 +69,7 @@ fn addition(
 fn after(counting: &Counting, event: &str, row: &str) -> Result<Trigger> {
     let rows = counting.sources();
     let rows = rows.map(|(target, source)| addition(counting, target, source, row, Vec::new()));
-    let values = json!({ "rows": rows.collect::<Vec<_>>() });
+    let values = json!({ "additions": rows.collect::<Vec<_>>() });
     let body = render("mysql/after.sql", values)?;
     let table = &counting.rows.name;
     trigger(
@@ -85,11 +85,11 @@ fn after(counting: &Counting, event: &str, row: &str) -> Result<Trigger> {
 #[derive(Serialize)]
 struct Change {
     /// Whether it changes what the row adds.
-    changed: String,
+    condition: String,
     /// The table of the row, and the conditions of the row as it was.
     table: String,
-    same: Vec<String>,
-    rows: [RowAddition; 2],
+    still_old: Vec<String>,
+    additions: [RowAddition; 2],
 }
 
 /// When an update takes the old row off, besides its conditions.
@@ -103,10 +103,10 @@ fn stays(counting: &Counting, source: &Source) -> Vec<String> {
 
 fn after_update(counting: &Counting) -> Result<Trigger> {
     let changes = counting.sources().map(|(target, source)| Change {
-        changed: counting.changed(source),
+        condition: counting.changed(source),
         table: MYSQL.table_name(&counting.rows),
-        same: same(counting, source),
-        rows: [
+        still_old: still_old(counting, source),
+        additions: [
             addition(counting, target, source, OLD, stays(counting, source)),
             addition(counting, target, source, NEW, Vec::new()),
         ],
@@ -130,7 +130,7 @@ struct Lock {
     /// The entities of the old and the new row.
     entities: Vec<String>,
     /// Whether an update changes what the row adds. Empty before other events.
-    changed: String,
+    condition: String,
 }
 
 fn lock(counting: &Counting, event: &str) -> Result<Option<Trigger>> {
@@ -147,7 +147,7 @@ fn lock(counting: &Counting, event: &str) -> Result<Option<Trigger>> {
                 table: MYSQL.table_name(&target.table),
                 key: MYSQL.columns("", &target.entity),
                 entities: rows.iter().map(entity).collect(),
-                changed: match event {
+                condition: match event {
                     "UPDATE" => counting.changed(source),
                     _ => String::new(),
                 },
@@ -164,7 +164,7 @@ fn lock(counting: &Counting, event: &str) -> Result<Option<Trigger>> {
 }
 
 /// The conditions of a row that is what it was before an update. Without a primary key, none can tell.
-fn same(counting: &Counting, source: &Source) -> Vec<String> {
+fn still_old(counting: &Counting, source: &Source) -> Vec<String> {
     let rows = &counting.rows;
     if rows.primary_key.is_empty() {
         return Vec::new();

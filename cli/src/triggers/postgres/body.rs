@@ -34,23 +34,23 @@ pub enum Version {
 struct Function {
     event: Event,
     /// The table whose rows it counts. Whoever has the function could give it rows of another table.
-    schema: String,
-    table: String,
+    schema_literal: String,
+    table_literal: String,
     guard: Guard,
     slot: Option<Slot>,
     /// Whether it counts in ordinary columns.
-    has_columns: bool,
+    has_ordinary_columns: bool,
     additions: Vec<Addition>,
 }
 
 /// The text of a function for all events.
 #[derive(Serialize)]
 struct OneFunction {
-    schema: String,
-    table: String,
+    schema_literal: String,
+    table_literal: String,
     guard: Option<Guard>,
     slot: Option<Slot>,
-    has_columns: bool,
+    has_ordinary_columns: bool,
     insert: Vec<Addition>,
     /// Nothing if no update changes what rows add.
     update: Vec<Addition>,
@@ -66,7 +66,7 @@ struct Guard {
     counters: Vec<String>,
     parents: Vec<String>,
     /// The number of both.
-    tables: usize,
+    table_count: usize,
 }
 
 /// The slot of the connection.
@@ -91,11 +91,11 @@ pub fn body(counting: &Counting, event: Event) -> Result<String> {
     let [schema, table] = [&counting.rows.in_schema, &counting.rows.name];
     let function = Function {
         event,
-        schema: POSTGRES.literal(schema),
-        table: POSTGRES.literal(table),
+        schema_literal: POSTGRES.literal(schema),
+        table_literal: POSTGRES.literal(table),
         guard: guard(counting, event),
         slot: slot(counting),
-        has_columns: counts_in_columns(counting),
+        has_ordinary_columns: counts_in_columns(counting),
         additions: additions(counting, event, Version::This),
     };
     render("postgres/body.sql", function)
@@ -106,11 +106,11 @@ pub fn earlier_body(counting: &Counting, version: Version) -> Result<String> {
     let [schema, table] = [&counting.rows.in_schema, &counting.rows.name];
     let of_event = |event| additions(counting, event, version);
     let function = OneFunction {
-        schema: POSTGRES.literal(schema),
-        table: POSTGRES.literal(table),
+        schema_literal: POSTGRES.literal(schema),
+        table_literal: POSTGRES.literal(table),
         guard: (version == Version::OneFunction).then(|| earlier_guard(counting)),
         slot: slot(counting),
-        has_columns: counts_in_columns(counting),
+        has_ordinary_columns: counts_in_columns(counting),
         insert: of_event(Event::Insert),
         update: if counting.has_updates() {
             of_event(Event::Update)
@@ -180,7 +180,7 @@ fn guard(counting: &Counting, event: Event) -> Guard {
     let parents = parents.map(|parent| oid(&parent.table));
     let parents = once(parents.filter(|parent| !counters.contains(parent)));
     Guard {
-        tables: counters.len() + parents.len(),
+        table_count: counters.len() + parents.len(),
         counters,
         parents,
     }
@@ -196,7 +196,7 @@ fn earlier_guard(counting: &Counting) -> Guard {
     let counters = once(counting.targets.iter().map(|target| oid(&target.table)));
     let parents = once(parents.map(|parent| oid(&parent.table)));
     Guard {
-        tables: counters.len() + parents.len(),
+        table_count: counters.len() + parents.len(),
         counters,
         parents,
     }
@@ -231,8 +231,8 @@ fn addition(
     Addition {
         to: counting.counters_of(target),
         sums,
-        updates,
-        is_row,
+        assignments: updates,
+        row_conditions: is_row,
     }
 }
 

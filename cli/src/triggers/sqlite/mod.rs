@@ -45,7 +45,7 @@ struct Counted {
     row: RowAddition,
     checks: Vec<Check>,
     /// The message for a row that was not counted, as a literal.
-    uncounted: String,
+    uncounted_message: String,
     #[serde(skip)]
     earlier_uncounted: String,
 }
@@ -62,19 +62,19 @@ fn after(counting: &Counting, event: &str, rows: &[&str]) -> Result<Trigger> {
     let what = event.to_lowercase();
     let table = SQLITE.table_name(&counting.rows);
     let body = |rows: &[Counted]| {
-        let values = json!({ "event": event, "table": table, "rows": rows });
+        let values = json!({ "event": event, "table": table, "additions": rows });
         render("sqlite/after.sql", values)
     };
     let mut after = trigger(counting, &what, &body(&all)?)?;
     for counted in &mut all {
-        counted.uncounted = std::mem::take(&mut counted.earlier_uncounted);
+        counted.uncounted_message = std::mem::take(&mut counted.earlier_uncounted);
     }
     after.same.push(body(&all)?);
     if all.iter().all(|counted| counted.checks.is_empty()) {
         // An earlier version does not look whether a row was counted. It was, unless a trigger of the program
         // refused it.
         for counted in &mut all {
-            counted.uncounted.clear();
+            counted.uncounted_message.clear();
         }
         after.same.push(body(&all)?);
     }
@@ -109,7 +109,7 @@ fn counted(
     let row = counting.row_addition(target, source, &rows, "0", more);
     Ok(Counted {
         checks: refuse_checked(counting, target, &row)?,
-        uncounted: uncounted(target, &row),
+        uncounted_message: uncounted(target, &row),
         earlier_uncounted: earlier_uncounted(target, &row),
         row,
     })

@@ -46,9 +46,9 @@ DROP TRIGGER IF EXISTS `count_article_likes_update`;
 CREATE TRIGGER `count_article_likes_update` AFTER UPDATE ON `article_likes` FOR EACH ROW
 BEGIN
     IF NOT (CAST(NEW.`article_id` AS BINARY) <=> CAST(OLD.`article_id` AS BINARY))
-        AND NOT EXISTS (SELECT 1 FROM `article_likes` AS same WHERE same.`article_id` = OLD.`article_id`
-            AND same.`user_id` = OLD.`user_id` AND CAST(same.`article_id` AS BINARY) <=> CAST(OLD.`article_id` AS
-            BINARY) LOCK IN SHARE MODE) THEN
+        AND NOT EXISTS (SELECT 1 FROM `article_likes` AS same
+            WHERE same.`article_id` = OLD.`article_id` AND same.`user_id` = OLD.`user_id`
+                AND CAST(same.`article_id` AS BINARY) <=> CAST(OLD.`article_id` AS BINARY) LOCK IN SHARE MODE) THEN
         INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `likes`)
         VALUES (OLD.`article_id`, UTC_DATE(), 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
             CONNECTION_ID()) % 32, -1)

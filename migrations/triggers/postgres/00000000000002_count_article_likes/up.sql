@@ -1,21 +1,21 @@
 DO $diesel_counters$
 #variable_conflict use_column
 DECLARE
-    counting_path TEXT := pg_catalog.current_setting('search_path');
-    counting_security TEXT := pg_catalog.current_setting('row_security');
+    counting_search_path TEXT := pg_catalog.current_setting('search_path');
+    counting_row_security TEXT := pg_catalog.current_setting('row_security');
 BEGIN
--- Only the server's own functions, and all rows or an error.
+-- Names are those of the server's own functions, and a policy that would hide rows is an error.
 PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true),
     pg_catalog.set_config('row_security', 'off', true);
 IF current_setting('transaction_isolation') <> 'read committed' THEN
     RAISE 'run this migration at READ COMMITTED, to count all rows that are committed';
 END IF;
--- The triggers run with the rights of this role, and so do those of these tables.
+-- The triggers run with the rights of this role, and the triggers of these tables run within them.
 IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
     AND oid IN ('"public"."article_likes"'::regclass, '"public"."article_counters"'::regclass)) THEN
     RAISE 'run this migration as the role that owns its tables: % does not', current_user;
 END IF;
--- Until the migration ends, others can read these tables, but not write them.
+-- Until this ends, others cannot write these tables.
 LOCK TABLE "public"."article_likes" IN SHARE ROW EXCLUSIVE MODE;
 
 -- Counts the rows of article_likes in article_counters.likes.
@@ -25,13 +25,15 @@ CREATE FUNCTION "public"."count_article_likes_insert"() RETURNS trigger LANGUAGE
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The length of this setting of the session is the slot of the connection.
+    -- The slot is the length of this setting of the session, which can be any text.
     counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
     counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'article_likes' OR TG_OP <> 'INSERT'
-        OR counting_slot NOT BETWEEN 1 AND 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever has this function could give it rows of another table.
+        OR counting_slot NOT BETWEEN 1 AND 32
+        OR current_setting('diesel_counters.partition', true) <> '' THEN
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'article_likes' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'article_likes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -52,7 +54,7 @@ BEGIN
             % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
         PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."article_counters"'::regclass);
     IF NOT FOUND THEN
@@ -78,13 +80,15 @@ CREATE FUNCTION "public"."count_article_likes_update"() RETURNS trigger LANGUAGE
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The length of this setting of the session is the slot of the connection.
+    -- The slot is the length of this setting of the session, which can be any text.
     counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
     counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'article_likes' OR TG_OP <> 'UPDATE'
-        OR counting_slot NOT BETWEEN 1 AND 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever has this function could give it rows of another table.
+        OR counting_slot NOT BETWEEN 1 AND 32
+        OR current_setting('diesel_counters.partition', true) <> '' THEN
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'article_likes' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'article_likes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -105,12 +109,12 @@ BEGIN
             % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
         PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."article_counters"'::regclass, '"public"."articles"'::regclass)
         HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
-        -- A foreign key of the counters can refer to a table of another role.
+        -- A parent can be that of another role, if a foreign key of the counters refers to it.
         PERFORM FROM pg_class WHERE (oid IN ('"public"."article_counters"'::regclass)
             AND pg_get_userbyid(relowner) = current_user)
             OR (oid IN ('"public"."articles"'::regclass) AND (pg_get_userbyid(relowner) = current_user
@@ -147,13 +151,15 @@ CREATE FUNCTION "public"."count_article_likes_delete"() RETURNS trigger LANGUAGE
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The length of this setting of the session is the slot of the connection.
+    -- The slot is the length of this setting of the session, which can be any text.
     counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
     counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'article_likes' OR TG_OP <> 'DELETE'
-        OR counting_slot NOT BETWEEN 1 AND 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever has this function could give it rows of another table.
+        OR counting_slot NOT BETWEEN 1 AND 32
+        OR current_setting('diesel_counters.partition', true) <> '' THEN
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'article_likes' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'article_likes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -174,12 +180,12 @@ BEGIN
             % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
         PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."article_counters"'::regclass, '"public"."articles"'::regclass)
         HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
-        -- A foreign key of the counters can refer to a table of another role.
+        -- A parent can be that of another role, if a foreign key of the counters refers to it.
         PERFORM FROM pg_class WHERE (oid IN ('"public"."article_counters"'::regclass)
             AND pg_get_userbyid(relowner) = current_user)
             OR (oid IN ('"public"."articles"'::regclass) AND (pg_get_userbyid(relowner) = current_user
@@ -209,13 +215,15 @@ CREATE FUNCTION "public"."count_article_likes_truncate"() RETURNS trigger LANGUA
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The length of this setting of the session is the slot of the connection.
+    -- The slot is the length of this setting of the session, which can be any text.
     counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
     counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
 BEGIN
+    -- One test of all that is rare, because each test costs time in each statement.
     IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'article_likes' OR TG_OP <> 'TRUNCATE'
-        OR counting_slot NOT BETWEEN 1 AND 32 OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever has this function could give it rows of another table.
+        OR counting_slot NOT BETWEEN 1 AND 32
+        OR current_setting('diesel_counters.partition', true) <> '' THEN
+        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
         IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'article_likes' THEN
             RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
                 'public', 'article_likes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
@@ -236,12 +244,12 @@ BEGIN
             % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
         PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
     END IF;
-    -- After a rename, whoever may create tables in a schema can take the name of one.
+    -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
         AND oid IN ('"public"."article_counters"'::regclass, '"public"."articles"'::regclass)
         HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
-        -- A foreign key of the counters can refer to a table of another role.
+        -- A parent can be that of another role, if a foreign key of the counters refers to it.
         PERFORM FROM pg_class WHERE (oid IN ('"public"."article_counters"'::regclass)
             AND pg_get_userbyid(relowner) = current_user)
             OR (oid IN ('"public"."articles"'::regclass) AND (pg_get_userbyid(relowner) = current_user
@@ -252,6 +260,7 @@ BEGIN
             RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
         END IF;
     END IF;
+    -- At another level, the snapshot can be older than rows that TRUNCATE removes.
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE 'TRUNCATE at % cannot see all rows: use READ COMMITTED, or DELETE',
             current_setting('transaction_isolation');
@@ -300,6 +309,6 @@ CREATE TRIGGER "count_article_likes_delete" AFTER DELETE ON "public"."article_li
 CREATE TRIGGER "count_article_likes_truncate" BEFORE TRUNCATE ON "public"."article_likes"
     FOR EACH STATEMENT EXECUTE FUNCTION "public"."count_article_likes_truncate"();
 
-PERFORM set_config('search_path', counting_path, true), set_config('row_security', counting_security, true);
+PERFORM set_config('search_path', counting_search_path, true), set_config('row_security', counting_row_security, true);
 END
 $diesel_counters$;

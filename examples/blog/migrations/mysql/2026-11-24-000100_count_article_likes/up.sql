@@ -48,9 +48,10 @@ CREATE TRIGGER `count_article_likes_update` AFTER UPDATE ON `article_likes` FOR 
 BEGIN
     IF (NOT (CAST(NEW.`article_id` AS BINARY) <=> CAST(OLD.`article_id` AS BINARY))
         OR NOT (CAST(NEW.`created_on` AS BINARY) <=> CAST(OLD.`created_on` AS BINARY)))
-        AND NOT EXISTS (SELECT 1 FROM `article_likes` AS same WHERE same.`article_id` = OLD.`article_id`
-            AND same.`visitor` = OLD.`visitor` AND CAST(same.`article_id` AS BINARY) <=> CAST(OLD.`article_id` AS
-            BINARY) AND CAST(same.`created_on` AS BINARY) <=> CAST(OLD.`created_on` AS BINARY) LOCK IN SHARE MODE) THEN
+        AND NOT EXISTS (SELECT 1 FROM `article_likes` AS same
+            WHERE same.`article_id` = OLD.`article_id` AND same.`visitor` = OLD.`visitor`
+                AND CAST(same.`article_id` AS BINARY) <=> CAST(OLD.`article_id` AS BINARY)
+                AND CAST(same.`created_on` AS BINARY) <=> CAST(OLD.`created_on` AS BINARY) LOCK IN SHARE MODE) THEN
         INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `likes`)
         VALUES (OLD.`article_id`, COALESCE(OLD.`created_on`, DATE '1970-01-01'),
             1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % 16, -1)
