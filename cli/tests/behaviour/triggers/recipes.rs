@@ -1,6 +1,6 @@
 //! The recipes of docs/triggers.md and docs/recipes.md, as they stand there.
 
-use crate::behaviour::Execute;
+use crate::behaviour::{Execute, check_of};
 use std::path::Path;
 use std::process::Command;
 use std::thread;
@@ -152,6 +152,28 @@ fn a_like_counts_once() {
     conn.run("DELETE FROM article_likes WHERE user_id = 7");
     assert_eq!(likes_of(1, conn), 1);
     run_section("Check and recount", &database);
+}
+
+#[test]
+fn messages_that_are_pruned_stay_in_the_count() {
+    let database = TestDatabase::create();
+    let check = check_of("messages");
+    database.execute(&format!(
+        "CREATE TABLE channel_counters (
+             channel_id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+             messages BIGINT NOT NULL DEFAULT 0 {check}, PRIMARY KEY (channel_id, day, slot)
+         );
+         CREATE TABLE messages (id BIGINT NOT NULL PRIMARY KEY, channel_id BIGINT NOT NULL)"
+    ));
+    run_section("Counts that stay", &database);
+    let conn = &mut open(&database);
+    conn.run("INSERT INTO messages VALUES (1, 1), (2, 1)");
+    conn.run("DELETE FROM messages");
+    let sum = format!(
+        "SELECT CAST(SUM(messages) AS {}) FROM channel_counters",
+        integer()
+    );
+    assert_eq!(number(&sum, conn), 2);
 }
 
 #[test]
