@@ -235,7 +235,7 @@ mod tests {
                 let (parent, name) = path.rsplit_once('/').unwrap();
                 let parent = values.pointer_mut(parent).unwrap();
                 let name = name.replace("~1", "/").replace("~0", "~");
-                parent.as_object_mut().unwrap().shift_remove(&name);
+                parent.as_object_mut().unwrap().remove(&name);
                 if let Ok(sql) = filled(&case, &values) {
                     assert_eq!(sql, case.sql, "{} without {path}", case.template);
                 }
