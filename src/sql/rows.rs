@@ -41,8 +41,8 @@ pub(crate) fn padded<DB: CounterBackend>(keys: usize) -> usize {
     }
 }
 
-/// As [`padded`], for a query that begins with [`Dialect::select`]. On MySQL and MariaDB it is not cached, but
-/// prepared anew each time, so a padded list would save nothing there.
+/// As [`padded`], for a query that begins with [`Dialect::select`]. MySQL and MariaDB prepare it anew each time, so
+/// that a padded list would save nothing.
 pub(crate) fn padded_for_query<DB: CounterBackend>(keys: usize) -> usize {
     match DB::DIALECT {
         Some(Dialect::MySql) => keys,
