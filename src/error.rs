@@ -3,8 +3,10 @@
 use std::error::Error as StdError;
 
 use diesel::QueryResult;
-use diesel::result::DatabaseErrorKind::{CheckViolation, ForeignKeyViolation, NotNullViolation};
-use diesel::result::DatabaseErrorKind::{SerializationFailure, UniqueViolation, Unknown};
+use diesel::result::DatabaseErrorKind::{
+    CheckViolation, ExclusionViolation, ForeignKeyViolation, NotNullViolation, RestrictViolation,
+    SerializationFailure, UniqueViolation, Unknown,
+};
 use diesel::result::Error;
 
 /// Returns whether the transaction may succeed if it is run again, as [`retry`](crate::retry())
@@ -52,15 +54,27 @@ pub(crate) fn is_passing(error: &Error) -> bool {
     is_retryable(error) || has_one_of(error, OF_THE_SERVER)
 }
 
-/// Returns whether this can be the error of a COMMIT that has committed, even if the connection still
-/// works: a proxy has lost its server, or a node of a cluster has lost the others.
-pub(crate) fn is_ambiguous(error: &Error) -> bool {
-    use diesel::result::DatabaseErrorKind::{ClosedConnection, UnableToSendCommand};
-    match error {
-        Error::DatabaseError(ClosedConnection | UnableToSendCommand, _) => true,
-        Error::RollbackErrorOnCommit { commit_error, .. } => is_ambiguous(commit_error),
-        _ => has_one_of(error, AMBIGUOUS),
+/// Returns whether this is an error of a COMMIT that the database defines as a rollback. After any other
+/// error, the transaction can have committed: a proxy has lost its server, a node of a cluster has lost the
+/// others, or a part of the shards has committed. That the connection still works says nothing.
+pub(crate) fn is_rolled_back(error: &Error) -> bool {
+    let Error::DatabaseError(kind, info) = error else {
+        return false;
+    };
+    // Vitess commits on one shard after the other, and returns the error of one of them.
+    if info.message().contains("vttablet: ") {
+        return false;
     }
+    let is_of_a_constraint = matches!(
+        kind,
+        UniqueViolation
+            | ForeignKeyViolation
+            | CheckViolation
+            | NotNullViolation
+            | ExclusionViolation
+            | RestrictViolation
+    );
+    is_of_a_constraint || *kind == SerializationFailure || has_one_of(error, ROLLED_BACK)
 }
 
 /// Refuses to do something, with a message that says what to do.
@@ -126,12 +140,25 @@ const OF_THE_SERVER: &[&str] = &[
     "disk I/O error",
 ];
 
-const AMBIGUOUS: &[&str] = &[
-    // MySQL and MariaDB: 2013, 2006, which ProxySQL returns too
-    "Lost connection to",
-    "server has gone away",
-    // CockroachDB: 40003
-    "result is ambiguous",
+/// Errors after which a COMMIT has rolled back.
+const ROLLED_BACK: &[&str] = &[
+    // PostgreSQL: 40P01, in a deferred trigger
+    "deadlock detected",
+    // MySQL and MariaDB: 1213, of Galera
+    "Deadlock found when trying to get lock",
+    "WSREP detected deadlock/conflict",
+    // MySQL Group Replication: 3101, 1180
+    "Plugin instructed the server to rollback the current transaction",
+    "Got error 149 - 'Lock deadlock; Retry transaction' during COMMIT",
+    // MySQL and MariaDB: 1290, if the server was set to read-only after the last statement
+    "option so it cannot execute this statement",
+    // TiDB: 8002, 8022, 8028, 9007
+    "can not retry select for update statement",
+    "KV error safe to retry",
+    "Information schema is changed during the execution of the statement",
+    "Write conflict",
+    // SQLite: the transaction is still open, and Diesel rolls it back.
+    SQLITE_BUSY,
 ];
 
 const RETRYABLE: &[&str] = &[
@@ -177,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_at_fault_an_error_that_passes_and_a_commit_of_unknown_result_differ() {
+    fn a_row_at_fault_an_error_that_passes_and_a_commit_that_was_rolled_back_differ() {
         let error = |message: &str| Error::DatabaseError(Unknown, Box::new(message.to_owned()));
         let row = error("value too long for type character varying(9)");
         assert!(is_of_one_row(&row) && !is_passing(&row));
@@ -185,8 +212,17 @@ mod tests {
         assert!(is_of_one_row(&null) && !is_passing(&null));
         let full = error("the disk is full");
         assert!(is_passing(&full) && !is_of_one_row(&full));
-        // It may have been committed, and a second try would count twice.
+        // A second try would count twice if these had committed.
+        let busy = error(SQLITE_BUSY);
+        assert!(is_rolled_back(&busy) && is_passing(&busy));
+        assert!(!is_rolled_back(&full));
         let ambiguous = error("result is ambiguous: error=rpc error [exhausted]");
-        assert!(is_ambiguous(&ambiguous) && !is_passing(&ambiguous));
+        assert!(!is_rolled_back(&ambiguous) && !is_passing(&ambiguous));
+        // SQLite has ended the transaction itself, as it does after an error of the disk.
+        let ended = Error::RollbackErrorOnCommit {
+            rollback_error: Box::new(error("cannot rollback - no transaction is active")),
+            commit_error: Box::new(error(SQLITE_BUSY)),
+        };
+        assert!(!is_rolled_back(&ended));
     }
 }

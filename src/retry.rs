@@ -6,7 +6,7 @@ use std::time::Duration;
 use diesel::connection::Connection;
 use diesel::result::Error;
 
-use crate::error::is_retryable;
+use crate::error::{is_retryable, is_rolled_back};
 use crate::sql::transaction::is_in_a_transaction;
 
 /// Runs a whole transaction again if it fails with an error that [`is_retryable`]: up to five times in
@@ -79,6 +79,10 @@ impl<E> Retry<'_, E> {
 
     /// Runs [`conn.transaction(work)`](Connection::transaction), and runs it again if it fails with
     /// an error to retry. Returns what the last attempt returned.
+    ///
+    /// If the COMMIT fails, the transaction is run again only if the database defines the error as a
+    /// rollback, such as a serialization failure. After any other error it can have committed, and would
+    /// count twice.
     pub fn transaction<Conn, T>(
         self,
         conn: &mut Conn,
@@ -88,28 +92,83 @@ impl<E> Retry<'_, E> {
         Conn: Connection,
         E: From<Error>,
     {
-        self.run(conn, |conn| conn.transaction(&mut work))
+        self.run_each(conn, |conn| {
+            let mut is_at_commit = false;
+            let result = conn.transaction(|conn| {
+                let done = work(conn).map_err(Failed::Work)?;
+                is_at_commit = true;
+                Ok(done)
+            });
+            result.map_err(|failed| match failed {
+                Failed::Work(error) => Failure::of_work(error),
+                Failed::Transaction(error) => Failure {
+                    has_rolled_back: !is_at_commit || is_rolled_back(&error),
+                    error: error.into(),
+                },
+            })
+        })
     }
 
     /// As [`transaction`](Retry::transaction), for `work` that begins its transaction itself, such as
     /// an `immediate_transaction` on SQLite, or that is one statement.
+    ///
+    /// It does not know which of the errors are those of a COMMIT. Behind a gate that commits on one shard
+    /// after the other, such as Vitess, use [`transaction`](Retry::transaction).
     pub fn run<Conn: Connection, T>(
-        mut self,
+        self,
         conn: &mut Conn,
         mut work: impl FnMut(&mut Conn) -> Result<T, E>,
     ) -> Result<T, E> {
+        self.run_each(conn, |conn| work(conn).map_err(Failure::of_work))
+    }
+
+    fn run_each<Conn: Connection, T>(
+        mut self,
+        conn: &mut Conn,
+        mut attempt: impl FnMut(&mut Conn) -> Result<T, Failure<E>>,
+    ) -> Result<T, E> {
         for failed in 0..self.attempts.saturating_sub(1) {
-            match work(conn) {
+            match attempt(conn) {
                 // An open transaction is not this attempt's own. On a broken connection, this is an error.
-                Err(error)
-                    if is_in_a_transaction(conn) == Ok(false) && (self.is_retryable)(&error) => {}
-                result => return result,
+                Err(failure)
+                    if failure.has_rolled_back
+                        && is_in_a_transaction(conn) == Ok(false)
+                        && (self.is_retryable)(&failure.error) => {}
+                result => return result.map_err(|failure| failure.error),
             }
             let shortest = 5 << failed.min(DOUBLINGS);
             let delay = rand::random_range(shortest..=2 * shortest);
             thread::sleep(Duration::from_millis(delay));
         }
-        work(conn)
+        attempt(conn).map_err(|failure| failure.error)
+    }
+}
+
+/// The error of an attempt.
+struct Failure<E> {
+    error: E,
+    /// Whether nothing of the attempt can have committed.
+    has_rolled_back: bool,
+}
+
+impl<E> Failure<E> {
+    fn of_work(error: E) -> Self {
+        Failure {
+            error,
+            has_rolled_back: true,
+        }
+    }
+}
+
+/// An error of the work in a transaction, or of the transaction itself.
+enum Failed<E> {
+    Work(E),
+    Transaction(Error),
+}
+
+impl<E> From<Error> for Failed<E> {
+    fn from(error: Error) -> Self {
+        Failed::Transaction(error)
     }
 }
 

@@ -1,5 +1,5 @@
-//! Batches whose COMMIT is not answered. A proxy between the buffer and the server cuts the connection
-//! at the COMMIT, or before it.
+//! Batches whose COMMIT is not answered, or is answered with an error. A proxy between the buffer and the
+//! server cuts the connection at the COMMIT or before it, or changes the server's answer.
 
 use std::io::{Read, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -9,13 +9,14 @@ use std::time::Duration;
 
 use diesel::prelude::*;
 use diesel_counters::prelude::*;
-use diesel_counters::{CounterBuffer, Write};
+use diesel_counters::{CounterBuffer, Write, is_retryable, retry, retry_if};
+use diesel_counters_tests::answer::{Answer, is_commit, rollback};
 use diesel_counters_tests::schema::article_counters::views;
 
 use crate::behaviour::wait_until;
 use crate::{Conn, TestDatabase};
 
-/// What happens to the next COMMIT. The client's connection is closed in any case.
+/// What happens to the next COMMIT. The client's connection is closed, unless the COMMIT is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     /// The statement before it is lost, and so is the connection.
@@ -26,6 +27,14 @@ enum Fate {
     Unanswered,
     /// The server waits for it, until [`Proxy::end`].
     Late,
+    /// The server executes it, or a ROLLBACK in its place, and the client gets this error.
+    Answered(Answer, Server),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Server {
+    Commits,
+    RollsBack,
 }
 
 #[derive(Default)]
@@ -33,6 +42,8 @@ struct State {
     fate: Option<Fate>,
     /// The server's connection, and the message that it waits for.
     late: Option<(TcpStream, Vec<u8>)>,
+    /// What the client gets in place of the server's next answer.
+    answer: Option<Vec<u8>>,
 }
 
 struct Proxy {
@@ -77,27 +88,43 @@ impl Proxy {
 }
 
 /// Passes on what the client and the server send, until a COMMIT meets its fate.
-fn serve(mut client: TcpStream, mut server: TcpStream, state: &Mutex<State>) {
+fn serve(mut client: TcpStream, mut server: TcpStream, state: &Arc<Mutex<State>>) {
     let [mut to_client, mut from_server] = [&client, &server].map(|one| one.try_clone().unwrap());
+    let shared = Arc::clone(state);
     let answers = thread::spawn(move || {
-        let _ = std::io::copy(&mut from_server, &mut to_client);
+        let mut buffer = [0; 100_000];
+        while let Ok(length @ 1..) = from_server.read(&mut buffer) {
+            // That of a COMMIT is so short that it comes at once.
+            let other = shared.lock().unwrap().answer.take();
+            let answer = other.as_deref().unwrap_or(&buffer[..length]);
+            if to_client.write_all(answer).is_err() {
+                break;
+            }
+        }
         let _ = to_client.shutdown(Shutdown::Both);
     });
     let mut buffer = [0; 100_000];
     while let Ok(length @ 1..) = client.read(&mut buffer) {
         let message = &buffer[..length];
-        // PostgreSQL's text ends with a zero.
-        let is_commit = message.ends_with(b"COMMIT") || message.ends_with(b"COMMIT\0");
         let is_insert = message.windows(6).any(|text| text == b"INSERT");
         let is_cut = |fate: &mut Fate| match fate {
             Fate::Before => is_insert,
-            _ => is_commit,
+            _ => is_commit(message),
         };
         let fate = state.lock().unwrap().fate.take_if(is_cut);
         if fate == Some(Fate::Late) {
             // Before the client can know that its connection is closed.
             let late = (server.try_clone().unwrap(), message.to_vec());
             state.lock().unwrap().late = Some(late);
+        }
+        if let Some(Fate::Answered(answer, executes)) = fate {
+            state.lock().unwrap().answer = Some(answer.to_message(crate::IS_MYSQL));
+            let sent = match executes {
+                Server::Commits => message,
+                Server::RollsBack => &rollback(crate::IS_MYSQL),
+            };
+            server.write_all(sent).unwrap();
+            continue;
         }
         if fate.is_some() {
             // No answer can reach the client from here on.
@@ -113,7 +140,7 @@ fn serve(mut client: TcpStream, mut server: TcpStream, state: &Mutex<State>) {
                 let _ = answers.join();
                 return;
             }
-            Some(Fate::Late) => return,
+            Some(Fate::Late | Fate::Answered(..)) => return,
         }
         break;
     }
@@ -139,7 +166,8 @@ impl Test {
         }
     }
 
-    fn buffer(&self) -> CounterBuffer<Conn> {
+    /// The URL of the database behind the proxy.
+    fn url(&self) -> String {
         let url = self.database.url();
         let at_proxy = format!("127.0.0.1:{}", self.proxy.port);
         // Neither client library may encrypt what the proxy reads.
@@ -147,7 +175,11 @@ impl Test {
             true => "?ssl_mode=disabled",
             false => "?sslmode=disable",
         };
-        let url = url.replacen(&address(&url), &at_proxy, 1) + options;
+        url.replacen(&address(&url), &at_proxy, 1) + options
+    }
+
+    fn buffer(&self) -> CounterBuffer<Conn> {
+        let url = self.url();
         let builder = CounterBuffer::of(move || Conn::establish(&url));
         let never = Duration::from_secs(1_000_000);
         builder.every(never).start().unwrap()
@@ -201,7 +233,7 @@ fn a_batch_whose_commit_is_not_answered_is_reported_and_not_written_again() {
         assert_eq!((write.written, write.pending), (0, 0), "{write}");
         assert_eq!(unknown(&write), [2], "{write}");
         assert!(write.refused.is_empty());
-        assert!(write.to_string().contains("was not answered"), "{write}");
+        assert!(write.to_string().contains("written or lost"), "{write}");
         assert_eq!(buffer.pending_of(views, &1_i64), 0);
         // What is counted later is written.
         count(&buffer);
@@ -227,6 +259,72 @@ fn a_commit_that_comes_late_counts_once() {
         flush(&buffer);
         let stored = 1 + i64::from(comes);
         assert!(wait_until(|| test.views() == stored), "comes: {comes}");
+    }
+}
+
+/// The connection lives, and an error says nothing of the COMMIT unless the database defines it as a
+/// rollback.
+#[test]
+fn a_commit_that_is_answered_with_an_error_counts_once() {
+    let mut test = Test::new();
+    let buffer = test.buffer();
+    let mut stored = 0;
+    for answer in Answer::all(crate::IS_MYSQL) {
+        for server in [Server::Commits, Server::RollsBack] {
+            if answer.is_rollback && server == Server::Commits {
+                continue; // The database does not do it.
+            }
+            count(&buffer);
+            test.proxy.cut(Fate::Answered(*answer, server));
+            let write = buffer.flush();
+            assert_eq!(write.written, 0, "{answer:?}: {write}");
+            assert!(write.error.is_some(), "{answer:?}: {write}");
+            if answer.is_rollback {
+                assert!(write.unknown.is_empty(), "{answer:?}: {write}");
+                assert_eq!(flush(&buffer).written, 1, "{answer:?}");
+                stored += 1;
+            } else {
+                assert_eq!(unknown(&write), [1], "{answer:?}: {write}");
+                assert_eq!(flush(&buffer).written, 0, "{answer:?}");
+                stored += i64::from(server == Server::Commits);
+            }
+            assert_eq!(test.views(), stored, "{answer:?}, which {server:?}");
+        }
+    }
+}
+
+#[test]
+fn a_transaction_is_run_again_only_if_its_commit_was_rolled_back() {
+    let mut test = Test::new();
+    let conn = &mut Conn::establish(&test.url()).unwrap();
+    let mut stored = 0;
+    for answer in Answer::all(crate::IS_MYSQL) {
+        let server = match answer.is_rollback {
+            true => Server::RollsBack,
+            false => Server::Commits,
+        };
+        let count = |conn: &mut Conn| increment(views).of(1_i64).execute(conn).map(drop);
+        let mut runs = 0;
+        test.proxy.cut(Fate::Answered(*answer, server));
+        // Whatever the program takes for retryable.
+        let result = retry_if(|_| true).transaction(conn, |conn| {
+            runs += 1;
+            count(conn)
+        });
+        stored += 1;
+        assert_eq!(result.is_ok(), answer.is_rollback, "{answer:?}");
+        assert_eq!(runs, 1 + i32::from(answer.is_rollback), "{answer:?}");
+        assert_eq!(test.views(), stored, "{answer:?}");
+
+        if answer.is_rollback {
+            test.proxy.cut(Fate::Answered(*answer, server));
+            match retry().transaction(conn, count) {
+                Ok(()) => stored += 1,
+                // A server that is set to read-only stays so for a while.
+                Err(error) => assert!(!is_retryable(&error), "{answer:?}"),
+            }
+            assert_eq!(test.views(), stored, "{answer:?}");
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use diesel_counters::prelude::*;
 use diesel_counters::{CountingTransaction, HasCounters, counting_transaction};
 use diesel_counters_tests::models::Article;
 use diesel_counters_tests::schema::article_counters::{self, views};
-use diesel_counters_tests::schema::articles::total_views;
+use diesel_counters_tests::schema::articles::{self, total_views};
 use diesel_counters_tests::schema::comments;
 use diesel_counters_tests::schema::user_counters::{self, visits};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
@@ -131,6 +131,29 @@ pub fn write_transaction<T, E: From<diesel::result::Error>>(
     f: impl FnOnce(&mut Conn) -> Result<T, E>,
 ) -> Result<T, E> {
     conn.immediate_transaction(f)
+}
+
+/// In this mode of the journal, a COMMIT waits for readers. The transaction is then still open.
+#[test]
+fn a_batch_whose_commit_is_refused_because_of_a_reader_is_written_later() {
+    let mut test = behaviour::buffering::Test::new();
+    let mode = "PRAGMA journal_mode = DELETE";
+    test.conn.batch_execute(mode).unwrap();
+    let gives_up = test.pool.get().unwrap().batch_execute(GIVE_UP_SOON);
+    gives_up.unwrap();
+    let buffer = test.buffer();
+    buffer.count(increment(views).of(1_i64)).unwrap();
+    test.conn
+        .transaction(|conn| {
+            articles::table.count().get_result::<i64>(conn)?;
+            let write = buffer.flush();
+            assert!(write.error.is_some() && write.unknown.is_empty(), "{write}");
+            assert_eq!((write.written, write.pending), (0, 1), "{write}");
+            QueryResult::Ok(())
+        })
+        .unwrap();
+    assert_eq!(buffer.flush().written, 1);
+    assert_eq!(test.views(1), 1);
 }
 
 /// Read as 2020-01-05, it is sorted as something else.

@@ -115,7 +115,7 @@ fn buffered(args: &Buffered) -> Result<u8> {
     let seconds = began.elapsed().as_secs();
     let Some(wrong) = wrong else {
         println!(
-            "{name}: {seconds} s, 0 doubled, and lost only by kills and COMMITs that were not answered{tally}"
+            "{name}: {seconds} s, 0 doubled, and lost only by kills and COMMITs of unknown result{tally}"
         );
         return Ok(RIGHT);
     };

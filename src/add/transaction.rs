@@ -49,7 +49,8 @@ use crate::sql::transaction::Conflict;
 ///
 /// It returns the error of `work`. It fails with the errors of [`increment`](crate::dsl::increment()),
 /// and with an [overflow](crate::is_overflow()) if a sum is out of the range of an `i64`. After an
-/// error, nothing is written, unless the connection breaks during the COMMIT: then it is not known.
+/// error, nothing is written. After an error of the COMMIT itself, it may have committed, unless the
+/// database defines the error as a rollback, such as a serialization failure.
 pub fn counting_transaction<Conn, T, E>(
     conn: &mut Conn,
     work: impl FnOnce(&mut CountingTransaction<'_, Conn>) -> Result<T, E>,

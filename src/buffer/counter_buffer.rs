@@ -56,9 +56,10 @@ use crate::typed::counters::Counters;
 /// - A process that is killed loses what it has counted since its last write. [`stop`] writes what is
 ///   pending, and so does dropping a buffer that was not stopped. A buffer in a `static` is never dropped:
 ///   call [`stop`] at the end of `main`.
-/// - If the connection breaks during a COMMIT, nobody knows whether the batch of up to 2,500 rows was
-///   written. It is not written again, so that nothing is counted twice: it is
-///   [unknown](Write::unknown).
+/// - If a COMMIT is not answered, or with an error, the batch of up to 2,500 rows can have been written,
+///   also if the connection still works. It is not written again, so that nothing is counted twice: it is
+///   [unknown](Write::unknown). A batch is written again only after an error that the database defines as
+///   a rollback, such as a serialization failure.
 ///
 /// While the database is away, counts are pending, up to [`max_keys`] keys. A row that the database
 /// refuses, such as that of an article that was deleted, is [dropped](Write::refused), and the others

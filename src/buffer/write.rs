@@ -16,8 +16,9 @@ pub struct Write {
     pub written: usize,
     /// The keys that the database refused. Their counts are not stored, and not written again.
     pub refused: Vec<Dropped>,
-    /// The keys of a batch whose COMMIT was not answered, because the connection broke. Either all of
-    /// their counts are stored or none, and they are not written again.
+    /// The keys of a batch whose COMMIT was not answered, or with an error that the database does not
+    /// define as a rollback. Either all of their counts are stored or none, and they are not written
+    /// again. Behind a gate that commits on one shard after the other, a part of them can be stored.
     pub unknown: Vec<Dropped>,
     /// The error of the write. Rows that were not written are still pending, and the next write tries
     /// them again: also rows whose reason may pass, such as a lock that is held for more than a second.
@@ -65,7 +66,7 @@ impl fmt::Display for Write {
         let (written, took) = (self.written, self.took.as_secs_f64());
         let s = if written == 1 { "" } else { "s" };
         write!(f, "{written} row{s} written in {took:.3} s")?;
-        let unknown = "written or lost, because the COMMIT was not answered";
+        let unknown = "written or lost, because the answer to the COMMIT does not say which";
         for (dropped, what) in [(&self.refused, "refused"), (&self.unknown, unknown)] {
             if !dropped.is_empty() {
                 write!(f, ", {} {what}", dropped.len())?;

@@ -15,7 +15,7 @@ use crate::add::countable::Countable;
 use crate::add::gathered::{Gathered, Rows};
 use crate::background::{BackgroundError, WithSource, caught, lock};
 use crate::buffer::write::{Dropped, Write};
-use crate::error::{SQLITE_BUSY, is_ambiguous, is_of_one_row, is_passing};
+use crate::error::{SQLITE_BUSY, is_of_one_row, is_passing, is_rolled_back};
 use crate::sql::transaction::{begin_read_committed, execute_on, is_in_a_lasting_transaction};
 use crate::sql::{CounterBackend, Dialect};
 
@@ -28,7 +28,7 @@ pub(crate) struct Writer<'a, Conn> {
     write: Write,
     /// The place in the backlog of the table that is written.
     table: usize,
-    /// The batch whose COMMIT was sent, until it is answered.
+    /// The batch whose COMMIT was sent, until an answer says whether it has committed.
     unanswered: Option<Batch<Conn>>,
 }
 
@@ -120,7 +120,7 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
             let (begun, mut has_begun) = (Instant::now(), false);
             let result = in_transaction(conn, |conn| {
                 has_begun = true;
-                rows.write(conn)?;
+                write_and_check(&*rows, conn)?;
                 // Also if Diesel's instrumentation panics at the COMMIT.
                 self.unanswered = Some(Rc::clone(&rows));
                 Ok(())
@@ -133,20 +133,18 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
                 written = Some(rows);
                 continue;
             };
-            let at_commit = self.unanswered.is_some();
-            let is_answered = !is_ambiguous(&error) && conn.batch_execute("SELECT 1").is_ok();
-            if is_answered {
-                // It was rolled back.
+            if is_rolled_back(&error) {
                 self.unanswered = None;
             }
-            if !has_begun || !is_answered || is_of_all(&error) {
+            let is_unknown = self.unanswered.is_some();
+            if !has_begun || is_unknown || is_of_all(&error) || !is_alive(conn) {
                 return Err(error);
             }
             if rows.len() > 1 {
                 batches.extend(rows.split(rows.len().div_ceil(PARTS)));
             } else if is_of_one_row(&error) {
                 self.refuse(&rows, error);
-            } else if took < AT_ONCE && !at_commit && !is_passing(&error) {
+            } else if took < AT_ONCE && !is_passing(&error) {
                 unknown.push((rows, error));
             } else {
                 self.write.error = Some(BackgroundError::Database(error));
@@ -174,7 +172,7 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
     ) -> usize {
         let mut takes = |rows: &Batch<Conn>| {
             let result = in_transaction(conn, |conn| {
-                rows.write(conn)?;
+                write_and_check(&**rows, conn)?;
                 Err(Error::RollbackTransaction)
             });
             result == Err(Error::RollbackTransaction)
@@ -240,6 +238,22 @@ fn in_transaction<Conn: Connection<Backend: CounterBackend>>(
         execute_on(Dialect::PostgreSql, LIMIT_ON_POSTGRES, conn)?;
         work(conn)
     })
+}
+
+/// Writes rows, and checks what PostgreSQL would check at the COMMIT. An error of a deferred trigger can
+/// have any text, and after a COMMIT it would not say whether the batch was rolled back.
+fn write_and_check<Conn: Connection<Backend: CounterBackend>>(
+    rows: &dyn Rows<Conn>,
+    conn: &mut Conn,
+) -> QueryResult<()> {
+    rows.write(conn)?;
+    let check = "SET CONSTRAINTS ALL IMMEDIATE";
+    execute_on(Dialect::PostgreSql, check, conn).map(drop)
+}
+
+/// Whether the connection still works.
+fn is_alive(conn: &mut impl Connection) -> bool {
+    conn.batch_execute("SELECT 1").is_ok()
 }
 
 /// Whether the database takes no rows at all.

@@ -4,7 +4,7 @@
 mod against_a_map;
 mod buffer_limits;
 mod buffer_thread;
-mod buffering;
+pub mod buffering;
 pub mod collations;
 mod compacting;
 mod compactor;

@@ -1,6 +1,8 @@
 //! Kills processes that count in a `CounterBuffer`, servers and connections, and compares what the
 //! processes counted with what is stored.
 
+#[path = "../../../tests/src/answer.rs"]
+mod answer;
 pub mod proxy;
 
 use std::collections::BTreeMap;
@@ -36,7 +38,7 @@ pub struct Buffered {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Planted {
-    /// A process counts a batch again whose COMMIT was not answered
+    /// A process counts a batch again whose COMMIT was not answered, or with an error
     CountedAgain,
     /// A row that a process has written is missing
     RowLost,
@@ -95,7 +97,7 @@ pub enum Line {
     Written([i64; THREADS]),
     /// A write failed.
     Failed,
-    /// A COMMIT was not answered: the keys of the batch, with their amounts.
+    /// It is not known whether a COMMIT has committed: the keys of the batch, with their amounts.
     Unknown(Vec<(i64, i64)>),
 }
 
@@ -107,7 +109,8 @@ pub struct Ended {
     pub begun: [i64; THREADS],
     pub written: [i64; THREADS],
     pub failed: u64,
-    /// The keys of batches whose COMMIT was not answered. The amounts are written or lost.
+    /// The keys of batches of which it is not known whether they have committed. The amounts are written
+    /// or lost.
     pub unknown: BTreeMap<i64, i64>,
 }
 
@@ -167,7 +170,7 @@ impl Ended {
 struct Lost {
     /// It was killed before they were written.
     by_kill: u64,
-    /// The COMMIT was not answered.
+    /// It was not known whether the COMMIT has committed.
     by_commits: u64,
 }
 
@@ -177,7 +180,9 @@ pub struct Tally {
     pub counted: u64,
     pub failed: u64,
     pub commits_cut: u64,
-    /// How many numbers were in batches whose COMMIT was not answered, and how many of them are lost.
+    pub commits_with_errors: u64,
+    /// How many numbers were in batches of which it is not known whether they have committed, and how many
+    /// of them are lost.
     pub unknown: u64,
     pub unknown_lost: u64,
     pub merged: u64,
@@ -217,9 +222,10 @@ impl fmt::Display for Tally {
             ("processes killed", windows.len() as u64),
             ("servers killed", self.servers),
             ("connections cut at a COMMIT", self.commits_cut),
+            ("COMMITs answered with an error", self.commits_with_errors),
             ("writes that failed", self.failed),
             ("counts written", self.counted),
-            ("keys whose COMMIT was not answered", self.unknown),
+            ("keys that are written or lost", self.unknown),
             ("of these, lost", self.unknown_lost),
             ("rows merged meanwhile", self.merged),
             (

@@ -1,28 +1,47 @@
-//! Connections to a server that are cut at a COMMIT.
+//! Connections to a server that are cut at a COMMIT, or on which it is answered with an error.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 
+use super::answer::{Answer, is_commit, rollback};
+
 pub struct Proxy {
     address: SocketAddr,
     pub cuts: AtomicBool,
     pub commits_cut: AtomicU64,
+    pub commits_with_errors: AtomicU64,
+    is_mysql: bool,
 }
 
-/// The connection is cut at one in this number of COMMITs.
+/// One in this number of COMMITs is cut or answered with an error.
 const ONE_IN: u32 = 10;
+
+/// What a client gets in place of the server's next answer.
+#[derive(Default)]
+struct Instead(Mutex<Option<Vec<u8>>>);
+
+impl Instead {
+    fn set(&self, answer: Vec<u8>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
+    }
+
+    fn take(&self) -> Option<Vec<u8>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
 
 impl Proxy {
     /// Accepts connections, and connects each to the server of the URL.
     pub fn start(url: &str) -> Result<Arc<Self>> {
         let (_, host, _) = parts(url)?;
-        let port = if url.starts_with("mysql") { 3306 } else { 5432 };
+        let is_mysql = url.starts_with("mysql");
+        let port = if is_mysql { 3306 } else { 5432 };
         let server = match host.contains(':') {
             true => host.to_owned(),
             false => format!("{host}:{port}"),
@@ -32,6 +51,8 @@ impl Proxy {
             address: listener.local_addr()?,
             cuts: AtomicBool::new(true),
             commits_cut: AtomicU64::new(0),
+            commits_with_errors: AtomicU64::new(0),
+            is_mysql,
         });
         let accepts = Arc::clone(&proxy);
         thread::spawn(move || {
@@ -65,27 +86,45 @@ impl Proxy {
             return;
         };
         let proxy = Arc::clone(self);
+        let instead = Arc::<Instead>::default();
+        let answers = Arc::clone(&instead);
         thread::spawn(move || {
-            let _ = proxy.forward(&mut from_client, &mut to_server);
+            let _ = proxy.forward(&mut from_client, &mut to_server, &instead);
             close(&from_client, &to_server);
         });
         thread::spawn(move || {
-            let _ = std::io::copy(&mut &server, &mut &client);
+            let _ = forward_answers(&server, &client, &answers);
             close(&client, &server);
         });
     }
 
     /// Sends what the client sends, until it closes the connection or a COMMIT is cut.
-    fn forward(&self, client: &mut TcpStream, server: &mut TcpStream) -> std::io::Result<()> {
+    fn forward(
+        &self,
+        client: &mut TcpStream,
+        server: &mut TcpStream,
+        instead: &Instead,
+    ) -> std::io::Result<()> {
         let mut buffer = [0; 1 << 16];
         loop {
             let sent = match client.read(&mut buffer)? {
                 0 => return Ok(()),
                 length => &buffer[..length],
             };
-            let is_commit = sent.ends_with(b"COMMIT") || sent.ends_with(b"COMMIT\0");
-            if !is_commit || !self.cuts.load(Relaxed) || !rand::random_ratio(1, ONE_IN) {
+            if !is_commit(sent) || !self.cuts.load(Relaxed) || !rand::random_ratio(1, ONE_IN) {
                 server.write_all(sent)?;
+                continue;
+            }
+            if rand::random() {
+                let all = Answer::all(self.is_mysql);
+                let answer = all[rand::random_range(0..all.len())];
+                self.commits_with_errors.fetch_add(1, Relaxed);
+                instead.set(answer.to_message(self.is_mysql));
+                if answer.is_rollback || rand::random() {
+                    server.write_all(&rollback(self.is_mysql))?;
+                } else {
+                    server.write_all(sent)?;
+                }
                 continue;
             }
             self.commits_cut.fetch_add(1, Relaxed);
@@ -101,6 +140,26 @@ impl Proxy {
                     server.write_all(sent)
                 }
             };
+        }
+    }
+}
+
+/// Sends what the server sends, or what the client gets instead.
+fn forward_answers(
+    mut server: &TcpStream,
+    mut client: &TcpStream,
+    instead: &Instead,
+) -> std::io::Result<()> {
+    let mut buffer = [0; 1 << 16];
+    loop {
+        let length = server.read(&mut buffer)?;
+        if length == 0 {
+            return Ok(());
+        }
+        // The answer to a COMMIT is so short that it comes at once.
+        match instead.take() {
+            Some(answer) => client.write_all(&answer)?,
+            None => client.write_all(&buffer[..length])?,
         }
     }
 }

@@ -172,6 +172,7 @@ pub fn run(args: &Buffered) -> Result<(Tally, Option<String>)> {
     }
     if let Some(proxy) = &run.proxy {
         run.tally.commits_cut = proxy.commits_cut.load(SeqCst);
+        run.tally.commits_with_errors = proxy.commits_with_errors.load(SeqCst);
     }
     if wrong.is_none() {
         database.remove()?;
