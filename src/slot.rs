@@ -152,6 +152,15 @@ impl Slot {
     #[inline]
     pub(crate) fn range(self, slots: i16) -> SlotRange {
         let slots = slots.max(1);
+        match self {
+            // Alone in the caller's code: a buffer counts as fast as the rest is computed.
+            Slot::Connection => SlotRange::new(1, slots, Partition::WHOLE),
+            _ => self.other_range(slots),
+        }
+    }
+
+    #[cold]
+    fn other_range(self, slots: i16) -> SlotRange {
         if self == Slot::Random {
             return SlotRange::new(rand::random_range(1..=slots), 1, Partition::WHOLE);
         }
@@ -220,6 +229,7 @@ pub struct SlotRange {
 }
 
 impl SlotRange {
+    #[inline]
     fn new(first: i16, count: i16, partition: Partition) -> Self {
         SlotRange {
             first,

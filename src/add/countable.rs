@@ -26,7 +26,7 @@ use crate::typed::table::CounterTable;
 )]
 pub trait Countable<Conn: Connection, Of> {
     #[doc(hidden)]
-    type Counters: Counters<Table: 'static>;
+    type Counters: Counters<Table: 'static> + 'static;
     #[doc(hidden)]
     type Key: GatherKey<<Self::Counters as Counters>::Table, Conn>;
     #[doc(hidden)]
@@ -52,7 +52,7 @@ pub struct OfBorrowed;
 #[diagnostic::do_not_recommend]
 impl<C, K, Conn> Countable<Conn, OfOwned> for Increment<C, K>
 where
-    C: Counters<Table: 'static>,
+    C: Counters<Table: 'static> + 'static,
     K: GatherKey<C::Table, Conn> + OwnedKey<KeyType<C>, Conn::Backend>,
     Conn: Connection<Backend: CounterBackend>,
 {
@@ -69,7 +69,7 @@ where
 #[diagnostic::do_not_recommend]
 impl<C, Q, Conn> Countable<Conn, OfBorrowed> for Increment<C, &Q>
 where
-    C: Counters<Table: 'static>,
+    C: Counters<Table: 'static> + 'static,
     Q: ToOwned<Owned: GatherKey<C::Table, Conn>> + ?Sized,
     Conn: Connection<Backend: CounterBackend>,
 {
@@ -87,7 +87,7 @@ where
 #[diagnostic::do_not_recommend]
 impl<C, K, Conn> Countable<Conn, OfOwned> for IncrementMany<C, K>
 where
-    C: Counters<Table: 'static>,
+    C: Counters<Table: 'static> + 'static,
     K: GatherKey<C::Table, Conn>,
     Conn: Connection<Backend: CounterBackend>,
 {

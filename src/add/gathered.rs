@@ -1,4 +1,4 @@
-//! The sums of what a transaction or a buffer counts, by table, day and key, until they are written.
+//! The sums of what a transaction or a buffer has counted, by table, day and key, until they are written.
 
 use std::any::{Any, type_name};
 use std::collections::hash_map::Entry;
@@ -14,14 +14,13 @@ use diesel::connection::Connection;
 use foldhash::fast::RandomState;
 use rand::seq::SliceRandom;
 
-use crate::add::countable::{Countable, GatherKey};
+use crate::add::countable::GatherKey;
 use crate::add::many;
-use crate::day::{Day, UNDATED};
+use crate::day::Day;
 use crate::error::overflow;
 use crate::shape::Name;
 use crate::slot::Slot;
 use crate::sql::CounterBackend;
-use crate::typed::counters::{Counters, is_zero};
 use crate::typed::names::module_name;
 use crate::typed::table::CounterTable;
 
@@ -35,53 +34,6 @@ impl<Conn> Default for Gathered<Conn> {
 }
 
 impl<Conn: Connection<Backend: CounterBackend>> Gathered<Conn> {
-    /// Adds an increment, unless its new keys take more than this `room`. Returns the room that they take.
-    /// Reads the day once in each `second`, or without one at each call.
-    pub(crate) fn count<I: Countable<Conn, Of>, Of>(
-        &mut self,
-        increment: I,
-        second: Option<usize>,
-        room: usize,
-    ) -> Option<usize> {
-        let (day, counts) = increment.into_counts();
-        let rows = self.table::<<I::Counters as Counters>::Table, I::Key>();
-        let day = day.map_or_else(|| rows.today(second), |day| day.0);
-        let keys = rows.days.entry(day).or_default();
-        if counts.as_ref().len() > 1 {
-            let counts = counts.as_ref().iter();
-            let new = counts.filter(|(key, amounts)| !is_zero(amounts) && !keys.contains_key(key));
-            if new.map(|(key, _)| room_of(key)).sum::<usize>() > room {
-                return None;
-            }
-        }
-        let mut taken = 0;
-        for (key, amounts) in counts {
-            if is_zero(&amounts) {
-                continue;
-            }
-            let sums = match keys.entry(key) {
-                Entry::Occupied(sums) => sums.into_mut(),
-                Entry::Vacant(sums) => {
-                    taken += room_of(sums.key());
-                    if taken > room {
-                        return None;
-                    }
-                    sums.insert(Sums::with_capacity(I::Counters::NAMES.len()))
-                }
-            };
-            for (counter, amount) in I::Counters::NAMES.iter().zip(amounts.as_ref()) {
-                add_sum(sums, counter.0, i128::from(*amount));
-            }
-        }
-        Some(taken)
-    }
-
-    /// Adds what was gathered later. Returns the room of the keys that were there already.
-    pub(crate) fn append(&mut self, later: Self) -> usize {
-        let later = later.0.into_iter();
-        later.map(|rows| rows.append_to(self)).sum()
-    }
-
     /// Sorts the tables into the order in which all transactions write them.
     pub(crate) fn sort(&mut self) {
         self.0.sort_by_key(|rows| rows.table());
@@ -91,14 +43,13 @@ impl<Conn: Connection<Backend: CounterBackend>> Gathered<Conn> {
         self.0.iter().find_map(|rows| rows.any().downcast_ref())
     }
 
-    fn table<T: CounterTable, K: GatherKey<T, Conn>>(&mut self) -> &mut TableRows<T, K> {
-        let mut tables = self.0.iter();
-        let found = tables.position(|rows| rows.any().is::<TableRows<T, K>>());
-        let at = found.unwrap_or_else(|| {
+    pub(crate) fn table<T: CounterTable, K: GatherKey<T, Conn>>(&mut self) -> &mut TableRows<T, K> {
+        if self.find::<T, K>().is_none() {
             self.0.push(Box::new(TableRows::<T, K>::default()));
-            self.0.len() - 1
-        });
-        self.0[at].any_mut().downcast_mut().expect(SAME)
+        }
+        let mut tables = self.0.iter_mut();
+        let found = tables.find_map(|rows| rows.any_mut().downcast_mut());
+        found.expect("it was made")
     }
 }
 
@@ -110,8 +61,6 @@ pub(crate) trait Rows<Conn>: Send {
     /// in another program.
     fn table(&self) -> (&'static str, &'static str);
     fn len(&self) -> usize;
-    /// Adds the rows to others. Returns the room of the keys that were there already.
-    fn append_to(self: Box<Self>, to: &mut Gathered<Conn>) -> usize;
     /// Removes the rows that `others` has too. Returns the room of their keys.
     fn remove(&mut self, others: &dyn Rows<Conn>) -> usize;
     /// Returns the rows in parts of this number of rows or fewer, in a random order: so that rows that
@@ -126,8 +75,6 @@ pub(crate) trait Rows<Conn>: Send {
 /// The rows of the table `T` with keys `K`.
 pub(crate) struct TableRows<T, K> {
     days: BTreeMap<NaiveDate, HashMap<K, Sums, RandomState>>,
-    /// The second in which the day was read, and the day.
-    today: (Option<usize>, NaiveDate),
     table: PhantomData<fn() -> T>,
 }
 
@@ -148,7 +95,7 @@ pub(crate) fn sum_of(sums: &Sums, counter: &str) -> i128 {
 }
 
 /// The room that a key takes in a buffer: that of one key, and of one more for each 256 bytes.
-fn room_of<K: Debug>(key: &K) -> usize {
+pub(crate) fn room_of<K: Debug>(key: &K) -> usize {
     struct Length(usize);
     impl std::fmt::Write for Length {
         fn write_str(&mut self, text: &str) -> std::fmt::Result {
@@ -170,18 +117,31 @@ impl<T, K> Default for TableRows<T, K> {
     fn default() -> Self {
         TableRows {
             days: BTreeMap::new(),
-            today: (None, UNDATED),
             table: PhantomData,
         }
     }
 }
 
-impl<T: CounterTable, K: Hash + Ord> TableRows<T, K> {
-    fn today(&mut self, second: Option<usize>) -> NaiveDate {
-        if second.is_none() || second != self.today.0 {
-            self.today = (second, T::shape().today());
+impl<T, K: Hash + Ord + Debug> TableRows<T, K> {
+    /// Adds amounts of this key. Returns the room of the key if it was there already, and otherwise 0.
+    pub(crate) fn add(
+        &mut self,
+        day: NaiveDate,
+        key: K,
+        amounts: impl ExactSizeIterator<Item = (&'static str, i128)>,
+    ) -> usize {
+        let keys = self.days.entry(day).or_default();
+        let (sums, known) = match keys.entry(key) {
+            Entry::Occupied(entry) => {
+                let known = room_of(entry.key());
+                (entry.into_mut(), known)
+            }
+            Entry::Vacant(entry) => (entry.insert(Sums::with_capacity(amounts.len())), 0),
+        };
+        for (counter, amount) in amounts {
+            add_sum(sums, counter, amount);
         }
-        self.today.1
+        known
     }
 
     /// Adds the sums of this key on all days.
@@ -225,25 +185,6 @@ where
 
     fn len(&self) -> usize {
         self.days.values().map(HashMap::len).sum()
-    }
-
-    fn append_to(self: Box<Self>, to: &mut Gathered<Conn>) -> usize {
-        let to = to.table::<T, K>();
-        let mut known = 0;
-        for (day, keys) in self.days {
-            let to = to.days.entry(day).or_default();
-            for (key, sums) in keys {
-                if let Some(to) = to.get_mut(&key) {
-                    known += room_of(&key);
-                    for (counter, sum) in sums {
-                        add_sum(to, counter, sum);
-                    }
-                } else {
-                    to.insert(key, sums);
-                }
-            }
-        }
-        known
     }
 
     fn remove(&mut self, others: &dyn Rows<Conn>) -> usize {

@@ -51,6 +51,7 @@ use crate::typed::table::CounterTable;
 ///   is stored under is outside of 1000-01-01 to 9999-12-31;
 /// - a database error on PostgreSQL, if the database has another
 ///   [partition](crate::set_default_slot).
+#[inline]
 pub fn increment<C: Counters>(_counters: C) -> Increment<C> {
     const { assert_program_counts::<C>() }
     Increment::new()
@@ -68,6 +69,7 @@ pub struct Increment<C: Counters, K = ()> {
 }
 
 impl<C: Counters> Increment<C> {
+    #[inline]
     pub(crate) fn new() -> Self {
         let mut amounts = C::Amounts::default();
         amounts.as_mut().fill(1);
@@ -80,6 +82,7 @@ impl<C: Counters> Increment<C> {
     }
 
     /// Sets the entity, by its key or by its model: `.of(article_id)`, `.of(&article)`.
+    #[inline]
     pub fn of<K, N>(self, id: K) -> Increment<C, K::Value>
     where
         K: KeyOf<KeyType<C>, N, Types: WholeKey<KeyType<C>>>,
@@ -87,6 +90,7 @@ impl<C: Counters> Increment<C> {
         self.of_id(id.into_value())
     }
 
+    #[inline]
     pub(crate) fn of_id<K>(self, id: K) -> Increment<C, K> {
         Increment {
             day: self.day,

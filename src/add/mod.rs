@@ -1,6 +1,7 @@
 //! Adding to counters.
 
 pub(crate) mod countable;
+pub(crate) mod counted;
 pub(crate) mod gathered;
 pub(crate) mod increment;
 pub(crate) mod many;

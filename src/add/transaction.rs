@@ -5,6 +5,7 @@ use diesel::connection::Connection;
 use diesel::result::Error;
 
 use crate::add::countable::Countable;
+use crate::add::counted::Counted;
 use crate::add::gathered::Gathered;
 use crate::sql::CounterBackend;
 use crate::sql::transaction::Conflict;
@@ -71,9 +72,11 @@ where
             // were counted. Further statements run outside of it. An empty savepoint then fails.
             tx.conn.transaction(|_| QueryResult::Ok(()))?;
         }
-        tx.gathered.sort();
-        for rows in &tx.gathered.0 {
-            conflict.keep(rows.write(tx.conn))?;
+        let mut gathered = Gathered::default();
+        tx.counted.move_to(&mut gathered);
+        gathered.sort();
+        for rows in &gathered.0 {
+            conflict.keep(rows.write(conn))?;
         }
         Ok(value)
     });
@@ -83,7 +86,7 @@ where
 /// A transaction that gathers increments; made by [`counting_transaction`].
 pub struct CountingTransaction<'a, Conn> {
     conn: &'a mut Conn,
-    gathered: Gathered<Conn>,
+    counted: Counted<Conn>,
     /// Whether the last savepoint failed.
     savepoint_failed: bool,
     /// Whether a savepoint could not be released or rolled back, because the database had rolled back
@@ -95,7 +98,7 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> CountingTransaction<'a, Conn
     fn new(conn: &'a mut Conn) -> Self {
         CountingTransaction {
             conn,
-            gathered: Gathered::default(),
+            counted: Counted::default(),
             savepoint_failed: false,
             is_lost: false,
         }
@@ -112,7 +115,7 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> CountingTransaction<'a, Conn
 
     /// Gathers an increment, of one entity, of many, or without an entity. It runs no statement.
     pub fn count<I: Countable<Conn, Of>, Of>(&mut self, increment: I) {
-        self.gathered.count(increment, None, usize::MAX);
+        self.counted.count(increment, None, usize::MAX);
     }
 
     /// Runs `work` in a savepoint, as `tx.conn().transaction(…)`, in which nothing can be counted. If it
@@ -133,17 +136,17 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> CountingTransaction<'a, Conn
             has_begun = true;
             let mut tx = CountingTransaction::new(conn);
             let value = work(&mut tx).map_err(SavepointError::Work)?;
-            Ok((value, tx.gathered))
+            Ok((value, tx.counted))
         });
         self.savepoint_failed = result.is_err();
-        let (value, gathered) = result.map_err(|error| match error {
+        let (value, counted) = result.map_err(|error| match error {
             SavepointError::Work(error) => error,
             SavepointError::Savepoint(error) => {
                 self.is_lost |= has_begun;
                 error.into()
             }
         })?;
-        self.gathered.append(gathered);
+        self.counted.append(counted);
         Ok(value)
     }
 }

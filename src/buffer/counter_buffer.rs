@@ -11,6 +11,7 @@ use chrono::Utc;
 use diesel::connection::Connection;
 
 use crate::add::countable::{Countable, GatherKey};
+use crate::add::counted::Counted;
 use crate::add::gathered::{Gathered, Sums, sum_of};
 use crate::background::{Background, BackgroundError, Source, caught, lock};
 use crate::buffer::write::{BufferError, Write};
@@ -127,7 +128,7 @@ struct Shared<Conn> {
 /// The number of calls, which wraps, and what they have counted. Apart from others in the processor's
 /// cache.
 #[repr(align(128))]
-struct Shard<Conn>(Mutex<(u8, Gathered<Conn>)>);
+struct Shard<Conn>(Mutex<(u8, Counted<Conn>)>);
 
 /// A number of shards that many threads can be spread over.
 const SHARDS: usize = 64;
@@ -180,7 +181,7 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBuffer<Conn> {
         }
         if self.thread.is_forked() {
             // So that the next key is new, and this is asked again.
-            *counted = Gathered::default();
+            *counted = Counted::default();
             return Err(BufferError::Forked);
         }
         // Before a write can see the keys, and release their room.
@@ -200,16 +201,13 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBuffer<Conn> {
         K: GatherKey<C::Table, Conn>,
     {
         let mut sums = Sums::new();
-        let mut add = |gathered: &Gathered<Conn>| {
-            if let Some(rows) = gathered.find::<C::Table, K>() {
-                rows.add_pending(key, &mut sums);
-            }
-        };
         // Counts move from the shards to the backlog while it is locked.
         let backlog = lock(&self.shared.backlog);
-        add(&backlog);
+        if let Some(rows) = backlog.find::<C::Table, K>() {
+            rows.add_pending(key, &mut sums);
+        }
         for shard in &self.shared.shards {
-            add(&lock(&shard.0).1);
+            lock(&shard.0).1.add_pending::<C::Table>(key, &mut sums);
         }
         drop(backlog);
         let mut amounts = C::Amounts::default();
@@ -284,9 +282,10 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBufferBuilder<C
     /// Sets the greatest number of pending keys, of all tables together. Defaults to 1,000,000, which is
     /// about 120 MB of keys that are numbers, less than 500 MB of others, and twice as much during a write.
     ///
-    /// A key takes room once for each day, and until the next write for each thread that counts it. A
-    /// key of text or bytes takes the room of one more key for each 256 bytes that `{:?}` prints. Threads
-    /// that count at the same time can exceed the number by the keys of one call each.
+    /// A key takes room once for each day. Until the next write, it does so for each thread that counts it,
+    /// and for each of the counters or tuples of counters that are counted, such as `views` and `(views,
+    /// likes)`. A key of text or bytes takes the room of one more key for each 256 bytes that `{:?}` prints.
+    /// Threads that count at the same time can exceed the number by the keys of one call each.
     pub fn max_keys(mut self, keys: usize) -> Self {
         self.max_keys = keys;
         self
@@ -345,7 +344,7 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBufferBuilder<C
 opaque_debug!(CounterBufferBuilder<Conn>);
 
 impl<Conn: Connection<Backend: CounterBackend>> Shared<Conn> {
-    fn shard(&self) -> &Mutex<(u8, Gathered<Conn>)> {
+    fn shard(&self) -> &Mutex<(u8, Counted<Conn>)> {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         thread_local! {
             static SHARD: usize = NEXT.fetch_add(1, Ordering::Relaxed) % SHARDS;
@@ -384,7 +383,7 @@ impl<Conn: Connection<Backend: CounterBackend>> Shared<Conn> {
         let mut backlog = lock(&self.backlog);
         for shard in &self.shards {
             let counted = mem::take(&mut lock(&shard.0).1);
-            let known = backlog.append(counted);
+            let known = counted.move_to(&mut backlog);
             self.keys.fetch_sub(known, Ordering::Relaxed);
         }
         backlog.sort();

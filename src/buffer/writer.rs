@@ -12,6 +12,7 @@ use diesel::connection::Connection;
 use diesel::result::{DatabaseErrorKind, Error};
 
 use crate::add::countable::Countable;
+use crate::add::counted::Counted;
 use crate::add::gathered::{Gathered, Rows};
 use crate::background::{BackgroundError, WithSource, caught, lock};
 use crate::buffer::write::{Dropped, Write};
@@ -222,8 +223,10 @@ pub fn write_once<Of, Conn: Connection<Backend: CounterBackend>>(
     increment: impl Countable<Conn, Of>,
     conn: &mut Conn,
 ) -> Write {
+    let mut counted = Counted::default();
+    let taken = counted.count(increment, None, usize::MAX);
     let mut gathered = Gathered::default();
-    let taken = gathered.count(increment, None, usize::MAX);
+    counted.move_to(&mut gathered);
     let keys = AtomicUsize::new(taken.unwrap_or_default());
     Writer::new(&Mutex::new(gathered), &keys).write(|| Ok(conn))
 }

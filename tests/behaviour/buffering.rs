@@ -220,6 +220,20 @@ fn what_is_pending_can_be_read() {
 }
 
 #[test]
+fn sums_can_leave_the_range_of_an_i64_in_between() {
+    let mut test = Test::new();
+    let buffer = test.buffer();
+    for amount in [i64::MAX, i64::MAX, 5, -i64::MAX, -i64::MAX, -2] {
+        let count = increment((views, likes)).of(1_i64).by((amount, 1));
+        buffer.count(count).unwrap();
+    }
+    assert_eq!(buffer.pending_of((views, likes), &1_i64), (3, 6));
+    assert_eq!(test.flush(&buffer).written, 1);
+    let both = article(1).counter_value((views, likes), &mut test.conn);
+    assert_eq!(both, Ok((3, 6)));
+}
+
+#[test]
 fn nothing_is_written_and_reported_where_nothing_is_pending() {
     let test = Test::with_timeout(SHORT);
     test.set_away(true);
