@@ -1,6 +1,8 @@
 //! What counting with this crate costs, beside the other ways to count, on each database.
 
 mod buffer;
+#[cfg(all(feature = "sqlite", feature = "postgres"))]
+mod client;
 mod compare;
 mod count;
 mod database;
@@ -45,6 +47,10 @@ enum Command {
     Forum(Plan),
     /// Counting in memory, beside a map of atomic counters that all threads share.
     Buffer(Plan),
+    /// What a statement costs in the client, beside the same statement written by hand in Diesel: in
+    /// SQLite in memory, and on PostgreSQL if POSTGRES_URL is set.
+    #[cfg(all(feature = "sqlite", feature = "postgres"))]
+    Client(client::Client),
     /// Count on several nodes of a Galera cluster at once.
     #[cfg(feature = "mysql")]
     Nodes {
@@ -93,6 +99,8 @@ fn main() -> Result<()> {
         Command::Merge { databases, batch } => merge::run(&databases, batch),
         Command::Forum(plan) => forum::run(&plan),
         Command::Buffer(plan) => buffer::run(&plan.databases, plan.rounds(5), plan.seconds(2.0)),
+        #[cfg(all(feature = "sqlite", feature = "postgres"))]
+        Command::Client(client) => client::run(&client),
         #[cfg(feature = "mysql")]
         Command::Nodes { urls } => nodes::run(&urls),
         #[cfg(feature = "mysql")]
