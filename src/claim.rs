@@ -4,7 +4,7 @@ use diesel::QueryResult;
 use diesel::RunQueryDsl;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 
-use crate::sql::{CounterBackend, Dialect, Uncached, sql};
+use crate::sql::{CounterBackend, Dialect, Part as _, Uncached, sql};
 
 /// Claims a number for this connection that no other connection to the database has.
 /// [`Slot::Connection`](crate::Slot::Connection) chooses the slot by this number.

@@ -1,10 +1,12 @@
 //! The shape of a counter table: its names, its period and its slots.
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use chrono::NaiveDate;
 
 use crate::day::Period;
+use crate::slot::SlotRange;
 
 /// The name of a column or of a table, which SQL quotes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,6 +39,8 @@ pub struct Shape<'a> {
     pub period: Period,
     /// The number of slots.
     pub slots: i16,
+    /// The slots of the first statement: most processes choose from the same ones each time.
+    pub first_slots: OnceLock<SlotRange>,
     /// Returns the day to count on.
     pub today: fn() -> NaiveDate,
 }

@@ -242,10 +242,18 @@ impl SlotRange {
     }
 
     /// The setting of a PostgreSQL session whose length is the place of the session's slot, from `before`.
-    pub(crate) fn setting(&self) -> &str {
-        let (count, Partition { index, of, .. }) = (self.count, self.partition);
-        let setting = || format!("diesel_counters.slot_{count}_{index}_{of}");
-        self.setting.get_or_init(setting)
+    ///
+    /// The table keeps the name that is first asked for. A statement makes its own only if it chooses
+    /// from other slots.
+    pub(crate) fn setting<'a>(&'a self, first_slots: &'a OnceLock<SlotRange>) -> &'a str {
+        let mut slots = first_slots.get_or_init(|| self.clone());
+        if (slots.count, slots.partition) != (self.count, self.partition) {
+            slots = self;
+        }
+        slots.setting.get_or_init(|| {
+            let Partition { index, of, .. } = slots.partition;
+            format!("diesel_counters.slot_{}_{index}_{of}", slots.count)
+        })
     }
 
     /// The slot of the rows that this thread or process merges and corrects.

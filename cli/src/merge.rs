@@ -1,5 +1,7 @@
 //! `compact` and `fold`: fewer rows for the same counts.
 
+use std::sync::OnceLock;
+
 use anyhow::{Result, bail};
 use chrono::NaiveDate;
 use clap::Args;
@@ -237,6 +239,7 @@ fn shape(counters: &CounterTable, period: Period, database: Database) -> Result<
         others: generated.map(|column| Name(&column.name)).collect(),
         period,
         slots: DEFAULT_SLOTS,
+        first_slots: OnceLock::new(),
         today: || chrono::Utc::now().date_naive(),
     })
 }

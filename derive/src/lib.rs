@@ -7,7 +7,8 @@ mod model;
 mod sql;
 
 use proc_macro::TokenStream;
-use syn::{DeriveInput, LitStr, parse_macro_input};
+use quote::quote;
+use syn::{DeriveInput, Expr, parse_macro_input};
 
 #[allow(missing_docs)] // The docs are where `diesel_counters` exports the macro.
 #[proc_macro_derive(HasCounters, attributes(counters, diesel))]
@@ -32,7 +33,18 @@ pub fn counter_table(item: TokenStream) -> TokenStream {
 #[doc(hidden)]
 #[proc_macro]
 pub fn sql(template: TokenStream) -> TokenStream {
-    sql::expand(&parse_macro_input!(template as LitStr))
+    sql::writer(parse_macro_input!(template as Expr))
+        .map(|writer| quote!(crate::sql::Sql::of(#writer)))
+        .unwrap_or_else(|error| error.into_compile_error())
+        .into()
+}
+
+/// As `sql!`, for a part that is written whenever Diesel walks the statement.
+#[doc(hidden)]
+#[proc_macro]
+pub fn part(template: TokenStream) -> TokenStream {
+    sql::writer(parse_macro_input!(template as Expr))
+        .map(|writer| quote!(crate::sql::part_of(move #writer)))
         .unwrap_or_else(|error| error.into_compile_error())
         .into()
 }

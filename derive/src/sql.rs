@@ -1,12 +1,46 @@
 //! SQL with parts in braces, as `diesel_counters` writes it: `sql!("DELETE FROM {table} WHERE {day} < {before}")`.
 
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
-use quote::quote;
-use syn::{Error, LitStr, Result};
+use quote::{ToTokens, quote};
+use syn::{Error, Expr, ExprLit, Lit, LitStr, Result};
 
-pub fn expand(template: &LitStr) -> Result<TokenStream> {
+/// The function of an output, which writes a template into it.
+pub fn writer(template: Expr) -> Result<TokenStream> {
+    let written = written(template)?;
+    Ok(quote!(|__out| {
+        use crate::sql::Part as _;
+        #written
+    }))
+}
+
+/// Writes a template, or that of the arm which a `match` chooses.
+fn written(template: Expr) -> Result<TokenStream> {
+    match template {
+        Expr::Lit(ExprLit {
+            lit: Lit::Str(template),
+            ..
+        }) => {
+            let parts = parts(&template)?;
+            Ok(quote!({ #((#parts).write(__out);)* }))
+        }
+        Expr::Match(mut choice) => {
+            for arm in &mut choice.arms {
+                *arm.body = Expr::Verbatim(written((*arm.body).clone())?);
+            }
+            Ok(choice.into_token_stream())
+        }
+        other => {
+            let message = "this is not a template\nhelp: the correct format looks like \
+                           `\"SELECT {column}\"`, or `match … { … => \"SELECT {column}\" }`";
+            Err(Error::new_spanned(other, message))
+        }
+    }
+}
+
+/// The texts and the parts of a template.
+fn parts(template: &LitStr) -> Result<Vec<TokenStream>> {
     let (text, span) = (template.value(), template.span());
-    let mut pieces = Vec::new();
+    let mut parts = Vec::new();
     let mut rest = &*text;
     while let Some((before, after)) = rest.split_once('{') {
         let (part, after) = after
@@ -15,20 +49,15 @@ pub fn expand(template: &LitStr) -> Result<TokenStream> {
         let tokens = part.parse::<TokenStream>();
         let tokens = tokens.map_err(|_| Error::new(span, format!("`{part}` is not Rust")))?;
         if !before.is_empty() {
-            pieces.push(quote!(#before));
+            parts.push(quote!(#before));
         }
-        pieces.push(at(span, tokens));
+        parts.push(at(span, tokens));
         rest = after;
     }
     if !rest.is_empty() {
-        pieces.push(quote!(#rest));
+        parts.push(quote!(#rest));
     }
-    Ok(quote! {{
-        use crate::sql::Part as _;
-        let mut __sql = crate::sql::Sql::default();
-        #((#pieces).push_part(&mut __sql);)*
-        __sql
-    }})
+    Ok(parts)
 }
 
 /// The names in a part are those of the function around the template, and an error is at the template.
@@ -41,4 +70,65 @@ fn at(span: Span, tokens: TokenStream) -> TokenStream {
         token
     });
     spanned.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use syn::parse_quote;
+
+    use super::*;
+
+    fn written(template: Expr) -> String {
+        super::written(template).map_or_else(|error| error.to_string(), |code| code.to_string())
+    }
+
+    #[test]
+    fn texts_and_parts_are_written_in_turn() {
+        let code = quote!({
+            ("a ").write(__out);
+            (b).write(__out);
+            (c(1)).write(__out);
+        });
+        assert_eq!(written(parse_quote!("a {b}{c(1)}")), code.to_string());
+    }
+
+    #[test]
+    fn only_the_bodies_of_a_match_are_templates() {
+        let template = parse_quote!(match (number, text) {
+            (1, "{text}") => "a",
+            (number, _) if number > "{1}" => "b",
+            _ => match text {
+                _ => "c",
+            },
+        });
+        let code = quote!(match (number, text) {
+            (1, "{text}") => {
+                ("a").write(__out);
+            }
+            (number, _) if number > "{1}" => {
+                ("b").write(__out);
+            }
+            _ => match text {
+                _ => {
+                    ("c").write(__out);
+                }
+            },
+        });
+        assert_eq!(
+            written(template).replace(" ,", ""),
+            code.to_string().replace(" ,", "")
+        );
+    }
+
+    #[test]
+    fn what_is_no_template_is_an_error() {
+        assert_eq!(written(parse_quote!("a {b")), "a part has no `}`");
+        assert_eq!(written(parse_quote!("a {(b}")), "`(b` is not Rust");
+        assert!(
+            written(parse_quote!(match b {
+                _ => 1,
+            }))
+            .starts_with("this is not a template")
+        );
+    }
 }

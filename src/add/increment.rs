@@ -8,7 +8,7 @@ use diesel::{QueryResult, RunQueryDsl};
 
 use crate::day::Day;
 use crate::slot::{Slot, SlotRange};
-use crate::sql::{CounterBackend, Dialect, One, Sql, list, row, sql};
+use crate::sql::{CounterBackend, Dialect, One, Part as _, each, part, value};
 use crate::typed::counters::{Counters, KeyType, assert_program_counts};
 use crate::typed::key::{BindKey, KeyOf, WholeKey};
 use crate::typed::table::CounterTable;
@@ -152,13 +152,16 @@ where
     DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        let (db, shape) = (Dialect::of(&out), C::Table::shape());
+        let db = Dialect::of(&out);
+        let shape = C::Table::shape();
         let insert = db.insert_into(shape.table, &shape.key, C::NAMES);
-        let mut values: Vec<Sql<'b, DB>> = row(&self.id, 0);
-        values.push(sql!("{self.day()}"));
-        values.push(db.slot(&self.slots));
-        values.push(list(", ", self.amounts.as_ref()));
+        let key = each("", shape.entity(), |column, _| {
+            part!("{value(&self.id, column, 0)}, ")
+        });
+        let day = self.day();
+        let slot = db.slot(shape, &self.slots);
+        let amounts = each(", ", self.amounts.as_ref(), |_, amount| amount);
         let add = db.on_conflict_add(&shape.key, C::NAMES);
-        sql!("{insert} VALUES ({&values}){add}").walk(out)
+        part!("{insert} VALUES ({key}{day}, {slot}, {amounts}){add}").walk(out)
     }
 }

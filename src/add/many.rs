@@ -8,7 +8,7 @@ use crate::add::increment::Increment;
 use crate::day::Day;
 use crate::shape::{Name, Shape};
 use crate::slot::SlotRange;
-use crate::sql::{Bind, CounterBackend, Dialect, arrays, row, rows, sql, write};
+use crate::sql::{Bind, CounterBackend, Dialect, arrays, each, part, rows, sql, value, write};
 use crate::typed::counters::{Counters, KeyType, add, is_zero};
 use crate::typed::key::{BindKey, columns_of};
 use crate::typed::table::CounterTable;
@@ -118,23 +118,29 @@ where
         }
         key
     }));
+    let keys = &keys;
+    let amounts = &amounts[..];
     let mut first = 0;
     while first < number {
         let end = first + rows::in_one_insert::<Conn::Backend>(number - first);
         write(conn, shape.label, end - first, |db| {
             let added = db.on_conflict_add(&shape.key, counters);
             let is_one = slots.count == 1 && db != Dialect::Sqlite;
-            let slot = |is_first| match (is_one, is_first) {
-                (true, true) => db.own_slot(&slots.partition, &slots.first),
-                (true, false) => sql!("{&slots.first}"),
-                (false, _) => db.slot(slots),
+            let own = db.own_slot(&slots.partition, &slots.first);
+            let chosen = db.slot(shape, slots);
+            let slot = move |is_first| {
+                part!(match (is_one, is_first) {
+                    (true, true) => "{own}",
+                    (true, false) => "{&slots.first}",
+                    (false, _) => "{chosen}",
+                })
             };
             if Conn::Backend::HAS_ARRAYS {
                 // The slot is first: a subquery runs once, and an expression once for each row.
                 let mut columns = vec![shape.slot()];
                 columns.extend(shape.entity_and_day());
                 let insert = db.insert_into(shape.table, &columns, counters);
-                let mut values = arrays(&keys, first..end);
+                let mut values = arrays(keys, first..end);
                 values.push(sql!("{Bind::Days(&days[first..end])}"));
                 let of_counters = amounts.iter().map(|of| Bind::Amounts(&of[first..end]));
                 values.extend(of_counters.map(|amounts| sql!("{amounts}")));
@@ -142,13 +148,17 @@ where
                 return sql!("{insert} SELECT {rows}{added}");
             }
             let insert = db.insert_into(shape.table, &shape.key, counters);
-            let values = rows::tuples((first..end).map(|i| {
-                let mut values = row(&keys, i);
-                values.push(sql!("{&days[i]}"));
-                values.push(slot(i == first));
-                values.extend(amounts.iter().map(|of| sql!("{&of[i]}")));
-                values
-            }));
+            let values = each(", ", &days[first..end], |i, day| {
+                let row = first + i;
+                let key = each("", shape.entity(), move |column, _| {
+                    part!("{value(keys, column, row)}, ")
+                });
+                let slot = slot(i == 0);
+                let amounts = each("", amounts, move |_, of_counter| {
+                    part!(", {&of_counter[row]}")
+                });
+                part!("({key}{day}, {slot}{amounts})")
+            });
             sql!("{insert} VALUES {values}{added}")
         })?;
         first = end;

@@ -131,7 +131,7 @@ where
             let slot = match slots.count {
                 1 if db != Dialect::Sqlite => sql!("{&slots.first}"),
                 // In a query of its own, so that PostgreSQL evaluates it once.
-                _ => sql!("(SELECT {db.slot(slots)})"),
+                _ => sql!("(SELECT {db.slot(shape, slots)})"),
             };
             let (select, end) = (db.select(), db.read_latest_to_change());
             sql!(

@@ -227,7 +227,7 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
             return refuse("a stock is one counter");
         };
         let taken = execute(conn, |db| {
-            let own = db.slot(&self.increment.slots);
+            let own = db.slot(shape, &self.increment.slots);
             // In a query of its own, so that PostgreSQL evaluates it once.
             let free = sql!("{*left} >= {&units} AND {slot} {is_from} (SELECT {own})");
             let free = self.rows(db, Some(free));

@@ -3,13 +3,12 @@
 use std::cmp::Reverse;
 
 use chrono::NaiveDate;
-use diesel::backend::Backend;
 
 use crate::day::{Day, DayRange, Period, UNDATED};
 use crate::merge::compact::Compact;
 use crate::shape::Shape;
 use crate::slot::Partition;
-use crate::sql::{Dialect, Sql, and, sql};
+use crate::sql::{CounterBackend, Dialect, Sql, and, sql};
 
 /// The key of a row.
 pub type RowKey<K> = (K, NaiveDate, i16);
@@ -76,7 +75,7 @@ impl MergeRange {
     }
 
     /// A condition that is true for the rows to merge.
-    pub(super) fn condition<'a, DB: Backend>(
+    pub(super) fn condition<'a, DB: CounterBackend>(
         &'a self,
         db: Dialect,
         shape: &Shape<'a>,

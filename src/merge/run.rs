@@ -228,7 +228,8 @@ impl<Types, K> Compact<'_, Types, K> {
             let mut targets = values(&wanted);
             // PostgreSQL compares the partition, once.
             if let Some(slot) = targets.first_mut().and_then(|target| target.last_mut()) {
-                *slot = db.own_slot(&range.partition, &range.partition.merged);
+                let own = db.own_slot(&range.partition, &range.partition.merged);
+                *slot = sql!("{own}");
             }
             for target in &mut targets {
                 target.extend(counters.iter().map(|_| sql!("0")));

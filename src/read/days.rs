@@ -1,16 +1,24 @@
 //! The days that a query reads.
 
-use diesel::backend::Backend;
 use diesel::query_builder::QueryId;
 
 use crate::day::DayRange;
 use crate::shape::Name;
-use crate::sql::{Sql, sql};
+use crate::sql::{CounterBackend, Part, Sql, part, sql};
 
 /// The days that a query reads.
 pub trait Days {
+    /// The range, or none if it reads all days.
+    fn range(&self) -> Option<&DayRange>;
+
     /// A condition on the column `day`.
-    fn condition<'b, DB: Backend>(&'b self, day: Name<'b>) -> Option<Sql<'b, DB>>;
+    fn condition<'b, DB: CounterBackend>(
+        &'b self,
+        day: Name<'b>,
+    ) -> Option<impl Part<'b, DB> + Copy> {
+        let range = self.range();
+        range.map(|range| part!("{day} BETWEEN {&range.first} AND {&range.last}"))
+    }
 }
 
 /// All days.
@@ -18,20 +26,24 @@ pub trait Days {
 pub struct AllDays;
 
 impl Days for AllDays {
-    fn condition<'b, DB: Backend>(&'b self, _: Name<'b>) -> Option<Sql<'b, DB>> {
+    fn range(&self) -> Option<&DayRange> {
         None
     }
 }
 
 impl Days for DayRange {
-    fn condition<'b, DB: Backend>(&'b self, day: Name<'b>) -> Option<Sql<'b, DB>> {
-        Some(sql!("{day} BETWEEN {&self.first} AND {&self.last}"))
+    fn range(&self) -> Option<&DayRange> {
+        Some(self)
     }
 }
 
 impl DayRange {
     /// A condition, unless it has all days.
-    pub(crate) fn unless_all<'b, DB: Backend>(&'b self, day: Name<'b>) -> Option<Sql<'b, DB>> {
-        self.condition(day).filter(|_| !self.is_all())
+    pub(crate) fn unless_all<'b, DB: CounterBackend>(
+        &'b self,
+        day: Name<'b>,
+    ) -> Option<Sql<'b, DB>> {
+        let is_in = self.condition(day).filter(|_| !self.is_all());
+        is_in.map(|is_in| sql!("{is_in}"))
     }
 }

@@ -10,7 +10,7 @@ use diesel::{Column, Expression};
 use crate::day::DayRange;
 use crate::read::sums::{GroupColumns, Sums};
 use crate::shape::Name;
-use crate::sql::{CounterBackend, Dialect, ENTITY, Number, Sql, list, named, sql};
+use crate::sql::{CounterBackend, Dialect, ENTITY, Number, Part, Sql, list, named, sql};
 use crate::typed::counters::Counters;
 use crate::typed::key::{HasColumns, KeyTypes};
 use crate::typed::names::ColumnNames;
@@ -128,7 +128,7 @@ where
         Some(list(", ", names))
     }
 
-    fn query<'b>(&'b self, db: Dialect, from: Sql<'b, DB>) -> Sql<'b, DB> {
+    fn query<'b>(&'b self, db: Dialect, from: impl Part<'b, DB> + Copy) -> impl Part<'b, DB> {
         let columns = By::column_names();
         let total = Number(columns.len() + 1);
         let by = (1..=columns.len()).map(|column| sql!(", {Number(column)}"));

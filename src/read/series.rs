@@ -147,7 +147,7 @@ impl<C: Counters, E: Together> Series<C, E> {
         }
         let rows = load(
             conn,
-            |db| sums.sql(db),
+            |db| sql!("{sums.sql(db)}"),
             |row| {
                 let day = Conn::Backend::day(row, 0)?;
                 Ok((day, amounts::<C, Conn::Backend>(row, 1)?))

@@ -16,7 +16,8 @@ use crate::read::days::{AllDays, Days};
 use crate::sql::rows::{self, is_wanted};
 use crate::sql::sum::SUMS;
 use crate::sql::{
-    Binds as _, CounterBackend, Dialect, NUMBER, One, Sql, Values, and, list, load, sql, where_all,
+    Binds as _, CounterBackend, Dialect, NUMBER, One, Part, Sql, Values, and, list, load, part,
+    part_of, sql, where_both,
 };
 use crate::typed::counters::{Counters, KeyType};
 use crate::typed::entities::{AnyOf, Entities, StartOf};
@@ -123,12 +124,14 @@ pub trait GroupColumns<C: Counters, DB: CounterBackend> {
     fn columns(&self) -> Option<Sql<'_, DB>>;
 
     /// The query of which `from` is the end: its `FROM` and `WHERE`.
-    fn query<'b>(&'b self, db: Dialect, from: Sql<'b, DB>) -> Sql<'b, DB> {
+    fn query<'b>(&'b self, db: Dialect, from: impl Part<'b, DB> + Copy) -> impl Part<'b, DB> {
         let sums = db.sums(C::NAMES);
-        match self.columns() {
-            None => db.one_row(C::NAMES.len(), sql!("SELECT {sums}{from}")),
-            Some(by) => sql!("{db.select()}{by}, {sums}{from} GROUP BY {by} ORDER BY {by}"),
-        }
+        let by = self.columns();
+        let one = db.one_row(C::NAMES.len(), part!("SELECT {sums}{from}"));
+        part!(match &by {
+            None => "{one}",
+            Some(by) => "{db.select()}{by}, {sums}{from} GROUP BY {by} ORDER BY {by}",
+        })
     }
 }
 
@@ -172,16 +175,19 @@ where
 }
 
 impl<C: Counters, E, B, D: Days> Sums<C, E, B, D> {
-    pub(crate) fn sql<DB>(&self, db: Dialect) -> Sql<'_, DB>
+    pub(crate) fn sql<DB>(&self, db: Dialect) -> impl Part<'_, DB>
     where
         E: Entities<DB>,
         B: GroupColumns<C, DB>,
         DB: CounterBackend,
     {
         let shape = C::Table::shape();
-        let entities = self.entities.condition(db, shape.entity());
-        let rows = where_all([entities, self.days.condition(shape.day())]);
-        self.by.query(db, sql!(" FROM {shape.table}{rows}"))
+        let is_entity = part_of(move |out| {
+            self.entities.write_condition(db, shape.entity(), out);
+        });
+        let is_entity = self.entities.have_condition().then_some(is_entity);
+        let rows = where_both(is_entity, self.days.condition(shape.day()));
+        self.by.query(db, part!(" FROM {shape.table}{rows}"))
     }
 }
 

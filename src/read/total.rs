@@ -14,7 +14,7 @@ use diesel::{AppearsOnTable, QueryResult, SelectableExpression};
 use crate::day::DayRange;
 use crate::read::days::{AllDays, Days};
 use crate::shape::Name;
-use crate::sql::{CounterBackend, Dialect, Values, row, sql, where_all};
+use crate::sql::{CounterBackend, Dialect, Part as _, Values, each, part, value, where_both};
 use crate::typed::counters::{Counters, KeyType};
 use crate::typed::each_key;
 use crate::typed::key::{Columns, HasColumns};
@@ -221,13 +221,17 @@ where
     DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        let (db, shape) = (Dialect::of(&out), C::Table::shape());
-        let key = shape.entity().iter().zip(row(&self.entity, 0));
-        let is_key = key.map(|(column, part)| sql!("{COUNTED}.{*column} = {part}"));
-        let conditions = is_key.chain(self.days.condition(shape.day()));
-        let (table, rows) = (shape.table, where_all(conditions.map(Some)));
+        let db = Dialect::of(&out);
+        let shape = C::Table::shape();
+        let entity = &shape.entity()[..self.entity.columns()];
+        let is_entity = each(" AND ", entity, |i, column| {
+            part!("{COUNTED}.{*column} = {value(&self.entity, i, 0)}")
+        });
+        let is_entity = (!entity.is_empty()).then_some(is_entity);
+        let rows = where_both(is_entity, self.days.condition(shape.day()));
+        let select = db.select();
         let sum = db.sum(C::NAMES[0]);
-        sql!("({db.select()}{sum} FROM {table} AS {COUNTED}{rows})").walk(out)
+        part!("({select}{sum} FROM {shape.table} AS {COUNTED}{rows})").walk(out)
     }
 }
 

@@ -195,6 +195,7 @@ where
     str: ToSql<Text, DB>,
     String: FromSql<Text, DB>,
 {
+    #[inline]
     fn push_bind<'b>(value: Bind<'b>, out: &mut AstPass<'_, 'b, DB>) -> QueryResult<()>
     where
         DB: CounterBackend,

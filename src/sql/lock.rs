@@ -1,8 +1,6 @@
 //! Locks, and what a query reads beside other transactions.
 
-use diesel::backend::Backend;
-
-use super::{Bind, Dialect, Sql, list, sql};
+use super::{Bind, CounterBackend, Dialect, Part, Sql, list, sql};
 use crate::shape::{Name, TableName};
 
 impl Dialect {
@@ -23,7 +21,7 @@ impl Dialect {
     ///
     /// On PostgreSQL, a statement reads the rows that were committed when it began; see
     /// [`is_not_deleted`](Dialect::is_not_deleted) for REPEATABLE READ. SQLite has one writer.
-    pub(crate) fn read_latest<'a, DB: Backend>(
+    pub(crate) fn read_latest<'a, DB: CounterBackend>(
         self,
         day: Name<'a>,
         slot: Name<'a>,
@@ -51,7 +49,10 @@ impl Dialect {
     /// (At SERIALIZABLE, the server notices this only if the deletion was SERIALIZABLE too.) `FOR KEY
     /// SHARE` fails if a row was deleted, and neither fails nor waits if it was incremented. At READ
     /// COMMITTED, a query with it could read a part of a merge.
-    pub(crate) fn is_not_deleted<'a, DB: Backend>(self, rows: Sql<'a, DB>) -> Option<Sql<'a, DB>> {
+    pub(crate) fn is_not_deleted<'a, DB: CounterBackend>(
+        self,
+        rows: Sql<'a, DB>,
+    ) -> Option<Sql<'a, DB>> {
         (self == Dialect::PostgreSql).then(|| {
             sql!(
                 "CASE WHEN current_setting('transaction_isolation') \
@@ -63,7 +64,7 @@ impl Dialect {
 
     /// A query of the number of PostgreSQL's policies that apply to the caller, and depend on more than these
     /// columns of the table.
-    pub(crate) fn policies_of_rows<'a, DB: Backend>(
+    pub(crate) fn policies_of_rows<'a, DB: CounterBackend>(
         self,
         table: TableName<'a>,
         columns: &[Name<'a>],
@@ -91,7 +92,7 @@ impl Dialect {
     }
 
     /// A statement that reads and changes nothing. Only a connection to any database runs it.
-    pub(crate) fn nothing<'a, DB: Backend>(self) -> Sql<'a, DB> {
+    pub(crate) fn nothing<'a, DB: CounterBackend>(self) -> Sql<'a, DB> {
         match self {
             // A `SELECT` has a result, which the client would have to read.
             Dialect::MySql => sql!("DO 0"),
@@ -102,13 +103,13 @@ impl Dialect {
     /// A sum of the latest rows, in a transaction that `is_later` than its first query. On MySQL and MariaDB,
     /// whose queries then read old rows above READ COMMITTED, it is the greatest BIGINT there. The level is
     /// the session's: MySQL runs the first comment, and MariaDB the second one.
-    pub(crate) fn sum_of_latest<'a, DB: Backend>(
+    pub(crate) fn sum_of_latest<'a, DB: CounterBackend>(
         self,
-        sum: Sql<'a, DB>,
+        sum: impl Part<'a, DB>,
         is_later: bool,
     ) -> Sql<'a, DB> {
         if self != Dialect::MySql || !is_later {
-            return sum;
+            return sql!("{sum}");
         }
         sql!(
             "CASE WHEN /*!80000 @@transaction_isolation */ /*M! @@tx_isolation */ = 'READ-COMMITTED' \
@@ -136,7 +137,7 @@ impl Dialect {
     /// A query that takes the table's advisory lock for the session, without waiting for it, or
     /// releases it. The query returns 1, or 0 or NULL if it did not. `name` is the table's, without quotes, and
     /// with its schema if it has one.
-    pub(crate) fn session_lock<'a, DB: Backend>(
+    pub(crate) fn session_lock<'a, DB: CounterBackend>(
         self,
         takes: bool,
         table: TableName<'a>,

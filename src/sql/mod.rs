@@ -5,6 +5,7 @@
 pub(crate) mod backend;
 mod key;
 mod lock;
+mod part;
 pub(crate) mod rows;
 mod slot;
 pub(crate) mod sum;
@@ -14,7 +15,6 @@ mod upsert;
 use std::cell::{Cell, OnceCell};
 use std::ops::Range;
 
-use chrono::NaiveDate;
 use diesel::QueryResult;
 use diesel::backend::Backend;
 use diesel::connection::{Connection, LoadConnection};
@@ -24,131 +24,91 @@ use diesel::query_dsl::methods::ExecuteDsl;
 use diesel::result::Error;
 use diesel::sql_types::Untyped;
 
-use crate::day::Day;
 use crate::error::not_written;
-use crate::shape::{Name, TableName};
+use crate::shape::Name;
 
 pub(crate) use backend::{Bind, Binds};
 pub use backend::{CounterBackend, Dialect};
 pub(crate) use key::Keys;
 pub use key::{One, Values};
+use part::Piece;
+pub(crate) use part::{Number, Uncached, part_of};
+pub use part::{Out, Part};
 pub(crate) use rows::NUMBER;
 
 /// `sql!("DELETE FROM {table} WHERE {day} < {before}")`, where each of `table`, `day` and `before` is a
-/// [`Part`].
+/// [`Part`]. It makes a list, a [`Sql`], from parts that are known when the statement runs.
 pub(crate) use diesel_counters_derive::sql;
 
-/// SQL for the backend `DB`. It borrows its names and its values.
+/// A template as that of [`sql!`], which makes a [`Part`] that keeps nothing but what it captures. It is
+/// for the statements that run most: Diesel walks a statement two or three times for each run, and a list
+/// costs more to make than the walks.
+///
+/// These are two macros because a list can be returned from any place, and owns its parts: that is what
+/// a statement with many cases needs. A part has a type of its own. `part!(match …)` with a template in
+/// each arm is therefore one part. What stands in braces is evaluated at each walk: evaluate what is
+/// random, or costs something, before.
+pub(crate) use diesel_counters_derive::part;
+
+/// SQL for the backend `DB`, as a list. It borrows its names and its values.
 #[allow(missing_debug_implementations)] // No user can name it.
 pub struct Sql<'a, DB: Backend>(Vec<Piece<'a, DB>>);
 
-enum Piece<'a, DB: Backend> {
-    Text(&'static str),
-    Name(&'a str),
-    Number(usize),
-    Bind(Bind<'a>),
-    /// A column of a row.
-    Value(&'a dyn Values<DB>, usize, usize),
-    /// A column of these rows.
-    Array(&'a dyn Values<DB>, usize, usize, usize),
-    Fragment(&'a dyn QueryFragment<DB>),
-    Uncached,
-}
-
-impl<DB: Backend> Clone for Piece<'_, DB> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<DB: Backend> Copy for Piece<'_, DB> {}
-
-/// A part of [`Sql`], also by reference. A text is SQL, and a reference to a number or a day is a bind
-/// value.
-pub(crate) trait Part<'a, DB: Backend> {
-    fn push_part(&self, sql: &mut Sql<'a, DB>);
-}
-
-/// The statement is prepared each time: there are many such texts, or it must not be prepared twice.
-pub(crate) struct Uncached;
-
-/// A number that is written as SQL.
-pub(crate) struct Number(pub(crate) usize);
-
-macro_rules! parts {
-    ($($Part:ty: $part:pat => $piece:expr;)*) => {$(
-        impl<'a, DB: Backend> Part<'a, DB> for $Part {
-            fn push_part(&self, sql: &mut Sql<'a, DB>) {
-                let $part = self;
-                sql.0.push($piece);
-            }
-        }
-    )*};
-}
-
-parts! {
-    &'static str: text => Piece::Text(text);
-    Name<'a>: name => Piece::Name(name.0);
-    Number: number => Piece::Number(number.0);
-    Bind<'a>: value => Piece::Bind(*value);
-    &'a Day: day => Piece::Bind(Bind::Day(day));
-    &'a NaiveDate: day => Piece::Bind(Bind::StoredDay(day));
-    &'a i16: slot => Piece::Bind(Bind::Slot(slot));
-    &'a i64: amount => Piece::Bind(Bind::Amount(amount));
-    Uncached: _ => Piece::Uncached;
-}
-
-impl<'a, DB: Backend> Part<'a, DB> for TableName<'a> {
-    fn push_part(&self, sql: &mut Sql<'a, DB>) {
-        if let Some(schema) = self.schema {
-            schema.push_part(sql);
-            ".".push_part(sql);
-        }
-        self.name.push_part(sql);
+impl<'a, DB: CounterBackend> Sql<'a, DB> {
+    /// The list of what `write` writes.
+    pub(crate) fn of(write: impl FnOnce(&mut Out<'_, 'a, DB>)) -> Self {
+        // The pieces of most parts, in less than 1 KiB: a statement is made of many parts.
+        let mut pieces = Vec::with_capacity(21);
+        write(&mut Out::List(&mut pieces));
+        Sql(pieces)
     }
 }
 
-impl<'a, DB: Backend> Part<'a, DB> for Sql<'a, DB> {
-    fn push_part(&self, sql: &mut Sql<'a, DB>) {
-        sql.0.extend_from_slice(&self.0);
-    }
-}
-
-/// Nothing, if there is none.
-impl<'a, DB: Backend> Part<'a, DB> for Option<Sql<'a, DB>> {
-    fn push_part(&self, sql: &mut Sql<'a, DB>) {
-        self.iter().for_each(|part| part.push_part(sql));
-    }
-}
-
-/// `a, b, c`
-impl<'a, DB: Backend, P: Part<'a, DB>> Part<'a, DB> for [P] {
-    fn push_part(&self, sql: &mut Sql<'a, DB>) {
-        for (i, part) in self.iter().enumerate() {
+/// A part for each of these items, with a text between them.
+pub(crate) fn each<'a, 's, DB: CounterBackend, T, P: Part<'a, DB>>(
+    separator: &'static str,
+    items: &'s [T],
+    part: impl Fn(usize, &'s T) -> P + Copy,
+) -> impl Part<'a, DB> + Copy {
+    part_of(move |out| {
+        for (i, item) in items.iter().enumerate() {
             if i > 0 {
-                ", ".push_part(sql);
+                separator.write(out);
             }
-            part.push_part(sql);
+            part(i, item).write(out);
         }
-    }
+    })
 }
 
 /// These parts, with a text between them.
-pub(crate) fn list<'a, DB: Backend>(
+pub(crate) fn list<'a, DB: CounterBackend>(
     separator: &'static str,
     parts: impl IntoIterator<Item: Part<'a, DB>>,
 ) -> Sql<'a, DB> {
-    let mut sql = Sql::default();
-    for (i, part) in parts.into_iter().enumerate() {
-        if i > 0 {
-            separator.push_part(&mut sql);
+    Sql::of(|out| {
+        for (i, part) in parts.into_iter().enumerate() {
+            if i > 0 {
+                separator.write(out);
+            }
+            part.write(out);
         }
-        part.push_part(&mut sql);
-    }
-    sql
+    })
 }
 
 /// ` WHERE a AND b`, or nothing if there is no condition.
-pub(crate) fn where_all<'a, DB: Backend>(
+pub(crate) fn where_both<'a, DB: CounterBackend>(
+    a: Option<impl Part<'a, DB> + Copy>,
+    b: Option<impl Part<'a, DB> + Copy>,
+) -> impl Part<'a, DB> + Copy {
+    part!(match (a, b) {
+        (Some(a), Some(b)) => " WHERE {a} AND {b}",
+        _ if a.is_some() || b.is_some() => " WHERE {a}{b}",
+        _ => "",
+    })
+}
+
+/// ` WHERE a AND b`, or nothing if there is no condition.
+pub(crate) fn where_all<'a, DB: CounterBackend>(
     conditions: impl IntoIterator<Item = Option<Sql<'a, DB>>>,
 ) -> Option<Sql<'a, DB>> {
     let all = list(" AND ", conditions.into_iter().flatten());
@@ -156,12 +116,14 @@ pub(crate) fn where_all<'a, DB: Backend>(
 }
 
 /// ` AND a`, or nothing if there is no condition.
-pub(crate) fn and<DB: Backend>(condition: Option<Sql<'_, DB>>) -> Option<Sql<'_, DB>> {
+pub(crate) fn and<'a, DB: CounterBackend>(
+    condition: Option<impl Part<'a, DB>>,
+) -> Option<Sql<'a, DB>> {
     condition.map(|condition| sql!(" AND {condition}"))
 }
 
 /// `a AS b, c AS d`, to the end of the shorter list.
-pub(crate) fn named<'a, DB: Backend>(
+pub(crate) fn named<'a, DB: CounterBackend>(
     columns: impl IntoIterator<Item: Part<'a, DB>>,
     names: &[impl Part<'a, DB>],
 ) -> Sql<'a, DB> {
@@ -171,52 +133,34 @@ pub(crate) fn named<'a, DB: Backend>(
 }
 
 /// SQL that writes itself.
-pub(crate) fn fragment<'a, DB: Backend>(fragment: &'a dyn QueryFragment<DB>) -> Sql<'a, DB> {
+pub(crate) fn fragment<'a, DB: CounterBackend>(fragment: &'a dyn QueryFragment<DB>) -> Sql<'a, DB> {
     Sql(vec![Piece::Fragment(fragment)])
 }
 
+/// A value of a row: `?`.
+pub(crate) fn value<'a, DB: CounterBackend>(
+    values: &'a dyn Values<DB>,
+    column: usize,
+    row: usize,
+) -> impl Part<'a, DB> + Copy {
+    part_of(move |out| out.write(Piece::Value(values, column, row)))
+}
+
 /// The values of a row: `?, ?`.
-pub(crate) fn row<DB: Backend>(values: &dyn Values<DB>, row: usize) -> Vec<Sql<'_, DB>> {
+pub(crate) fn row<DB: CounterBackend>(values: &dyn Values<DB>, row: usize) -> Vec<Sql<'_, DB>> {
     let columns = 0..values.columns();
     let value = |column| Sql(vec![Piece::Value(values, column, row)]);
     columns.map(value).collect()
 }
 
 /// The values of rows, an array for each column.
-pub(crate) fn arrays<DB: Backend>(values: &dyn Values<DB>, rows: Range<usize>) -> Vec<Sql<'_, DB>> {
+pub(crate) fn arrays<DB: CounterBackend>(
+    values: &dyn Values<DB>,
+    rows: Range<usize>,
+) -> Vec<Sql<'_, DB>> {
     let columns = 0..values.columns();
     let array = |column| Sql(vec![Piece::Array(values, column, rows.start, rows.end)]);
     columns.map(array).collect()
-}
-
-impl<DB: Backend> Default for Sql<'_, DB> {
-    fn default() -> Self {
-        // The pieces of most parts, in less than 1 KiB: a statement is made of many parts.
-        Sql(Vec::with_capacity(21))
-    }
-}
-
-impl<'a, DB: CounterBackend> Sql<'a, DB> {
-    pub(crate) fn walk<'b>(&self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()>
-    where
-        'a: 'b,
-    {
-        for piece in &self.0 {
-            match *piece {
-                Piece::Text(text) => out.push_sql(text),
-                Piece::Name(name) => out.push_identifier(name)?,
-                Piece::Number(number) => out.push_sql(&number.to_string()),
-                Piece::Bind(value) => DB::push_bind(value, &mut out)?,
-                Piece::Value(values, column, row) => values.push(column, row, &mut out)?,
-                Piece::Array(values, column, first, end) => {
-                    values.push_array(column, first..end, &mut out)?;
-                }
-                Piece::Fragment(fragment) => fragment.walk_ast(out.reborrow())?,
-                Piece::Uncached => out.unsafe_to_cache_prepared(),
-            }
-        }
-        Ok(())
-    }
 }
 
 /// SQL that is made when the database is known: a `MultiConnection` knows it only then. Diesel caches

@@ -2,8 +2,6 @@
 
 use std::convert::identity;
 
-use diesel::backend::Backend;
-
 use super::{
     CounterBackend, Dialect, Number, Sql, Uncached, Values, arrays, list, named, numbered, row, sql,
 };
@@ -68,7 +66,7 @@ impl Dialect {
     /// On MySQL and MariaDB, it switches `sql_safe_updates` off for this statement. That setting
     /// refuses a statement that reads a whole table, and a list of keys is such a table. MariaDB runs
     /// the first comment, and MySQL reads the second one as a hint.
-    pub(crate) fn verb<'a, DB: Backend>(self, verb: &'static str) -> Sql<'a, DB> {
+    pub(crate) fn verb<'a, DB: CounterBackend>(self, verb: &'static str) -> Sql<'a, DB> {
         match self {
             Dialect::MySql => sql!(
                 "/*M! SET STATEMENT sql_safe_updates = 0 FOR */ {verb} /*+ SET_VAR(sql_safe_updates = 0) */"
@@ -82,7 +80,7 @@ impl Dialect {
     ///
     /// MySQL and MariaDB lock every row that they read. With `IN` and a list of keys, they can read
     /// all rows of a small table. With a join, they find each row by its key.
-    pub(crate) fn listed_rows<'a, DB: Backend>(
+    pub(crate) fn listed_rows<'a, DB: CounterBackend>(
         self,
         table: TableName<'a>,
         key: &[Name<'a>],
@@ -118,7 +116,7 @@ impl Dialect {
     }
 
     /// As [`is_in`](Dialect::is_in), on every backend.
-    pub(crate) fn is_listed<'a, DB: Backend>(
+    pub(crate) fn is_listed<'a, DB: CounterBackend>(
         self,
         key: &[Name<'a>],
         rows: impl Iterator<Item = Row<'a, DB>>,
@@ -155,7 +153,7 @@ impl Dialect {
     }
 
     /// As [`numbered_keys`](Dialect::numbered_keys), on every backend.
-    pub(crate) fn numbered_rows<'a, DB: Backend>(
+    pub(crate) fn numbered_rows<'a, DB: CounterBackend>(
         self,
         table: TableName<'a>,
         key: &[Name<'a>],
@@ -192,7 +190,7 @@ impl Dialect {
     /// A join of numbered keys to the counter table, where its columns `key`, the last of which is the
     /// day, are the key. If the list `has_last` the last day of a period too, it joins all rows of the
     /// period.
-    pub(crate) fn join_days<'a, DB: Backend>(
+    pub(crate) fn join_days<'a, DB: CounterBackend>(
         self,
         table: TableName<'a>,
         key: &[Name<'a>],
@@ -207,7 +205,7 @@ impl Dialect {
         sql!("{join} ON {is_wanted(entity)}{and}{*day} BETWEEN {first} AND {last}")
     }
 
-    fn join<'a, DB: Backend>(self, table: TableName<'a>) -> Sql<'a, DB> {
+    fn join<'a, DB: CounterBackend>(self, table: TableName<'a>) -> Sql<'a, DB> {
         match self {
             Dialect::MySql => sql!(" STRAIGHT_JOIN {table}{self.by_key()}"),
             _ => sql!(" JOIN {table}"),
@@ -216,7 +214,7 @@ impl Dialect {
 
     /// A list of rows as a table in a `FROM`. Each of its columns has the type of one of `columns` of
     /// `table`, and one of `names`. `number` is one more column.
-    pub(crate) fn list_of<'a, DB: Backend>(
+    pub(crate) fn list_of<'a, DB: CounterBackend>(
         self,
         rows: impl IntoIterator<Item = Row<'a, DB>>,
         table: TableName<'a>,
@@ -244,19 +242,21 @@ impl Dialect {
 }
 
 /// A condition: the columns `key` are those of a listed key.
-pub(crate) fn is_wanted<'a, DB: Backend>(key: &[Name<'a>]) -> Sql<'a, DB> {
+pub(crate) fn is_wanted<'a, DB: CounterBackend>(key: &[Name<'a>]) -> Sql<'a, DB> {
     is_equal(key, &WANTED_KEY)
 }
 
 /// A condition: the columns `key` are these columns of a list.
-fn is_equal<'a, DB: Backend>(key: &[Name<'a>], names: &[&'static str]) -> Sql<'a, DB> {
+fn is_equal<'a, DB: CounterBackend>(key: &[Name<'a>], names: &[&'static str]) -> Sql<'a, DB> {
     let pairs = key.iter().zip(names);
     let equal = pairs.map(|(column, name)| sql!("{column} = {name}"));
     list(" AND ", equal)
 }
 
 /// The values of rows: `(?, ?), (?, ?)`.
-pub(crate) fn tuples<'a, DB: Backend>(rows: impl IntoIterator<Item = Row<'a, DB>>) -> Sql<'a, DB> {
+pub(crate) fn tuples<'a, DB: CounterBackend>(
+    rows: impl IntoIterator<Item = Row<'a, DB>>,
+) -> Sql<'a, DB> {
     list(", ", rows.into_iter().map(|row| sql!("({row})")))
 }
 
@@ -266,7 +266,7 @@ pub(crate) fn tuples<'a, DB: Backend>(rows: impl IntoIterator<Item = Row<'a, DB>
 /// MySQL has no index range for row values. If the entity has one column, the databases read all of its
 /// rows again with the simplest form, which are few. An entity of several columns begins with a value
 /// that most rows can have.
-pub(crate) fn compare<'a, DB: Backend>(
+pub(crate) fn compare<'a, DB: CounterBackend>(
     db: Dialect,
     key: &[Name<'a>],
     entity: usize,
@@ -281,7 +281,7 @@ pub(crate) fn compare<'a, DB: Backend>(
         _ => (" < ", " <= "),
     };
     let ([others @ .., last], [values @ .., to]) = (key, to) else {
-        return Sql::default();
+        return Sql(Vec::new());
     };
     let mut compared = sql!("{*last}{compare}{to}");
     for (name, value) in others.iter().zip(values).rev() {

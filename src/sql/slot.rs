@@ -1,9 +1,7 @@
 //! The slot of a connection, and the number that it claims.
 
-use diesel::backend::Backend;
-
-use super::{Bind, Dialect, Sql, sql};
-use crate::shape::Name;
+use super::{Bind, CounterBackend, Dialect, Part, Sql, part, sql};
+use crate::shape::{Name, Shape};
 use crate::slot::{Partition, SlotRange};
 
 impl Dialect {
@@ -22,46 +20,51 @@ impl Dialect {
     /// One of `slots`, chosen by the number of the connection. On PostgreSQL, it is the length of a setting
     /// of the session. The first statement of the session claims a number and makes the setting. It is an
     /// error then if the database has another partition.
-    pub(crate) fn slot<'a, DB: Backend>(self, slots: &'a SlotRange) -> Sql<'a, DB> {
-        let (first, count, of) = (&slots.first, &slots.count, &slots.partition.of);
-        match self {
-            Dialect::PostgreSql => {
-                let (setting, before, span) =
-                    (Bind::Text(slots.setting()), &slots.before, &slots.span);
-                let make = POSTGRES_MAKE_SETTING.as_str();
-                sql!(
-                    "{before} + LEAST(octet_length(COALESCE(NULLIF(current_setting({setting}, true), ''), \
-                     CASE WHEN pg_catalog.ts_rewrite(CAST('a' AS pg_catalog.tsquery), \
-                     replace({make}, '?', {setting})) IS NOT NULL \
-                     THEN current_setting({setting}) END)), {span})"
-                )
-            }
+    pub(crate) fn slot<'a, DB: CounterBackend>(
+        self,
+        shape: &'a Shape<'_>,
+        slots: &'a SlotRange,
+    ) -> impl Part<'a, DB> + Copy {
+        let SlotRange {
+            first,
+            before,
+            span,
+            count,
+            partition,
+            ..
+        } = slots;
+        let of = &partition.of;
+        let is_postgres = self == Dialect::PostgreSql;
+        let setting = is_postgres.then(|| Bind::Text(slots.setting(&shape.first_slots)));
+        part!(match self {
+            Dialect::PostgreSql =>
+                "{before} + LEAST(octet_length(COALESCE(NULLIF(current_setting({setting}, true), ''), \
+                 CASE WHEN pg_catalog.ts_rewrite(CAST('a' AS pg_catalog.tsquery), \
+                 replace({POSTGRES_MAKE_SETTING.as_str()}, '?', {setting})) IS NOT NULL \
+                 THEN current_setting({setting}) END)), {span})",
             // CONNECTION_ID() is unsigned, and the slot can be negative.
-            Dialect::MySql => {
-                sql!("{first} + CAST({MYSQL_NUMBER_OR_ID} % {count} AS SIGNED) * {of}")
-            }
-            Dialect::Sqlite => sql!("0"),
-        }
+            Dialect::MySql => "{first} + CAST({MYSQL_NUMBER_OR_ID} % {count} AS SIGNED) * {of}",
+            Dialect::Sqlite => "0",
+        })
     }
 
     /// This slot of a partition. On PostgreSQL, it is an error if the database has another one.
-    pub(crate) fn own_slot<'a, DB: Backend>(
+    pub(crate) fn own_slot<'a, DB: CounterBackend>(
         self,
         partition: &'a Partition,
         slot: &'a i16,
-    ) -> Sql<'a, DB> {
+    ) -> impl Part<'a, DB> + Copy {
         let Partition { index, of, .. } = partition;
-        match self {
-            Dialect::PostgreSql => sql!(
+        part!(match self {
+            Dialect::PostgreSql =>
                 "CASE WHEN {POSTGRES_PARTITION} <> ({index}, {of}) THEN {POSTGRES_OTHER_PARTITION} \
-                 ELSE {slot} END"
-            ),
-            _ => sql!("{slot}"),
-        }
+                 ELSE {slot} END",
+            _ => "{slot}",
+        })
     }
 
     /// A condition that is true for the rows of a partition. There is none for the only node.
-    pub(crate) fn is_own<'a, DB: Backend>(
+    pub(crate) fn is_own<'a, DB: CounterBackend>(
         self,
         partition: &'a Partition,
         slot: Name<'a>,
@@ -76,7 +79,7 @@ impl Dialect {
     }
 
     /// A statement that claims a number for the session, unless it has one.
-    pub(crate) fn claim<'a, DB: Backend>(self) -> Sql<'a, DB> {
+    pub(crate) fn claim<'a, DB: CounterBackend>(self) -> Sql<'a, DB> {
         match self {
             Dialect::PostgreSql => sql!("SELECT {POSTGRES_CLAIMED}"),
             Dialect::MySql => {

@@ -2,9 +2,7 @@
 
 use std::convert::identity;
 
-use diesel::backend::Backend;
-
-use super::{Dialect, Part, Sql, list, named, numbered, sql};
+use super::{CounterBackend, Dialect, Part, Sql, each, numbered, part, sql};
 use crate::day::Period;
 use crate::shape::Name;
 
@@ -20,37 +18,36 @@ impl Dialect {
     ///
     /// On MySQL and MariaDB the query is not cached: MariaDB's client library hangs when it runs a
     /// prepared query again whose rows it could not read, because of a deadlock or a timeout.
-    pub(crate) fn select<'a, DB: Backend>(self) -> Sql<'a, DB> {
-        match self {
-            Dialect::MySql => sql!("{super::Uncached}SELECT "),
-            _ => sql!("SELECT "),
-        }
+    pub(crate) fn select<'a, DB: CounterBackend>(self) -> impl Part<'a, DB> + Copy {
+        part!(match self {
+            Dialect::MySql => "{super::Uncached}SELECT ",
+            _ => "SELECT ",
+        })
     }
 
     /// A query of one row, whose columns are [`SUMS`]. It is cached, also on MySQL and MariaDB: as const
     /// table on MySQL, and as part of a `UNION` on MariaDB, the row is read before the first packet of the
     /// result is sent. If it cannot be read, the client library gets an error alone.
-    pub(crate) fn one_row<'a, DB: Backend>(
+    pub(crate) fn one_row<'a, DB: CounterBackend>(
         self,
         columns: usize,
-        query: Sql<'a, DB>,
-    ) -> Sql<'a, DB> {
-        if self != Dialect::MySql {
-            return query;
-        }
-        let zeros = list(", ", std::iter::repeat_n("0", columns));
-        sql!(
-            "SELECT * FROM ({query}) AS diesel_counters_read UNION SELECT {zeros} FROM DUAL WHERE FALSE"
-        )
+        query: impl Part<'a, DB> + Copy,
+    ) -> impl Part<'a, DB> + Copy {
+        let zeros = each(", ", &SUMS[..columns], |_, _| "0");
+        part!(match self {
+            Dialect::MySql =>
+                "SELECT * FROM ({query}) AS diesel_counters_read UNION SELECT {zeros} FROM DUAL WHERE FALSE",
+            _ => "{query}",
+        })
     }
 
     /// A condition: the value in the column `day` is a day. SQLite stores and sorts any text there.
-    pub(crate) fn is_day<'a, DB: Backend>(self, day: Name<'a>) -> Option<Sql<'a, DB>> {
+    pub(crate) fn is_day<'a, DB: CounterBackend>(self, day: Name<'a>) -> Option<Sql<'a, DB>> {
         (self == Dialect::Sqlite).then(|| sql!("{day} IS date({day})"))
     }
 
     /// The bytes that are stored in a column, as a text.
-    pub(crate) fn stored_text<'a, DB: Backend>(self, column: Name<'a>) -> Sql<'a, DB> {
+    pub(crate) fn stored_text<'a, DB: CounterBackend>(self, column: Name<'a>) -> Sql<'a, DB> {
         match self {
             Dialect::PostgreSql => sql!("CAST({column} AS TEXT)"),
             Dialect::MySql => sql!("HEX({column})"),
@@ -59,7 +56,11 @@ impl Dialect {
     }
 
     /// The first day of the period of the day in the column `day`: SQL for [`Period::start`].
-    pub(crate) fn start_of<'a, DB: Backend>(self, period: Period, day: Name<'a>) -> Sql<'a, DB> {
+    pub(crate) fn start_of<'a, DB: CounterBackend>(
+        self,
+        period: Period,
+        day: Name<'a>,
+    ) -> Sql<'a, DB> {
         let whole = match period {
             Period::Day => return sql!("{day}"),
             Period::Total if self == Dialect::Sqlite => return sql!("'1970-01-01'"),
@@ -81,24 +82,25 @@ impl Dialect {
 
     /// The sum of a counter over the rows of the query. It is a BIGINT, and 0 if there are no rows. The
     /// statement fails if the sum is out of the range of a BIGINT.
-    pub(crate) fn sum<'a, DB: Backend>(self, counter: impl Part<'a, DB>) -> Sql<'a, DB> {
-        let sum = sql!("COALESCE(SUM({counter}), 0)");
-        match self {
-            Dialect::PostgreSql => sql!("CAST({sum} AS BIGINT)"),
+    pub(crate) fn sum<'a, DB: CounterBackend>(
+        self,
+        counter: impl Part<'a, DB> + Copy,
+    ) -> impl Part<'a, DB> + Copy {
+        let sum = part!("COALESCE(SUM({counter}), 0)");
+        part!(match self {
+            Dialect::PostgreSql => "CAST({sum} AS BIGINT)",
             // A value that is not an integer was not written by this library: the query fails.
-            Dialect::Sqlite => {
-                sql!("CASE typeof({sum}) WHEN 'integer' THEN {sum}{SQLITE_ELSE_ERROR}")
-            }
+            Dialect::Sqlite => "CASE typeof({sum}) WHEN 'integer' THEN {sum}{SQLITE_ELSE_ERROR}",
             // A CAST would return the nearest BIGINT, with a warning.
-            Dialect::MySql => sql!("{sum} DIV 1"),
-        }
+            Dialect::MySql => "{sum} DIV 1",
+        })
     }
 
     /// The sum of a counter as [`sum`](Dialect::sum), in an `INSERT`. There, what MySQL's and MariaDB's
     /// `DIV` fails with depends on `sql_mode`.
-    pub(crate) fn sum_to_insert<'a, DB: Backend>(self, counter: Name<'a>) -> Sql<'a, DB> {
+    pub(crate) fn sum_to_insert<'a, DB: CounterBackend>(self, counter: Name<'a>) -> Sql<'a, DB> {
         if self != Dialect::MySql {
-            return self.sum(counter);
+            return sql!("{self.sum(counter)}");
         }
         let sum = sql!("COALESCE(SUM({counter}), 0)");
         sql!(
@@ -108,7 +110,12 @@ impl Dialect {
     }
 
     /// The sums of counters, with their names: [`SUMS`].
-    pub(crate) fn sums<'a, DB: Backend>(self, counters: &[Name<'a>]) -> Sql<'a, DB> {
-        named(counters.iter().map(|counter| self.sum(*counter)), &SUMS)
+    pub(crate) fn sums<'a, 's, DB: CounterBackend>(
+        self,
+        counters: &'s [Name<'a>],
+    ) -> impl Part<'a, DB> + Copy {
+        each(", ", counters, move |i, counter| {
+            part!("{self.sum(*counter)} AS {SUMS[i]}")
+        })
     }
 }

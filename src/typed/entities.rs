@@ -1,10 +1,11 @@
 //! The entities that a statement reads or writes.
 
-use diesel::backend::Backend;
 use diesel::query_builder::{Query, QueryFragment, QueryId};
 
 use crate::shape::Name;
-use crate::sql::{CounterBackend, Dialect, Keys, One, Sql, Values, fragment, list, row, sql};
+use crate::sql::{
+    CounterBackend, Dialect, Keys, One, Out, Part as _, Sql, Values, each, fragment, part, value,
+};
 use crate::typed::key::{BindKey, KeyTypes};
 
 /// The entities that a statement reads or writes.
@@ -14,16 +15,27 @@ use crate::typed::key::{BindKey, KeyTypes};
     note = "help: `load` returns the counts of each entity, in the order of the keys: `let totals: Vec<i64> = counter_value(views).of_many(ids).load(conn)?`",
     note = "help: for a `ranking`, or for one sum of several entities, give a query of their keys: `.of_any(articles::table.filter(…).select(articles::id))`"
 )]
-pub trait Entities<DB: Backend> {
-    /// A condition on the first columns of `entity`: `"article_id" = ?`.
-    fn condition<'b>(&'b self, db: Dialect, entity: &[Name<'b>]) -> Option<Sql<'b, DB>>;
+pub trait Entities<DB: CounterBackend> {
+    /// Whether there is a condition. There is none for all entities.
+    fn have_condition(&self) -> bool;
+
+    /// Writes a condition on the first columns of `entity`: `"article_id" = ?`.
+    fn write_condition<'b>(&'b self, db: Dialect, entity: &[Name<'b>], out: &mut Out<'_, 'b, DB>);
+
+    /// The condition, if there is one.
+    fn condition<'b>(&'b self, db: Dialect, entity: &[Name<'b>]) -> Option<Sql<'b, DB>> {
+        let condition = || Sql::of(|out| self.write_condition(db, entity, out));
+        self.have_condition().then(condition)
+    }
 }
 
 /// All entities.
-impl<DB: Backend> Entities<DB> for () {
-    fn condition<'b>(&'b self, _: Dialect, _: &[Name<'b>]) -> Option<Sql<'b, DB>> {
-        None
+impl<DB: CounterBackend> Entities<DB> for () {
+    fn have_condition(&self) -> bool {
+        false
     }
+
+    fn write_condition<'b>(&'b self, _: Dialect, _: &[Name<'b>], _: &mut Out<'_, 'b, DB>) {}
 }
 
 impl<Types, K, DB> Entities<DB> for One<Types, K>
@@ -32,17 +44,27 @@ where
     K: BindKey<Types, DB>,
     DB: CounterBackend,
 {
-    fn condition<'b>(&'b self, _: Dialect, entity: &[Name<'b>]) -> Option<Sql<'b, DB>> {
-        let equal = entity.iter().zip(row(self, 0));
-        let equal = equal.map(|(name, value)| sql!("{*name} = {value}"));
-        (Types::COLUMNS > 0).then(|| list(" AND ", equal))
+    fn have_condition(&self) -> bool {
+        Types::COLUMNS > 0
+    }
+
+    fn write_condition<'b>(&'b self, _: Dialect, entity: &[Name<'b>], out: &mut Out<'_, 'b, DB>) {
+        let key = &entity[..Types::COLUMNS];
+        each(" AND ", key, |i, name| {
+            part!("{*name} = {value(self, i, 0)}")
+        })
+        .write(out);
     }
 }
 
 impl<C: Values<DB>, DB: CounterBackend> Entities<DB> for Keys<C> {
-    fn condition<'b>(&'b self, db: Dialect, entity: &[Name<'b>]) -> Option<Sql<'b, DB>> {
+    fn have_condition(&self) -> bool {
+        self.columns.columns() > 0
+    }
+
+    fn write_condition<'b>(&'b self, db: Dialect, entity: &[Name<'b>], out: &mut Out<'_, 'b, DB>) {
         let key = &entity[..self.columns.columns()];
-        (!key.is_empty()).then(|| db.is_in(key, &self.columns, self.len))
+        db.is_in(key, &self.columns, self.len).write(out);
     }
 }
 
@@ -64,12 +86,17 @@ impl<Q> AnyOf<Q> {
 }
 
 impl<Q: QueryFragment<DB>, DB: CounterBackend> Entities<DB> for AnyOf<Q> {
-    fn condition<'b>(&'b self, _: Dialect, entity: &[Name<'b>]) -> Option<Sql<'b, DB>> {
+    fn have_condition(&self) -> bool {
+        true
+    }
+
+    fn write_condition<'b>(&'b self, _: Dialect, entity: &[Name<'b>], out: &mut Out<'_, 'b, DB>) {
         let query = fragment(&self.query);
-        Some(match &entity[..self.columns] {
-            [column] => sql!("{*column} IN ({query})"),
-            columns => sql!("({columns}) IN ({query})"),
-        })
+        let is_any = part!(match &entity[..self.columns] {
+            [column] => "{*column} IN ({query})",
+            columns => "({columns}) IN ({query})",
+        });
+        is_any.write(out);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Counter tables.
 
 use std::any::TypeId;
+use std::sync::OnceLock;
 
 use chrono::NaiveDate;
 use diesel::Table;
@@ -192,6 +193,7 @@ where
         others,
         period: T::PERIOD,
         slots: T::SLOTS,
+        first_slots: OnceLock::new(),
         today: T::today,
     }
 }
