@@ -110,9 +110,9 @@ impl Dialect {
     }
 
     /// The sums of counters, with their names: [`SUMS`].
-    pub(crate) fn sums<'a, 's, DB: CounterBackend>(
+    pub(crate) fn sums<'a, DB: CounterBackend>(
         self,
-        counters: &'s [Name<'a>],
+        counters: &[Name<'a>],
     ) -> impl Part<'a, DB> + Copy {
         each(", ", counters, move |i, counter| {
             part!("{self.sum(*counter)} AS {SUMS[i]}")
