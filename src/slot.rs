@@ -225,7 +225,16 @@ pub struct SlotRange {
     pub(crate) span: i16,
     pub(crate) count: i16,
     pub(crate) partition: Partition,
-    setting: OnceLock<String>,
+    session: OnceLock<Box<SessionSlot>>,
+}
+
+/// How a session of PostgreSQL keeps its slot. It is the same for all tables with as many slots.
+#[derive(Debug, Clone)]
+pub struct SessionSlot {
+    /// The name of a setting whose length is the place of the session's slot, from `before`.
+    pub(crate) setting: String,
+    /// The query that makes the setting.
+    pub(crate) make: String,
 }
 
 impl SlotRange {
@@ -237,23 +246,24 @@ impl SlotRange {
             span: 1 + partition.of * (count - 1),
             count,
             partition,
-            setting: OnceLock::new(),
+            session: OnceLock::new(),
         }
     }
 
-    /// The setting of a PostgreSQL session whose length is the place of the session's slot, from `before`.
+    /// How a session keeps its slot, which `make` makes.
     ///
-    /// The table keeps the name that is first asked for. A statement makes its own only if it chooses
-    /// from other slots.
-    pub(crate) fn setting<'a>(&'a self, first_slots: &'a OnceLock<SlotRange>) -> &'a str {
+    /// The table keeps what is first asked for. A statement makes its own only if it chooses from other
+    /// slots.
+    pub(crate) fn session<'a>(
+        &'a self,
+        first_slots: &'a OnceLock<SlotRange>,
+        make: fn(&SlotRange) -> SessionSlot,
+    ) -> &'a SessionSlot {
         let mut slots = first_slots.get_or_init(|| self.clone());
         if (slots.count, slots.partition) != (self.count, self.partition) {
             slots = self;
         }
-        slots.setting.get_or_init(|| {
-            let Partition { index, of, .. } = slots.partition;
-            format!("diesel_counters.slot_{}_{index}_{of}", slots.count)
-        })
+        slots.session.get_or_init(|| Box::new(make(slots)))
     }
 
     /// The slot of the rows that this thread or process merges and corrects.

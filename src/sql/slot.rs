@@ -2,7 +2,7 @@
 
 use super::{Bind, CounterBackend, Dialect, Part, Sql, part, sql};
 use crate::shape::{Name, Shape};
-use crate::slot::{Partition, SlotRange};
+use crate::slot::{Partition, SessionSlot, SlotRange};
 
 impl Dialect {
     /// Returns an SQL expression for the number of the current connection. On PostgreSQL, it claims one.
@@ -20,6 +20,10 @@ impl Dialect {
     /// One of `slots`, chosen by the number of the connection. On PostgreSQL, it is the length of a setting
     /// of the session. The first statement of the session claims a number and makes the setting. It is an
     /// error then if the database has another partition.
+    ///
+    /// The query that makes the setting is a bind value: `pg_stat_activity` shows no more than 1 kB of a
+    /// statement. `ts_rewrite` runs the text of a query. It is in an argument, so that it runs before the
+    /// setting is read, and `IS NULL` is false. As a subquery, each statement would initialize its plan.
     pub(crate) fn slot<'a, DB: CounterBackend>(
         self,
         shape: &'a Shape<'_>,
@@ -35,13 +39,13 @@ impl Dialect {
         } = slots;
         let of = &partition.of;
         let is_postgres = self == Dialect::PostgreSql;
-        let setting = is_postgres.then(|| Bind::Text(slots.setting(&shape.first_slots)));
+        let session = is_postgres.then(|| slots.session(&shape.first_slots, postgres_session));
+        let setting = session.map(|session| Bind::Text(&session.setting));
+        let make = session.map(|session| Bind::Text(&session.make));
         part!(match self {
             Dialect::PostgreSql =>
                 "{before} + LEAST(octet_length(COALESCE(NULLIF(current_setting({setting}, true), ''), \
-                 CASE WHEN pg_catalog.ts_rewrite(CAST('a' AS pg_catalog.tsquery), \
-                 replace({POSTGRES_MAKE_SETTING.as_str()}, '?', {setting})) IS NOT NULL \
-                 THEN current_setting({setting}) END)), {span})",
+                 current_setting({setting}, pg_catalog.ts_rewrite('a', {make}) IS NULL))), {span})",
             // CONNECTION_ID() is unsigned, and the slot can be negative.
             Dialect::MySql => "{first} + CAST({MYSQL_NUMBER_OR_ID} % {count} AS SIGNED) * {of}",
             Dialect::Sqlite => "0",
@@ -115,19 +119,24 @@ const POSTGRES_CLAIMED: &str = "COALESCE(\
     FROM (SELECT generate_series(0, 32766) AS number) AS numbers \
     WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1))";
 
-/// A query that makes the setting `?` and returns no row. The name ends in the number of slots and
-/// the partition's numbers. Only the first statement of a session runs it. `ts_rewrite` runs the text of a query: each statement would
-/// initialize the plan of a subquery. Any text has a length, whoever has set it.
-static POSTGRES_MAKE_SETTING: std::sync::LazyLock<String> = std::sync::LazyLock::new(|| {
-    format!(
-        "$make$SELECT CAST(NULL AS pg_catalog.tsquery), CAST(NULL AS pg_catalog.tsquery) \
-         FROM CAST(string_to_array(split_part('?', 'slot_', 2), '_') AS INTEGER[]) AS slot \
-         WHERE set_config('?', repeat('x', 1 + slot[3] * (\
-         CASE WHEN {POSTGRES_PARTITION} <> (slot[2], slot[3]) THEN {POSTGRES_OTHER_PARTITION} \
-         WHEN slot[1] > 1 THEN COALESCE({POSTGRES_CLAIMED}, pg_backend_pid()) ELSE 0 END \
-         % slot[1])), false) IS NULL$make$"
-    )
-});
+/// The setting of these slots, and a query that makes it and returns no row. Only the first statement of a
+/// session runs the query. It has numbers and fixed texts only. Any text has a length, whoever has set the
+/// setting.
+fn postgres_session(slots: &SlotRange) -> SessionSlot {
+    let SlotRange {
+        count, partition, ..
+    } = slots;
+    let Partition { index, of, .. } = partition;
+    let setting = format!("diesel_counters.slot_{count}_{index}_{of}");
+    let make = format!(
+        "SELECT CAST(NULL AS pg_catalog.tsquery), CAST(NULL AS pg_catalog.tsquery) \
+         WHERE set_config('{setting}', repeat('x', 1 + {of} * (\
+         CASE WHEN {POSTGRES_PARTITION} <> ({index}, {of}) THEN {POSTGRES_OTHER_PARTITION} \
+         WHEN {count} > 1 THEN COALESCE({POSTGRES_CLAIMED}, pg_backend_pid()) ELSE 0 END \
+         % {count})), false) IS NULL"
+    );
+    SessionSlot { setting, make }
+}
 
 /// The number of the session, or its id. The variable has one character more than the number: any text has
 /// a length, whoever has set it. A regular expression would be compiled by each statement.

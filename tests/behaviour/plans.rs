@@ -93,6 +93,9 @@ fn with_printed_values(printed: &str) -> String {
         match value.strip_prefix('[') {
             Some(list) if list.contains('"') => format!("ARRAY[{}::text[]", list.replace('"', "'")),
             Some(list) => format!("ARRAY[{list}::integer[]"),
+            None if value.starts_with('"') => {
+                format!("'{}'", value.trim_matches('"').replace('\'', "''"))
+            }
             // The type of a value in a list is not known otherwise.
             None if value.contains('-') && HAS_SLOTS => format!("DATE '{value}'"),
             None if value.contains('-') => format!("'{value}'"),
