@@ -89,7 +89,7 @@ pub fn run(args: &Vitess) -> Result<(String, Option<String>)> {
         for _ in 0..args.threads {
             scope.spawn(move || checker.repeat(&args.url, transaction));
         }
-        scope.spawn(move || checker.repeat(&args.url, compare_one));
+        scope.spawn(move || checker.repeat(&args.url, compare_some));
         // Not before it serves: a row that is merged while it is copied is copied again, or not at all.
         let merges = |shards: &[String]| {
             for shard in shards {
@@ -137,14 +137,14 @@ pub fn run(args: &Vitess) -> Result<(String, Option<String>)> {
         // The last tablet that was killed may still be starting.
         let began = Instant::now();
         let (stored, of_rows) = loop {
-            match both(article, conn) {
+            match both(&[article], conn) {
                 Ok(both) => break both,
                 Err(error) if began.elapsed() > PATIENCE => return Err(error.into()),
                 Err(_) => thread::sleep(Duration::from_millis(100)),
             }
         };
         if stored != of_rows {
-            let wrong = format!("article {article} has {stored} views, and rows of {of_rows}");
+            let wrong = format!("article {article} has {stored:?} views, and rows of {of_rows:?}");
             return Ok((done, Some(wrong)));
         }
     }
@@ -270,26 +270,34 @@ fn transaction(checker: &Checker, conn: &mut MysqlConnection) -> QueryResult<()>
     Ok(())
 }
 
-/// Compares the views of an article with the rows of the same snapshot.
-fn compare_one(checker: &Checker, conn: &mut MysqlConnection) -> QueryResult<()> {
-    let article = rand::random_range(1..=ARTICLES);
-    let (stored, of_rows) = both(article, conn)?;
-    if stored != of_rows {
-        checker.found(format!(
-            "article {article} had {stored} views, and rows of {of_rows}"
-        ));
+/// Compares the views of articles, one of which is given twice, with the rows of the same snapshot.
+fn compare_some(checker: &Checker, conn: &mut MysqlConnection) -> QueryResult<()> {
+    let [first, second] = [(); 2].map(|()| rand::random_range(1..=ARTICLES));
+    for articles in [vec![first], vec![first, second, first]] {
+        let (stored, of_rows) = both(&articles, conn)?;
+        if stored != of_rows {
+            checker.found(format!(
+                "articles {articles:?} had {stored:?} views, and rows of {of_rows:?}"
+            ));
+        }
     }
     checker.reads.fetch_add(1, Relaxed);
     Ok(())
 }
 
-/// The views of an article, and those of its rows. MySQL's transactions read one snapshot by default.
-fn both(article: i64, conn: &mut MysqlConnection) -> QueryResult<(i64, i64)> {
+/// The views of articles, and those of their rows. MySQL's transactions read one snapshot by default.
+fn both(articles: &[i64], conn: &mut MysqlConnection) -> QueryResult<(Vec<i64>, Vec<i64>)> {
     conn.transaction(|conn| {
-        let stored = counter_value(views).of(article).get_result(conn)?;
-        let rows = counted::table.filter(counted::article_id.eq(article));
-        let sum = sql::<BigInt>("CAST(COALESCE(SUM(views), 0) AS SIGNED)");
-        Ok((stored, rows.select(sum).get_result(conn)?))
+        let stored = match articles {
+            [article] => vec![counter_value(views).of(article).get_result(conn)?],
+            _ => counter_value(views).of_many(articles).load(conn)?,
+        };
+        let of_rows = articles.iter().map(|article| {
+            let rows = counted::table.filter(counted::article_id.eq(article));
+            let sum = sql::<BigInt>("CAST(COALESCE(SUM(views), 0) AS SIGNED)");
+            rows.select(sum).get_result(conn)
+        });
+        Ok((stored, of_rows.collect::<QueryResult<_>>()?))
     })
 }
 

@@ -16,6 +16,7 @@ use crate::error::refuse;
 use crate::shape::{Name, Shape};
 use crate::slot::{Partition, SlotRange};
 use crate::sql::transaction::{refuse_old_snapshots, transaction};
+use crate::sql::vitess::refuse_shards;
 use crate::sql::{
     Binds as _, CounterBackend, Dialect, NUMBER, Uncached, Values, list, load, row, sql, where_all,
 };
@@ -111,6 +112,7 @@ where
     Conn: LoadConnection<Backend: CounterBackend>,
 {
     refuse_old_snapshots(conn)?;
+    refuse_shards("an import", conn)?;
     let keys = counts.iter().map(|((key, _), _)| key.clone());
     let entities = columns_of::<Types, K, Conn::Backend>(keys.clone());
     let mut keys: Vec<K> = keys.collect();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::slice;
 
 use diesel::QueryResult;
-use diesel::connection::{Connection, LoadConnection};
+use diesel::connection::LoadConnection;
 use diesel::result::Error;
 
 use crate::add::increment::Increment;
@@ -13,8 +13,8 @@ use crate::correct::{lock_entities, refuse_hidden_rows};
 use crate::error::{not_written, overflow, refuse};
 use crate::sql::transaction::{is_in_a_lasting_transaction, transaction};
 use crate::sql::{
-    Binds, CounterBackend, Dialect, Sql, execute, load, load_number, row, rows, sql, where_all,
-    write,
+    Binds, CounterBackend, Dialect, Sql, execute, load, load_number, row, rows, sql, vitess,
+    where_all, write,
 };
 use crate::typed::counters::{Counters, KeyType, assert_is_stock};
 use crate::typed::entities::Entities;
@@ -220,7 +220,7 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
     ) -> QueryResult<bool>
     where
         Id: BindKey<KeyType<C>, Conn::Backend>,
-        Conn: Connection<Backend: CounterBackend>,
+        Conn: LoadConnection<Backend: CounterBackend>,
     {
         let shape = C::Table::shape();
         let (table, slot, [left]) = (shape.table, shape.slot(), C::NAMES) else {
@@ -256,7 +256,7 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
                 Dialect::MySql => {
                     let rows = self.rows(db, Some(enough));
                     sql!(
-                        "{update} (SELECT {slot} AS diesel_counters_slot {free}) AS diesel_counters_free \
+                        "{update} {vitess::REFUSED}(SELECT {slot} AS diesel_counters_slot {free}) AS diesel_counters_free \
                          STRAIGHT_JOIN {table} ON {slot} = diesel_counters_slot \
                          SET {*left} = {*left} - {&units}{rows}"
                     )
@@ -269,6 +269,49 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
                     )
                 }
             }
+        });
+        match taken {
+            Err(error) if vitess::is_refused(&error) => {
+                self.take_of_found_row(units, is_from, conn)
+            }
+            taken => Ok(taken? > 0),
+        }
+    }
+
+    /// As [`take_of_one_row`](Stock::take_of_one_row), on Vitess, in two statements. If no transaction is open,
+    /// the second one can wait for a row that was free.
+    fn take_of_found_row<Conn>(
+        &self,
+        units: i64,
+        is_from: &'static str,
+        conn: &mut Conn,
+    ) -> QueryResult<bool>
+    where
+        Id: BindKey<KeyType<C>, Conn::Backend>,
+        Conn: LoadConnection<Backend: CounterBackend>,
+    {
+        let shape = C::Table::shape();
+        let (table, slot, left) = (shape.table, shape.slot(), C::NAMES[0]);
+        let free = load(
+            conn,
+            |db| {
+                let own = db.slot(shape, &self.increment.slots);
+                let free = sql!("{left} >= {&units} AND {slot} {is_from} (SELECT {own})");
+                let free = self.rows(db, Some(free));
+                let lock = db.lock_free_rows();
+                sql!(
+                    "{db.select()}{slot} FROM {table}{db.by_key()}{free} ORDER BY {slot} LIMIT 1{lock}"
+                )
+            },
+            |row| Conn::Backend::slot(row, 0),
+        )?;
+        let Some(free) = free.first() else {
+            return Ok(false);
+        };
+        let taken = execute(conn, |db| {
+            let enough = sql!("{slot} = {free} AND {left} >= {&units}");
+            let rows = self.rows(db, Some(enough));
+            sql!("UPDATE {table} SET {left} = {left} - {&units}{rows}")
         })?;
         Ok(taken > 0)
     }

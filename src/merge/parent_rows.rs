@@ -10,6 +10,7 @@ use crate::merge::materialize::Materialize;
 use crate::shape::Name;
 use crate::sql::rows::{self, WANTED, WANTED_KEY};
 use crate::sql::transaction::{begin_read_committed, read_all_rows};
+use crate::sql::vitess::refuse_shards;
 use crate::sql::{
     Bind, Binds as _, CounterBackend, Dialect, Number, One, Sql, Uncached, and, execute, list,
     load, named, numbered, row, sql, where_all,
@@ -75,6 +76,7 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         K: OwnedKey<Types, Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
+        refuse_shards("a copy of totals", conn)?;
         let Materialize { table, key, .. } = &self;
         let mut written = 0;
         // The last key of each range.

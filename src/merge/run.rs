@@ -16,6 +16,7 @@ use crate::merge::compact::{Compact, Compacted};
 use crate::merge::range::RowKey;
 use crate::shape::Shape;
 use crate::sql::transaction::{is_in_a_lasting_transaction, transaction_on_all_rows};
+use crate::sql::vitess::refuse_shards;
 use crate::sql::{
     Binds, CounterBackend, Dialect, Number, Sql, Uncached, Values, and, execute, list, load,
     load_number, row, rows, sql,
@@ -70,6 +71,7 @@ impl<Types, K> Compact<'_, Types, K> {
             let table = self.shape.label;
             return refuse(format!("`{table}` has no counter to merge"));
         }
+        refuse_shards("a merge", conn)?;
         if !self.lock(true, conn)? {
             return Ok(Compacted {
                 already_running: true,

@@ -17,7 +17,7 @@ use crate::sql::rows::{self, is_wanted};
 use crate::sql::sum::SUMS;
 use crate::sql::{
     Binds as _, CounterBackend, Dialect, NUMBER, One, Part, Sql, Values, and, list, load, part,
-    part_of, sql, where_both,
+    part_of, sql, vitess, where_both,
 };
 use crate::typed::counters::{Counters, KeyType};
 use crate::typed::entities::{AnyOf, Entities, StartOf};
@@ -69,7 +69,7 @@ impl<C: Counters, By, Days> Sums<C, (), By, Days> {
 
     /// Sets many entities, by their keys, by the first columns of their keys, or by their models. `load`
     /// returns the counts of each, in this order. A key can be given more than once. On PostgreSQL, it
-    /// is one query. On the other databases, it is one query for each 1,000 keys.
+    /// is one query. On the other databases, it is one query for each 1,000 keys, and on Vitess for each 100.
     pub fn of_many<K, N>(
         self,
         ids: impl IntoIterator<Item = K>,
@@ -101,6 +101,9 @@ impl<C: Counters, E, By, Days> Sums<C, E, By, Days> {
         Sums::new(self.entities, self.by, days)
     }
 }
+
+/// The greatest number of keys that are marked in one query. Each row has a mark for each key.
+const MOST_MARKED: usize = 100;
 
 /// Several entities, by their keys `K`, whose columns have the SQL types `Types`.
 #[derive(Debug, Clone)]
@@ -198,8 +201,26 @@ where
     D: Days,
 {
     /// Reads the sums of all keys. Calls `each` with the index of the key and what `read` reads of a row,
-    /// which begins with the number of the key in a list.
+    /// whose first field says of which keys it is.
     pub(crate) fn read_numbered<T, Conn>(
+        &self,
+        conn: &mut Conn,
+        read: impl for<'c, 'a> Fn(&Conn::Row<'c, 'a>) -> deserialize::Result<T>,
+        mut each: impl FnMut(usize, T),
+    ) -> QueryResult<()>
+    where
+        K: BindKey<Types, Conn::Backend> + Clone,
+        By: GroupColumns<C, Conn::Backend>,
+        Conn: LoadConnection<Backend: CounterBackend>,
+    {
+        match self.read_listed(conn, &read, &mut each) {
+            Err(error) if vitess::is_refused(&error) => self.read_marked(conn, &read, &mut each),
+            done => done,
+        }
+    }
+
+    /// As [`read_numbered`](Sums::read_numbered), by a list of the keys and their numbers.
+    fn read_listed<T, Conn>(
         &self,
         conn: &mut Conn,
         read: impl for<'c, 'a> Fn(&Conn::Row<'c, 'a>) -> deserialize::Result<T>,
@@ -227,6 +248,60 @@ where
         Ok(())
     }
 
+    /// As [`read_numbered`](Sums::read_numbered), on Vitess, which routes an `IN` to the shards of the keys.
+    fn read_marked<T, Conn>(
+        &self,
+        conn: &mut Conn,
+        read: impl for<'c, 'a> Fn(&Conn::Row<'c, 'a>) -> deserialize::Result<T>,
+        mut each: impl FnMut(usize, T),
+    ) -> QueryResult<()>
+    where
+        K: BindKey<Types, Conn::Backend> + Clone,
+        By: GroupColumns<C, Conn::Backend>,
+        Conn: LoadConnection<Backend: CounterBackend>,
+    {
+        for (chunk, keys) in self.entities.ids.chunks(MOST_MARKED).enumerate() {
+            let len = keys.len();
+            let keys = columns_of(keys.iter().cloned());
+            let found = load(
+                conn,
+                |db| self.marked(db, &keys, len),
+                |row| {
+                    let marks = Conn::Backend::text(row, 0)?;
+                    let marked = (0..len).filter(|key| marks.as_bytes().get(*key) == Some(&b'1'));
+                    let values = marked.map(|key| Ok((key, read(row)?)));
+                    values.collect::<deserialize::Result<Vec<_>>>()
+                },
+            )?;
+            for (key, row) in found.into_iter().flatten() {
+                each(chunk * MOST_MARKED + key, row);
+            }
+        }
+        Ok(())
+    }
+
+    /// A query of the sums of these keys. Each row begins with [marks](Dialect::marks) of the keys.
+    fn marked<'a, DB>(&'a self, db: Dialect, keys: &'a dyn Values<DB>, len: usize) -> Sql<'a, DB>
+    where
+        By: GroupColumns<C, DB>,
+        DB: CounterBackend,
+    {
+        let shape = C::Table::shape();
+        let key = &shape.entity()[..Types::COLUMNS];
+        let by = self.by.columns();
+        // A series sorts its days.
+        let order = by.as_ref().filter(|_| !By::HAS_NAMES);
+        let order = order.map(|by| sql!(" ORDER BY {by}"));
+        let then_by = by.as_ref().map(|by| sql!(", {by}"));
+        let marks = db.marks(key, keys, len);
+        let is_in = db.is_in(key, keys, len);
+        let days = and(self.days.condition(shape.day()));
+        sql!(
+            "{db.select()}{marks}{then_by}, {db.sums(C::NAMES)} FROM {shape.table} \
+             WHERE {is_in}{days} GROUP BY {key}{then_by}{order}"
+        )
+    }
+
     /// A query of the sums of the first `given` ones of these keys. Each row begins with the number of its
     /// key in the list, from 1.
     fn numbered<'a, DB>(
@@ -241,7 +316,9 @@ where
         DB: CounterBackend,
     {
         let shape = C::Table::shape();
-        let (select, table, counters) = (db.select(), shape.table, C::NAMES);
+        let refused = (db == Dialect::MySql).then_some(vitess::REFUSED);
+        let select = sql!("{db.select()}{refused}");
+        let (table, counters) = (shape.table, C::NAMES);
         let key = &shape.entity()[..Types::COLUMNS];
         let by = self.by.columns();
         let is_one = by.is_none();
@@ -253,6 +330,7 @@ where
         let order = (!By::HAS_NAMES).then(|| sql!(" ORDER BY {NUMBER}{then_by}"));
         // One way each is the fastest: to sum the rows that are found by the list, and then to number the
         // sums; a subquery for each key; or a join, which reads the rows once for several counters.
+        // `IN` and `GROUP BY` are not faster on MySQL and MariaDB, and could not be cached either.
         if By::HAS_NAMES && db == Dialect::PostgreSql {
             let sums = &SUMS[..counters.len()];
             let is_in = db.is_in(key, keys, len);

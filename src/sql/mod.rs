@@ -11,6 +11,7 @@ mod slot;
 pub(crate) mod sum;
 pub(crate) mod transaction;
 mod upsert;
+pub(crate) mod vitess;
 
 use std::cell::{Cell, OnceCell};
 use std::ops::Range;

@@ -133,6 +133,24 @@ impl Dialect {
         sql!("({key}) IN ({values}{tuples(rows)})")
     }
 
+    /// On MySQL, a text with a character for each key: `1` if the columns `key` are this key, or `0`. The
+    /// database compares them: Rust does not know which keys are equal, because a key is any value that can be
+    /// bound, and a column can have a collation.
+    pub(crate) fn marks<'a, DB: CounterBackend>(
+        self,
+        key: &[Name<'a>],
+        keys: &'a dyn Values<DB>,
+        len: usize,
+    ) -> Sql<'a, DB> {
+        let marks = (0..len).map(|i| {
+            let equal = key.iter().zip(row(keys, i));
+            let equal = equal.map(|(column, value)| sql!("{*column} = {value}"));
+            list(" AND ", equal)
+        });
+        let marks = list(", ", marks);
+        sql!("CONCAT({marks})")
+    }
+
     /// ` FROM` keys and their numbers, from 1. `key` are their columns in `table`.
     pub(crate) fn numbered_keys<'a, DB: CounterBackend>(
         self,

@@ -140,6 +140,34 @@ fn keys_of_booleans_and_times_are_folded_and_removed() {
     assert_eq!(delete().of(true).execute(conn), Ok(1));
 }
 
+/// On Vitess, these are other statements than on MySQL.
+#[test]
+fn keys_of_each_type_are_read_in_their_order() {
+    use super::key_columns::{reaction_counters, version_counters, with_tables};
+    use diesel_counters_tests::schema::user_counters::visits;
+
+    let (conn, _database) = &mut with_tables();
+    macro_rules! counts_are {
+        ($counter:expr, $key:expr) => {{
+            // Keys 1, 3, 5, … have counts. They are more than one statement reads.
+            let counted = (1..=2_501).step_by(2).map(|i: i32| ($key(i), i64::from(i)));
+            increment($counter).of_many(counted).execute(conn).unwrap();
+            let all: Vec<i32> = (0..=2_502).rev().collect();
+            for numbers in [&[3, 2, 1, 3, 1_999][..], &[2], &[], &[5, 5], &all] {
+                let keys = numbers.iter().map(|&i| $key(i));
+                let values = counter_value($counter).of_many(keys).load(conn);
+                let expected = numbers.iter().map(|i| i64::from(i * (i % 2)));
+                assert_eq!(values, Ok(expected.collect()));
+            }
+        }};
+    }
+    counts_are!(visits, |i| i);
+    counts_are!(downloads, |i: i32| i.to_be_bytes().to_vec());
+    counts_are!(page_counters::hits, |i| format!("/{i}"));
+    counts_are!(version_counters::downloads, |i| (i % 7, format!("{i}")));
+    counts_are!(reaction_counters::given, |i| (i64::from(i), "👍"));
+}
+
 /// What a key is, or an error that stores nothing: never another key.
 #[test]
 fn a_text_of_any_kind_is_one_key_or_an_error() {

@@ -1,5 +1,7 @@
 -- compact(article_counters::table).before(day(2026, 4, 1)).execute(conn)
 
+SELECT /*vt+ PRIORITY=none */ 0;
+
 SELECT GET_LOCK(CONVERT(SHA2(LOWER(CONVERT(CONCAT('diesel_counters/', CONCAT_WS('.', REPLACE(DATABASE(), '`', ''), ?)) USING utf8mb4)), 224) USING utf8mb4), 0);
 -- ["article_counters"]
 

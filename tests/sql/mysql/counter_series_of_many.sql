@@ -1,6 +1,6 @@
 -- counter_series(views).between(monday()..=sunday()).of_many([1_i64, 2]).load(conn)
 
-SELECT `diesel_counters_number`, `day`, COALESCE(SUM(`views`), 0) DIV 1 AS diesel_counters_sum
+SELECT /*vt+ PRIORITY=none */ `diesel_counters_number`, `day`, COALESCE(SUM(`views`), 0) DIV 1 AS diesel_counters_sum
 FROM ((SELECT `article_id` AS diesel_counters_key, 0 AS diesel_counters_number
 FROM `article_counters`
 LIMIT 0) UNION ALL

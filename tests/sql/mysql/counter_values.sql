@@ -1,6 +1,6 @@
 -- counter_value(views).of_many([2_i64, 7, 1]).load(conn)
 
-SELECT `diesel_counters_number`, (SELECT COALESCE(SUM(`views`), 0) DIV 1
+SELECT /*vt+ PRIORITY=none */ `diesel_counters_number`, (SELECT COALESCE(SUM(`views`), 0) DIV 1
 FROM `article_counters`
 WHERE `article_id` = diesel_counters_key)
 FROM ((SELECT `article_id` AS diesel_counters_key, 0 AS diesel_counters_number

@@ -1,6 +1,6 @@
 -- counter_value(reaction_counters::given).of_many([(1_i64, "👍"), (1, "🎉"), (2, "👍")]).load(conn)
 
-SELECT `diesel_counters_number`, (SELECT COALESCE(SUM(`given`), 0) DIV 1
+SELECT /*vt+ PRIORITY=none */ `diesel_counters_number`, (SELECT COALESCE(SUM(`given`), 0) DIV 1
 FROM `reaction_counters`
 WHERE `article_id` = diesel_counters_key AND `emoji` = diesel_counters_key_1)
 FROM ((SELECT `article_id` AS diesel_counters_key, `emoji` AS diesel_counters_key_1, 0 AS diesel_counters_number

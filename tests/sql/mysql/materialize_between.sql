@@ -1,5 +1,7 @@
 -- Article::materialize(views, articles::total_views).between(monday()..=sunday()).execute(conn)
 
+SELECT /*vt+ PRIORITY=none */ 0;
+
 SELECT `id`
 FROM `articles`
 ORDER BY `id`

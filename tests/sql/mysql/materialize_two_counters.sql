@@ -1,5 +1,7 @@
 -- Post::materialize((post_counts::views, post_counts::likes), (posts::total_views, posts::total_likes)).execute(conn)
 
+SELECT /*vt+ PRIORITY=none */ 0;
+
 SELECT `id`
 FROM `articles`
 ORDER BY `id`

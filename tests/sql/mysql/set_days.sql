@@ -1,5 +1,7 @@
 -- set_counter(views).of_days([(1_i64, monday(), 3), (2, sunday(), 4)]).execute(conn)
 
+SELECT /*vt+ PRIORITY=none */ 0;
+
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
 BEGIN;

@@ -1,5 +1,7 @@
 -- set_counter(monthly_counters::views).of_days([(1_i64, monday(), 3)]).execute(conn)
 
+SELECT /*vt+ PRIORITY=none */ 0;
+
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
 BEGIN;

@@ -1,5 +1,7 @@
 -- set_counter(site_counters::hits).of_days([((), monday(), 3)]).execute(conn)
 
+SELECT /*vt+ PRIORITY=none */ 0;
+
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
 BEGIN;

@@ -1,5 +1,7 @@
 -- set_counter(version_counters::downloads).of_days([((1, "1.0"), monday(), 3), ((2, "1.0"), monday(), 3)]).execute(conn)
 
+SELECT /*vt+ PRIORITY=none */ 0;
+
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
 BEGIN;

@@ -1,7 +1,7 @@
 -- take(tickets::remaining).of(1_i64).execute(conn)
 
 /*M!
-SET STATEMENT sql_safe_updates = 0 FOR */ UPDATE /*+ SET_VAR(sql_safe_updates = 0) */ (SELECT `slot` AS diesel_counters_slot
+SET STATEMENT sql_safe_updates = 0 FOR */ UPDATE /*+ SET_VAR(sql_safe_updates = 0) */ /*vt+ PRIORITY=none */ (SELECT `slot` AS diesel_counters_slot
 FROM `tickets` FORCE INDEX (PRIMARY)
 WHERE `event_id` = ? AND `day` = ? AND `remaining` >= ? AND `slot` >= (SELECT ? + CAST(COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % ? AS SIGNED) * ?)
 ORDER BY `slot`
@@ -12,7 +12,7 @@ WHERE `event_id` = ? AND `day` = ? AND `remaining` >= ?;
 -- [1, 1970-01-01, 1, 1, 32, 1, 1, 1, 1970-01-01, 1]
 
 /*M!
-SET STATEMENT sql_safe_updates = 0 FOR */ UPDATE /*+ SET_VAR(sql_safe_updates = 0) */ (SELECT `slot` AS diesel_counters_slot
+SET STATEMENT sql_safe_updates = 0 FOR */ UPDATE /*+ SET_VAR(sql_safe_updates = 0) */ /*vt+ PRIORITY=none */ (SELECT `slot` AS diesel_counters_slot
 FROM `tickets` FORCE INDEX (PRIMARY)
 WHERE `event_id` = ? AND `day` = ? AND `remaining` >= ? AND `slot` < (SELECT ? + CAST(COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % ? AS SIGNED) * ?)
 ORDER BY `slot`
