@@ -60,10 +60,12 @@ use crate::typed::table::CounterTable;
 ///
 /// # Concurrency
 ///
-/// It takes the units from one row that no other transaction has locked, and waits for nobody. If no
-/// such row has enough, it reads the sum of all rows. If that is enough, it locks all rows of the entity,
-/// which waits for transactions that have taken units of it, and spreads the rest over the slots. A merge
-/// moves all units to one row, which a take then spreads again.
+/// It takes the units from one row that no other transaction has locked, and waits for nobody: from the
+/// connection's slot, or one after it. If no such row has enough, it reads the sum of all rows, and is
+/// refused if that is too little. Otherwise it tries the slots before the connection's. If none of them has
+/// enough either, it locks all rows of the entity, which waits for transactions that have taken units of
+/// it, and spreads the rest over the slots. A merge moves all units to one row, which a take then spreads
+/// again.
 ///
 /// - Run a transaction that takes with [`retry`](crate::retry()). Transactions that take the last units
 ///   can deadlock, also if each takes once: PostgreSQL keeps a row locked that another transaction emptied
@@ -129,11 +131,15 @@ impl<C: Counters<Value = i64>, Id> Take<C, Id> {
             return refuse("take 1 unit or more; `put_back` adds units");
         }
         let stock = Stock::of(&self.0)?;
-        if stock.take_of_one_row(units, ">=", conn)? || stock.take_of_one_row(units, "<", conn)? {
+        if stock.take_of_one_row(units, ">=", conn)? {
             return Ok(true);
         }
+        // Before the other rows are tried, so that a refusal passes and locks none of them.
         if stock.may_be_left(conn)? < units {
             return Ok(false);
+        }
+        if stock.take_of_one_row(units, "<", conn)? {
+            return Ok(true);
         }
         let taken = transaction(conn, |conn| {
             let rows = stock.lock(conn)?;

@@ -11,6 +11,11 @@ SET `remaining` = `remaining` - ?
 WHERE `event_id` = ? AND `day` = ? AND `remaining` >= ?;
 -- [1, 1970-01-01, 2, 1, 32, 1, 2, 1, 1970-01-01, 2]
 
+SELECT COALESCE(SUM(`remaining`), 0) DIV 1
+FROM `tickets`
+WHERE `event_id` = ? AND `day` = ?;
+-- [1, 1970-01-01]
+
 /*M!
 SET STATEMENT sql_safe_updates = 0 FOR */ UPDATE /*+ SET_VAR(sql_safe_updates = 0) */ /*vt+ PRIORITY=none */ (SELECT `slot` AS diesel_counters_slot
 FROM `tickets` FORCE INDEX (PRIMARY)
@@ -21,11 +26,6 @@ STRAIGHT_JOIN `tickets` ON `slot` = diesel_counters_slot
 SET `remaining` = `remaining` - ?
 WHERE `event_id` = ? AND `day` = ? AND `remaining` >= ?;
 -- [1, 1970-01-01, 2, 1, 32, 1, 2, 1, 1970-01-01, 2]
-
-SELECT COALESCE(SUM(`remaining`), 0) DIV 1
-FROM `tickets`
-WHERE `event_id` = ? AND `day` = ?;
--- [1, 1970-01-01]
 
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 

@@ -10,6 +10,11 @@ FROM diesel_counters_free
 WHERE "event_id" = $10 AND "day" = $11 AND "slot" = diesel_counters_slot AND "remaining" = diesel_counters_left RETURNING CASE WHEN "remaining" = diesel_counters_left - $12 THEN 0 ELSE CAST('a trigger of the table has kept the units that were taken, ' || "remaining" AS INTEGER) END;
 -- [1, 1970-01-01, 2, 0, "diesel_counters.slot_32_0_1", "diesel_counters.slot_32_0_1", "SELECT CAST(NULL AS pg_catalog.tsquery), CAST(NULL AS pg_catalog.tsquery) WHERE set_config('diesel_counters.slot_32_0_1', repeat('x', 1 + 1 * (CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> (0, 1) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) WHEN 32 > 1 THEN COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid()) ELSE 0 END % 32)), false) IS NULL", 32, 2, 1, 1970-01-01, 2]
 
+SELECT CAST(COALESCE(SUM("remaining"), 0) AS BIGINT)
+FROM "tickets"
+WHERE "event_id" = $1 AND "day" = $2;
+-- [1, 1970-01-01]
+
 WITH diesel_counters_free AS (SELECT "slot" AS diesel_counters_slot, "remaining" AS diesel_counters_left
 FROM "tickets"
 WHERE "event_id" = $1 AND "day" = $2 AND "remaining" >= $3 AND "slot" < (SELECT $4 + LEAST(octet_length(COALESCE(NULLIF(current_setting($5, true), ''), current_setting($6, pg_catalog.ts_rewrite('a', $7) IS NULL))), $8))
@@ -19,11 +24,6 @@ SET "remaining" = "remaining" - $9
 FROM diesel_counters_free
 WHERE "event_id" = $10 AND "day" = $11 AND "slot" = diesel_counters_slot AND "remaining" = diesel_counters_left RETURNING CASE WHEN "remaining" = diesel_counters_left - $12 THEN 0 ELSE CAST('a trigger of the table has kept the units that were taken, ' || "remaining" AS INTEGER) END;
 -- [1, 1970-01-01, 2, 0, "diesel_counters.slot_32_0_1", "diesel_counters.slot_32_0_1", "SELECT CAST(NULL AS pg_catalog.tsquery), CAST(NULL AS pg_catalog.tsquery) WHERE set_config('diesel_counters.slot_32_0_1', repeat('x', 1 + 1 * (CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> (0, 1) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) WHEN 32 > 1 THEN COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid()) ELSE 0 END % 32)), false) IS NULL", 32, 2, 1, 1970-01-01, 2]
-
-SELECT CAST(COALESCE(SUM("remaining"), 0) AS BIGINT)
-FROM "tickets"
-WHERE "event_id" = $1 AND "day" = $2;
--- [1, 1970-01-01]
 
 BEGIN;
 
