@@ -95,7 +95,8 @@ impl Dialect {
     pub(crate) fn nothing<'a, DB: CounterBackend>(self) -> Sql<'a, DB> {
         match self {
             // A `SELECT` has a result, which the client would have to read.
-            Dialect::MySql => sql!("DO 0"),
+            // Vitess does not prepare a `DO` in a session of one shard.
+            Dialect::MySql => sql!("SET @diesel_counters_nothing = NULL"),
             _ => sql!("SELECT 1"),
         }
     }
