@@ -14,7 +14,8 @@ use diesel::result::Error;
 ///
 /// These are the errors that other transactions cause: deadlocks, serialization failures, lock wait
 /// timeouts, write conflicts of a cluster, and a busy SQLite database. The code that began the
-/// transaction has to run the whole transaction again.
+/// transaction has to run the whole transaction again. It does not tell the error of a COMMIT from others:
+/// behind Vitess, a part of the shards can have committed then.
 ///
 /// Diesel has a kind only for some of these errors. The others are recognized by their text, which
 /// servers translate. If the `lc_messages` of the server is not English:
@@ -23,7 +24,9 @@ use diesel::result::Error;
 ///   program. Other users cannot set it;
 /// - on MySQL and MariaDB, run `SET lc_messages = 'en_US'` on each connection.
 pub fn is_retryable(error: &Error) -> bool {
-    matches!(error, Error::DatabaseError(SerializationFailure, _)) || has_one_of(error, RETRYABLE)
+    matches!(error, Error::DatabaseError(SerializationFailure, _))
+        || has_one_of(error, CONFLICTS)
+        || has_one_of(error, RETRYABLE)
 }
 
 /// Returns whether the error is an overflow: a count, or a sum of counts, that is out of the range
@@ -74,7 +77,10 @@ pub(crate) fn is_rolled_back(error: &Error) -> bool {
             | ExclusionViolation
             | RestrictViolation
     );
-    is_of_a_constraint || *kind == SerializationFailure || has_one_of(error, ROLLED_BACK)
+    is_of_a_constraint
+        || *kind == SerializationFailure
+        || has_one_of(error, CONFLICTS)
+        || has_one_of(error, ROLLED_BACK)
 }
 
 /// Refuses to do something, with a message that says what to do.
@@ -140,37 +146,12 @@ const OF_THE_SERVER: &[&str] = &[
     "disk I/O error",
 ];
 
-/// Errors after which a COMMIT has rolled back.
-const ROLLED_BACK: &[&str] = &[
-    // PostgreSQL: 40P01, in a deferred trigger
+/// Conflicts with other transactions. Each of them rolls back, also if a COMMIT fails with it.
+const CONFLICTS: &[&str] = &[
+    // PostgreSQL: 40P01, which a deferred trigger can return at the COMMIT
     "deadlock detected",
-    // MySQL and MariaDB: 1213, of Galera
+    // MySQL and MariaDB: 1213, which a COMMIT on Galera returns, and Galera's own
     "Deadlock found when trying to get lock",
-    "WSREP detected deadlock/conflict",
-    // MySQL Group Replication: 3101, 1180
-    "Plugin instructed the server to rollback the current transaction",
-    "Got error 149 - 'Lock deadlock; Retry transaction' during COMMIT",
-    // MySQL and MariaDB: 1290, if the server was set to read-only after the last statement
-    "option so it cannot execute this statement",
-    // TiDB: 8002, 8022, 8028, 9007
-    "can not retry select for update statement",
-    "KV error safe to retry",
-    "Information schema is changed during the execution of the statement",
-    "Write conflict",
-    // SQLite: the transaction is still open, and Diesel rolls it back.
-    SQLITE_BUSY,
-];
-
-const RETRYABLE: &[&str] = &[
-    // PostgreSQL: 40P01, 55P03
-    "deadlock detected",
-    "canceling statement due to lock timeout",
-    "could not obtain lock on",
-    // MySQL and MariaDB: 1213 (returned by a COMMIT), 1205, 3572, 1020, and Galera's
-    "Deadlock found when trying to get lock",
-    "Lock wait timeout exceeded",
-    "NOWAIT is set",
-    "Record has changed since last read",
     "WSREP detected deadlock/conflict",
     // MySQL Group Replication: 3101, when another node changed the row first
     // (https://bugs.mysql.com/bug.php?id=96758), and 1180, when it needs a row that is locked
@@ -182,10 +163,30 @@ const RETRYABLE: &[&str] = &[
     "KV error safe to retry",
     "Information schema is changed during the execution of the statement",
     "Write conflict",
-    // SQLite: SQLITE_BUSY, SQLITE_LOCKED
+    // SQLite: SQLITE_BUSY. After a COMMIT the transaction is still open, and Diesel rolls it back.
     SQLITE_BUSY,
+];
+
+/// Other errors that are retryable.
+const RETRYABLE: &[&str] = &[
+    // PostgreSQL: 55P03
+    "canceling statement due to lock timeout",
+    "could not obtain lock on",
+    // MySQL and MariaDB: 1205, 3572, 1020
+    "Lock wait timeout exceeded",
+    "NOWAIT is set",
+    "Record has changed since last read",
+    // SQLite: SQLITE_LOCKED
     "database table is locked",
     "database schema is locked",
+];
+
+/// Other errors after which a COMMIT has rolled back.
+const ROLLED_BACK: &[&str] = &[
+    // MySQL and MariaDB: 1290, if the server was set to read-only after the last statement
+    "option so it cannot execute this statement",
+    // SQLite: SQLITE_FULL. The next COMMIT overwrites what was written.
+    "database or disk is full",
 ];
 
 /// Returns whether the database's message contains one of these texts.
@@ -215,14 +216,11 @@ mod tests {
         // A second try would count twice if these had committed.
         let busy = error(SQLITE_BUSY);
         assert!(is_rolled_back(&busy) && is_passing(&busy));
-        assert!(!is_rolled_back(&full));
+        let io = error("disk I/O error");
+        assert!(!is_rolled_back(&io) && is_passing(&io));
+        let full = error("database or disk is full");
+        assert!(is_rolled_back(&full) && is_passing(&full));
         let ambiguous = error("result is ambiguous: error=rpc error [exhausted]");
         assert!(!is_rolled_back(&ambiguous) && !is_passing(&ambiguous));
-        // SQLite has ended the transaction itself, as it does after an error of the disk.
-        let ended = Error::RollbackErrorOnCommit {
-            rollback_error: Box::new(error("cannot rollback - no transaction is active")),
-            commit_error: Box::new(error(SQLITE_BUSY)),
-        };
-        assert!(!is_rolled_back(&ended));
     }
 }

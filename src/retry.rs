@@ -7,7 +7,7 @@ use diesel::connection::Connection;
 use diesel::result::Error;
 
 use crate::error::{is_retryable, is_rolled_back};
-use crate::sql::transaction::is_in_a_transaction;
+use crate::sql::transaction::{TransactionError, is_in_a_transaction};
 
 /// Runs a whole transaction again if it fails with an error that [`is_retryable`]: up to five times in
 /// all, or as often as [`attempts`](Retry::attempts) sets. The delay before each further attempt is random,
@@ -33,7 +33,8 @@ use crate::sql::transaction::is_in_a_transaction;
 /// # }
 /// ```
 ///
-/// A failed attempt is rolled back, so what it counted is not counted. Other effects of the closure
+/// A failed attempt is rolled back, so what it counted is not counted, except after a COMMIT of unknown
+/// result: see [`transaction`](Retry::transaction). Other effects of the closure
 /// happen once for each attempt: do not send an email in it. In a transaction that is open already, such
 /// as Diesel's test transaction, it runs the closure once, because only the code that began it can run
 /// all of it again.
@@ -95,13 +96,13 @@ impl<E> Retry<'_, E> {
         self.run_each(conn, |conn| {
             let mut is_at_commit = false;
             let result = conn.transaction(|conn| {
-                let done = work(conn).map_err(Failed::Work)?;
+                let done = work(conn).map_err(TransactionError::Work)?;
                 is_at_commit = true;
                 Ok(done)
             });
             result.map_err(|failed| match failed {
-                Failed::Work(error) => Failure::of_work(error),
-                Failed::Transaction(error) => Failure {
+                TransactionError::Work(error) => Failure::of_work(error),
+                TransactionError::Transaction(error) => Failure {
                     has_rolled_back: !is_at_commit || is_rolled_back(&error),
                     error: error.into(),
                 },
@@ -157,18 +158,6 @@ impl<E> Failure<E> {
             error,
             has_rolled_back: true,
         }
-    }
-}
-
-/// An error of the work in a transaction, or of the transaction itself.
-enum Failed<E> {
-    Work(E),
-    Transaction(Error),
-}
-
-impl<E> From<Error> for Failed<E> {
-    fn from(error: Error) -> Self {
-        Failed::Transaction(error)
     }
 }
 

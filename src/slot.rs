@@ -153,7 +153,7 @@ impl Slot {
     pub(crate) fn range(self, slots: i16) -> SlotRange {
         let slots = slots.max(1);
         match self {
-            // Alone in the caller's code: a buffer counts as fast as the rest is computed.
+            // Only this arm is inlined: a buffer computes the range for each count.
             Slot::Connection => SlotRange::new(1, slots, Partition::WHOLE),
             _ => self.other_range(slots),
         }
@@ -250,10 +250,8 @@ impl SlotRange {
         }
     }
 
-    /// How a session keeps its slot, which `make` makes.
-    ///
-    /// The table keeps what is first asked for. A statement makes its own only if it chooses from other
-    /// slots.
+    /// Returns how a session keeps its slot among these. `make` is called once for each table, and again by
+    /// a statement that chooses from other slots than the first one.
     pub(crate) fn session<'a>(
         &'a self,
         first_slots: &'a OnceLock<SlotRange>,

@@ -18,7 +18,7 @@ use diesel::pg::{Pg, PgValue};
 use diesel::prelude::*;
 use diesel::result::Error;
 use diesel::serialize::{IsNull, Output, Result, ToSql};
-use diesel::sql_types::Bool;
+use diesel::sql_types::{Bool, Integer, Text};
 use diesel_counters::dsl::{
     StoredKey, claim_slot, compact, delete_counters, fold, recount, set_counter,
 };
@@ -132,6 +132,20 @@ impl TestDatabase {
 }
 
 diesel_counters_tests::counter_table!(device_counters (device_id -> Uuid) (uses));
+
+/// The server keeps 1,023 bytes of a statement. The names of the counters are the last ones.
+#[test]
+fn pg_stat_activity_shows_an_increment_as_a_whole() {
+    let (conn, database, article) = &mut TestDatabase::with_connection();
+    let pid = diesel::select(sql::<Integer>("pg_backend_pid()"));
+    let pid: i32 = pid.get_result(conn).unwrap();
+    article.incr_counter((views, likes), conn).unwrap();
+    let query = format!("(SELECT query FROM pg_stat_activity WHERE pid = {pid})");
+    let query = diesel::select(sql::<Text>(&query));
+    let query: String = query.get_result(&mut database.connect()).unwrap();
+    let end = r#""likes" = diesel_counters_stored."likes" + excluded."likes""#;
+    assert!(query.ends_with(end), "{query}");
+}
 
 #[test]
 fn a_key_may_be_a_uuid() {

@@ -8,7 +8,6 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt::Debug;
 use std::hash::Hash;
-use std::mem;
 
 use chrono::NaiveDate;
 use diesel::connection::Connection;
@@ -46,9 +45,14 @@ impl<Conn: Connection<Backend: CounterBackend>> Counted<Conn> {
         counted.count(day, counts, room)
     }
 
-    /// Adds what was counted later. A type can then be in the list twice.
+    /// Adds what was counted later.
     pub(crate) fn append(&mut self, later: Self) {
-        self.0.extend(later.0);
+        for (of, later) in later.0 {
+            match self.0.iter_mut().find(|(other, _)| *other == of) {
+                Some((_, earlier)) => later.append_to(earlier.any_mut()),
+                None => self.0.push((of, later)),
+            }
+        }
     }
 
     /// Moves what was counted. Returns the room of the keys that were there already.
@@ -85,17 +89,19 @@ impl<Conn: Connection<Backend: CounterBackend>> Counted<Conn> {
 /// What was counted of one type of counters and of keys.
 trait OfOneType<Conn>: Send {
     fn any_mut(&mut self) -> &mut dyn Any;
+    /// Adds what was counted to `earlier`, which is of the same type.
+    fn append_to(self: Box<Self>, earlier: &mut dyn Any);
     fn move_to(self: Box<Self>, gathered: &mut Gathered<Conn>) -> usize;
     fn add_pending(&self, table: TypeId, key: &dyn Any, to: &mut Sums);
 }
 
 struct CountedOf<C: Counters, K> {
-    /// Mostly one.
+    /// In the order of the days. Mostly one.
     days: Vec<(NaiveDate, Amounts<C, K>)>,
     /// The second in which the day was read, and the day.
     today: (Option<usize>, NaiveDate),
-    /// Amounts to which no more could be added, because the sum would not be an `i64`.
-    full: Vec<(NaiveDate, K, C::Amounts)>,
+    /// Sums that would not have been an `i64` with the next amount. The keys are in `days`, too.
+    full: HashMap<(NaiveDate, K), Sums, RandomState>,
 }
 
 type Amounts<C, K> = HashMap<K, <C as Counters>::Amounts, RandomState>;
@@ -105,7 +111,7 @@ impl<C: Counters, K> Default for CountedOf<C, K> {
         CountedOf {
             days: Vec::new(),
             today: (None, UNDATED),
-            full: Vec::new(),
+            full: HashMap::default(),
         }
     }
 }
@@ -126,45 +132,62 @@ impl<C: Counters, K: Clone + Debug + Eq + Hash> CountedOf<C, K> {
     where
         Counts: AsRef<[Count<K, C>]> + IntoIterator<Item = Count<K, C>>,
     {
-        let mut days = self.days.iter().map(|(of, _)| *of);
-        let at = days.position(|of| of == day).unwrap_or_else(|| {
-            self.days.push((day, HashMap::default()));
-            self.days.len() - 1
-        });
-        let keys = &mut self.days[at].1;
+        let at = self.place_of(day);
+        let keys = &self.days[at].1;
+        // All or none. One count is refused below, without a second look for its key.
         if counts.as_ref().len() > 1 {
-            let counts = counts.as_ref().iter();
-            let new = counts.filter(|(key, amounts)| !is_zero(amounts) && !keys.contains_key(key));
+            let all = counts.as_ref().iter();
+            let new = all.filter(|(key, amounts)| !is_zero(amounts) && !keys.contains_key(key));
             if new.map(|(key, _)| room_of(key)).sum::<usize>() > room {
                 return None;
             }
         }
         let mut taken = 0;
         for (key, amounts) in counts {
-            if is_zero(&amounts) {
-                continue;
-            }
-            match keys.entry(key) {
-                Entry::Occupied(mut entry) => {
-                    let mut sum = *entry.get();
-                    if add(&mut sum, &amounts).is_ok() {
-                        entry.insert(sum);
-                    } else {
-                        let key = entry.key().clone();
-                        let full = mem::replace(entry.get_mut(), amounts);
-                        self.full.push((day, key, full));
-                    }
-                }
-                Entry::Vacant(entry) => {
-                    taken += room_of(entry.key());
-                    if taken > room {
-                        return None;
-                    }
-                    entry.insert(amounts);
-                }
+            if !is_zero(&amounts) {
+                taken += self.add(at, key, amounts, room - taken)?;
             }
         }
         Some(taken)
+    }
+
+    /// Returns the place of a day in the list, into which it is inserted.
+    #[inline]
+    fn place_of(&mut self, day: NaiveDate) -> usize {
+        let found = self.days.binary_search_by_key(&day, |(of, _)| *of);
+        found.unwrap_or_else(|at| {
+            self.days.insert(at, (day, HashMap::default()));
+            at
+        })
+    }
+
+    /// Adds amounts on the day at this place, unless the key is new and takes more than this `room`.
+    /// Returns the room that it takes.
+    #[inline]
+    fn add(&mut self, at: usize, key: K, amounts: C::Amounts, room: usize) -> Option<usize> {
+        let (day, keys) = &mut self.days[at];
+        match keys.entry(key) {
+            Entry::Occupied(mut entry) => {
+                let mut sum = *entry.get();
+                if add(&mut sum, &amounts).is_ok() {
+                    entry.insert(sum);
+                } else {
+                    let key = entry.key().clone();
+                    let full = self.full.entry((*day, key)).or_default();
+                    for (counter, amount) in named::<C>(&entry.insert(amounts)) {
+                        add_sum(full, counter, amount);
+                    }
+                }
+                Some(0)
+            }
+            Entry::Vacant(entry) => {
+                let taken = room_of(entry.key());
+                (taken <= room).then(|| {
+                    entry.insert(amounts);
+                    taken
+                })
+            }
+        }
     }
 }
 
@@ -178,6 +201,22 @@ where
         self
     }
 
+    fn append_to(self: Box<Self>, earlier: &mut dyn Any) {
+        let earlier: &mut Self = earlier.downcast_mut().expect("its type was compared");
+        for (day, keys) in self.days {
+            let at = earlier.place_of(day);
+            for (key, amounts) in keys {
+                earlier.add(at, key, amounts, usize::MAX);
+            }
+        }
+        for (key, sums) in self.full {
+            let full = earlier.full.entry(key).or_default();
+            for (counter, amount) in sums {
+                add_sum(full, counter, amount);
+            }
+        }
+    }
+
     fn move_to(self: Box<Self>, gathered: &mut Gathered<Conn>) -> usize {
         let rows = gathered.table::<C::Table, K>();
         let mut known = 0;
@@ -187,8 +226,8 @@ where
             }
         }
         // These keys were moved above, so they have taken their room once.
-        for (day, key, amounts) in self.full {
-            rows.add(day, key, named::<C>(&amounts));
+        for ((day, key), sums) in self.full {
+            rows.add(day, key, sums.into_iter());
         }
         known
     }
@@ -201,11 +240,11 @@ where
             return;
         }
         let pending = self.days.iter().filter_map(|(_, keys)| keys.get(key));
-        let full = self.full.iter().filter(|(_, of, _)| of == key);
-        for amounts in pending.chain(full.map(|(.., amounts)| amounts)) {
-            for (counter, amount) in named::<C>(amounts) {
-                add_sum(to, counter, amount);
-            }
+        let pending = pending.flat_map(named::<C>);
+        let full = self.full.iter().filter(|((_, of), _)| of == key);
+        let full = full.flat_map(|(_, sums)| sums.iter().copied());
+        for (counter, amount) in pending.chain(full) {
+            add_sum(to, counter, amount);
         }
     }
 }

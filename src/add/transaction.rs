@@ -8,7 +8,7 @@ use crate::add::countable::Countable;
 use crate::add::counted::Counted;
 use crate::add::gathered::Gathered;
 use crate::sql::CounterBackend;
-use crate::sql::transaction::Conflict;
+use crate::sql::transaction::{Conflict, TransactionError};
 
 /// Runs `work` in a transaction, gathers the increments that it counts, and writes them as the last
 /// statements of the transaction.
@@ -135,31 +135,19 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> CountingTransaction<'a, Conn
         let result = self.conn.transaction(|conn| {
             has_begun = true;
             let mut tx = CountingTransaction::new(conn);
-            let value = work(&mut tx).map_err(SavepointError::Work)?;
+            let value = work(&mut tx).map_err(TransactionError::Work)?;
             Ok((value, tx.counted))
         });
         self.savepoint_failed = result.is_err();
         let (value, counted) = result.map_err(|error| match error {
-            SavepointError::Work(error) => error,
-            SavepointError::Savepoint(error) => {
+            TransactionError::Work(error) => error,
+            TransactionError::Transaction(error) => {
                 self.is_lost |= has_begun;
                 error.into()
             }
         })?;
         self.counted.append(counted);
         Ok(value)
-    }
-}
-
-/// The error of the work in a savepoint, or of the statements that begin and end the savepoint.
-enum SavepointError<E> {
-    Work(E),
-    Savepoint(Error),
-}
-
-impl<E> From<Error> for SavepointError<E> {
-    fn from(error: Error) -> Self {
-        SavepointError::Savepoint(error)
     }
 }
 

@@ -57,8 +57,8 @@ use crate::typed::counters::Counters;
 /// - A process that is killed loses what it has counted since its last write. [`stop`] writes what is
 ///   pending, and so does dropping a buffer that was not stopped. A buffer in a `static` is never dropped:
 ///   call [`stop`] at the end of `main`.
-/// - If a COMMIT is not answered, or with an error, the batch of up to 2,500 rows can have been written,
-///   also if the connection still works. It is not written again, so that nothing is counted twice: it is
+/// - If a COMMIT is not answered, or is answered with an error, the batch of up to 2,500 rows can have been
+///   written, also if the connection still works. It is not written again, so that nothing is counted twice: it is
 ///   [unknown](Write::unknown). A batch is written again only after an error that the database defines as
 ///   a rollback, such as a serialization failure.
 ///
@@ -69,7 +69,7 @@ use crate::typed::counters::Counters;
 /// # Days, forks, asynchronous programs
 ///
 /// A count is stored under the day on which it was counted. Each thread calls the table's `today` in
-/// each second in which it counts, and not at each count. All counts are in the slot of the connection
+/// each second in which it counts, once for each counter or tuple of counters, and not at each count. All counts are in the slot of the connection
 /// that writes them, with the [default slot](crate::with_default_slot()) of the thread that starts the
 /// buffer.
 ///

@@ -114,7 +114,8 @@ impl<C: Counters<Value = i64>, Id> Take<C, Id> {
 
     /// Takes the units. Returns whether enough were left.
     ///
-    /// It runs one statement, or several in a transaction or savepoint if no row that is free has enough.
+    /// It runs one statement. If the rows from the connection's slot on have too few free units, it runs one
+    /// or two more, and then several in a transaction or savepoint.
     ///
     /// # Errors
     ///
@@ -131,14 +132,14 @@ impl<C: Counters<Value = i64>, Id> Take<C, Id> {
             return refuse("take 1 unit or more; `put_back` adds units");
         }
         let stock = Stock::of(&self.0)?;
-        if stock.take_of_one_row(units, ">=", conn)? {
+        if stock.take_of_one_row(units, Tried::FromOwnSlot, conn)? {
             return Ok(true);
         }
-        // Before the other rows are tried, so that a refusal passes and locks none of them.
+        // Before the other rows are tried, so that a refusal neither reads nor locks them.
         if stock.may_be_left(conn)? < units {
             return Ok(false);
         }
-        if stock.take_of_one_row(units, "<", conn)? {
+        if stock.take_of_one_row(units, Tried::BeforeOwnSlot, conn)? {
             return Ok(true);
         }
         let taken = transaction(conn, |conn| {
@@ -192,6 +193,14 @@ struct Stock<'a, C: Counters, Id> {
     is_sqlite: Cell<bool>,
 }
 
+/// The rows in which a take looks for units: those of the connection's slot and the slots after it, or those of
+/// the slots before it.
+#[derive(Clone, Copy)]
+enum Tried {
+    FromOwnSlot,
+    BeforeOwnSlot,
+}
+
 impl<'a, C: Counters, Id> Stock<'a, C, Id> {
     fn of(increment: &'a Increment<C, Id>) -> QueryResult<Self> {
         if !increment.slots.partition.is_whole() {
@@ -215,15 +224,30 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
         sql!("{where_all([entity, Some(day), more])}")
     }
 
-    /// Takes units of one row that nobody has locked. The slot of the row is this one of the connection
-    /// or a greater one, or a lesser one: the rows are read in the order of the primary key, so that MySQL
-    /// and MariaDB lock no others.
-    fn take_of_one_row<Conn>(
-        &self,
-        units: i64,
-        is_from: &'static str,
-        conn: &mut Conn,
-    ) -> QueryResult<bool>
+    /// `FROM` and what follows, of one row that nobody has locked and that has these units, which it locks. The
+    /// rows are read in the order of the primary key, so that MySQL and MariaDB lock no others.
+    fn free_row<'b, DB>(&'b self, db: Dialect, units: &'b i64, tried: Tried) -> Sql<'b, DB>
+    where
+        Id: BindKey<KeyType<C>, DB>,
+        DB: CounterBackend,
+    {
+        let shape = C::Table::shape();
+        let slot = shape.slot();
+        let left = C::NAMES[0];
+        let own = db.slot(shape, &self.increment.slots);
+        let is_tried = match tried {
+            Tried::FromOwnSlot => ">=",
+            Tried::BeforeOwnSlot => "<",
+        };
+        // In a query of its own, so that PostgreSQL evaluates it once.
+        let is_free = sql!("{left} >= {units} AND {slot} {is_tried} (SELECT {own})");
+        let rows = self.rows(db, Some(is_free));
+        let lock = db.lock_free_rows();
+        sql!("FROM {shape.table}{db.by_key()}{rows} ORDER BY {slot} LIMIT 1{lock}")
+    }
+
+    /// Takes units of one row that nobody has locked.
+    fn take_of_one_row<Conn>(&self, units: i64, tried: Tried, conn: &mut Conn) -> QueryResult<bool>
     where
         Id: BindKey<KeyType<C>, Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
@@ -233,12 +257,7 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
             return refuse("a stock is one counter");
         };
         let taken = execute(conn, |db| {
-            let own = db.slot(shape, &self.increment.slots);
-            // In a query of its own, so that PostgreSQL evaluates it once.
-            let free = sql!("{*left} >= {&units} AND {slot} {is_from} (SELECT {own})");
-            let free = self.rows(db, Some(free));
-            let lock = db.lock_free_rows();
-            let free = sql!("FROM {table}{db.by_key()}{free} ORDER BY {slot} LIMIT 1{lock}");
+            let free = self.free_row(db, &units, tried);
             let enough = sql!("{*left} >= {&units}");
             let update = db.verb("UPDATE");
             match db {
@@ -277,9 +296,7 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
             }
         });
         match taken {
-            Err(error) if vitess::is_refused(&error) => {
-                self.take_of_found_row(units, is_from, conn)
-            }
+            Err(error) if vitess::is_refused(&error) => self.take_of_found_row(units, tried, conn),
             taken => Ok(taken? > 0),
         }
     }
@@ -289,7 +306,7 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
     fn take_of_found_row<Conn>(
         &self,
         units: i64,
-        is_from: &'static str,
+        tried: Tried,
         conn: &mut Conn,
     ) -> QueryResult<bool>
     where
@@ -297,17 +314,13 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
         Conn: LoadConnection<Backend: CounterBackend>,
     {
         let shape = C::Table::shape();
-        let (table, slot, left) = (shape.table, shape.slot(), C::NAMES[0]);
+        let slot = shape.slot();
+        let left = C::NAMES[0];
         let free = load(
             conn,
             |db| {
-                let own = db.slot(shape, &self.increment.slots);
-                let free = sql!("{left} >= {&units} AND {slot} {is_from} (SELECT {own})");
-                let free = self.rows(db, Some(free));
-                let lock = db.lock_free_rows();
-                sql!(
-                    "{db.select()}{slot} FROM {table}{db.by_key()}{free} ORDER BY {slot} LIMIT 1{lock}"
-                )
+                let free = self.free_row(db, &units, tried);
+                sql!("{db.select()}{slot} {free}")
             },
             |row| Conn::Backend::slot(row, 0),
         )?;
@@ -317,7 +330,7 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
         let taken = execute(conn, |db| {
             let enough = sql!("{slot} = {free} AND {left} >= {&units}");
             let rows = self.rows(db, Some(enough));
-            sql!("UPDATE {table} SET {left} = {left} - {&units}{rows}")
+            sql!("UPDATE {shape.table} SET {left} = {left} - {&units}{rows}")
         })?;
         Ok(taken > 0)
     }

@@ -22,7 +22,7 @@ impl Dialect {
     /// error then if the database has another partition.
     ///
     /// The query that makes the setting is a bind value: `pg_stat_activity` shows no more than 1 kB of a
-    /// statement. `ts_rewrite` runs the text of a query. It is in an argument, so that it runs before the
+    /// statement. Each increment therefore sends 1 kB. `ts_rewrite` runs the text of a query. It is in an argument, so that it runs before the
     /// setting is read, and `IS NULL` is false. As a subquery, each statement would initialize its plan.
     pub(crate) fn slot<'a, DB: CounterBackend>(
         self,

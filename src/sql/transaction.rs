@@ -118,6 +118,18 @@ pub(crate) fn transaction<T, Conn: Connection<Backend: CounterBackend>>(
     conflict.or(result)
 }
 
+/// An error of the work in a transaction or a savepoint, or of the statements that begin and end it.
+pub(crate) enum TransactionError<E> {
+    Work(E),
+    Transaction(Error),
+}
+
+impl<E> From<Error> for TransactionError<E> {
+    fn from(error: Error) -> Self {
+        TransactionError::Transaction(error)
+    }
+}
+
 /// A conflict with another transaction, which a savepoint returns even if its rollback fails: MariaDB
 /// ends the whole transaction at error 1020, and then has no savepoint to roll back to.
 #[derive(Default)]

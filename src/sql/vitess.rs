@@ -28,7 +28,7 @@ where
     if !Dialect::MySql.may_be_of::<Conn::Backend>() {
         return Ok(());
     }
-    let is_vitess = load(
+    let answer = load(
         conn,
         |db| match db {
             Dialect::MySql => sql!("{db.select()}{REFUSED}0"),
@@ -36,7 +36,7 @@ where
         },
         |_| Ok(()),
     );
-    match is_vitess {
+    match answer {
         Err(error) if is_refused(&error) => {}
         other => return other.map(drop),
     }
@@ -47,19 +47,46 @@ where
             |row| Conn::Backend::text(row, 0),
         )
     };
-    // `blog`, or `blog:-80` on a connection to one shard.
-    let keyspace = text("SELECT DATABASE()", conn)?.concat();
-    let shards = match keyspace.contains(':') {
-        true => Vec::new(),
-        false => text("SHOW VITESS_SHARDS", conn)?,
-    };
-    let of_keyspace = shards.iter().filter_map(|shard| shard.split_once('/'));
-    let number = of_keyspace.filter(|(of, _)| *of == keyspace).count();
-    if number < 2 {
+    let target = text("SELECT COALESCE(DATABASE(), '')", conn)?.concat();
+    let shards = text("SHOW VITESS_SHARDS", conn)?;
+    let shards = shards_of(&target, &shards);
+    let [first, _, ..] = shards[..] else {
         return Ok(());
-    }
+    };
+    let number = shards.len();
+    let first = first.replacen('/', ":", 1);
     refuse(format!(
-        "{work} does not run on all {number} shards of the Vitess keyspace `{keyspace}` at once: run it on a \
-         connection to each shard, such as mysql://…/{keyspace}:-80"
+        "{work} does not run on {number} shards of Vitess at once: run it on a connection to each shard, such \
+         as mysql://…/{first}"
     ))
+}
+
+/// Returns those of these shards, such as `blog/-80`, on which statements of the session run. Its target is
+/// `blog`, or `blog:-80` or `blog/-80` for one shard, with `@replica` or another type of tablet after it. If it
+/// has no keyspace, Vitess looks for one that has the table.
+fn shards_of<'a>(target: &str, shards: &'a [String]) -> Vec<&'a str> {
+    let (keyspace, _) = target.split_once('@').unwrap_or((target, ""));
+    let is_of = |shard: &&str| match shard.split_once('/') {
+        Some((of, _)) => keyspace.is_empty() || of == keyspace,
+        None => false,
+    };
+    shards.iter().map(String::as_str).filter(is_of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_target_of_a_session_says_on_which_shards_it_runs() {
+        let all = ["blog/-80", "blog/80-", "one/0"].map(str::to_owned);
+        let both = ["blog/-80", "blog/80-"];
+        assert_eq!(shards_of("blog", &all), both);
+        assert_eq!(shards_of("blog@primary", &all), both);
+        assert_eq!(shards_of("one", &all), ["one/0"]);
+        assert_eq!(shards_of("", &all).len(), 3);
+        assert_eq!(shards_of("@primary", &all).len(), 3);
+        let one = shards_of("blog:-80", &all).len() + shards_of("blog/-80@replica", &all).len();
+        assert_eq!(one, 0);
+    }
 }

@@ -6,7 +6,7 @@ pub struct Answer {
     /// MySQL's number. PostgreSQL has none.
     number: u16,
     sqlstate: &'static str,
-    pub message: &'static str,
+    message: &'static str,
     /// Whether the database defines it as a rollback. After any other error, the transaction can have
     /// committed.
     pub is_rollback: bool,
@@ -82,8 +82,7 @@ impl Answer {
             return packet(1, &body);
         }
         // ErrorResponse, and ReadyForQuery out of a transaction.
-        let (code, message) = (self.sqlstate, self.message);
-        let fields = format!("SERROR\0VERROR\0C{code}\0M{message}\0\0");
+        let fields = format!("SERROR\0VERROR\0C{}\0M{}\0\0", self.sqlstate, self.message);
         let mut both = message_of(b'E', fields.as_bytes());
         both.extend(message_of(b'Z', b"I"));
         both

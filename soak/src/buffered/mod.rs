@@ -38,7 +38,7 @@ pub struct Buffered {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Planted {
-    /// A process counts a batch again whose COMMIT was not answered, or with an error
+    /// A process counts a batch again whose COMMIT was not answered, or was answered with an error
     CountedAgain,
     /// A row that a process has written is missing
     RowLost,
