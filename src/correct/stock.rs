@@ -114,8 +114,8 @@ impl<C: Counters<Value = i64>, Id> Take<C, Id> {
 
     /// Takes the units. Returns whether enough were left.
     ///
-    /// It runs one statement. If the rows from the connection's slot on have too few free units, it runs one
-    /// or two more, and then several in a transaction or savepoint.
+    /// It runs one statement. If the rows from the connection's slot on have too few free units, it runs up to
+    /// three more, and then several in a transaction or savepoint.
     ///
     /// # Errors
     ///
@@ -141,6 +141,11 @@ impl<C: Counters<Value = i64>, Id> Take<C, Id> {
         }
         if stock.take_of_one_row(units, Tried::BeforeOwnSlot, conn)? {
             return Ok(true);
+        }
+        // Others may have taken the rest meanwhile. To wait for them would be in vain, and can deadlock:
+        // PostgreSQL keeps rows locked that were emptied while a statement looked for units.
+        if stock.may_be_left(conn)? < units {
+            return Ok(false);
         }
         let taken = transaction(conn, |conn| {
             let rows = stock.lock(conn)?;
@@ -192,6 +197,9 @@ struct Stock<'a, C: Counters, Id> {
     increment: &'a Increment<C, Id>,
     is_sqlite: Cell<bool>,
 }
+
+const POSTGRES_IS_READ_COMMITTED: &str = "\
+    pg_catalog.current_setting('transaction_isolation') IN ('read committed', 'read uncommitted')";
 
 /// The rows in which a take looks for units: those of the connection's slot and the slots after it, or those of
 /// the slots before it.
@@ -262,11 +270,15 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
             let update = db.verb("UPDATE");
             match db {
                 // Above READ COMMITTED, PostgreSQL can show a row that a merge has deleted, and another one
-                // of this transaction in its slot: so what is left in it is compared again. After the update,
-                // a trigger can have kept the units.
+                // of this transaction in its slot: so what is left in it is compared again. At READ COMMITTED
+                // that would skip a row, and keep it locked, if others took units of it since the statement
+                // began: the row is first compared as it was then. After the update, a trigger can have kept
+                // the units.
                 Dialect::PostgreSql => {
-                    let is_free =
-                        sql!("{slot} = diesel_counters_slot AND {*left} = diesel_counters_left");
+                    let is_free = sql!(
+                        "{slot} = diesel_counters_slot AND {*left} >= {&units} \
+                         AND ({*left} = diesel_counters_left OR {POSTGRES_IS_READ_COMMITTED})"
+                    );
                     let rows = self.rows(db, Some(is_free));
                     sql!(
                         "WITH diesel_counters_free AS (\

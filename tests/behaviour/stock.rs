@@ -9,9 +9,10 @@ use diesel::prelude::*;
 use diesel::result::Error;
 use diesel_counters::dsl::{claim_slot, put_back, set_counter, take};
 use diesel_counters::prelude::*;
+use diesel_counters_tests::watch::watch;
 
 use super::wait_until;
-use crate::{Conn, HAS_SLOTS, TestDatabase, write_transaction};
+use crate::{Conn, HAS_SLOTS, IS_MYSQL, TestDatabase, write_transaction};
 
 diesel::table! {
     tickets (event_id, day, slot) {
@@ -99,6 +100,46 @@ fn no_unit_and_less_than_none_are_refused() {
     let set = set_counter(remaining).of(1_i64).to(-1).execute(conn);
     assert_eq!(set.unwrap_err().to_string(), "a stock is 0 or more");
     assert_eq!(left(conn), 5);
+}
+
+/// The row has then more units in the snapshot of the statement than in the row that it locks.
+#[test]
+fn units_are_taken_of_a_row_of_which_others_have_taken_since_the_statement_began() {
+    if !HAS_SLOTS || IS_MYSQL {
+        return; // Only PostgreSQL's policies can hold a statement.
+    }
+    let (conn, database) = &mut with_tickets(64);
+    let hold = "CREATE FUNCTION waits() RETURNS boolean LANGUAGE plpgsql AS
+            'BEGIN PERFORM pg_advisory_xact_lock_shared(7); RETURN TRUE; END';
+        ALTER TABLE tickets ENABLE ROW LEVEL SECURITY;
+        CREATE POLICY waits ON tickets USING (waits());
+        GRANT ALL ON tickets TO pg_monitor;
+        SELECT pg_advisory_lock(7)";
+    conn.batch_execute(hold).unwrap();
+    let other = &mut database.connect();
+    other.batch_execute("SET ROLE pg_monitor").unwrap();
+    let watched = thread::scope(|scope| {
+        let take_one = |conn: &mut Conn| {
+            let taken = take(remaining).of(1_i64).execute(conn);
+            assert_eq!(taken, Ok(true));
+        };
+        let taking = scope.spawn(move || watch(other, take_one));
+        let is_held = wait_until(|| {
+            let waits = "EXISTS (SELECT FROM pg_locks WHERE NOT granted AND objid = 7 AND database = \
+                         (SELECT oid FROM pg_database WHERE datname = current_database()))";
+            let waits = diesel::dsl::sql::<diesel::sql_types::Bool>(waits);
+            diesel::select(waits).get_result(conn).unwrap()
+        });
+        let with_units = tickets::table.filter(remaining.gt(0));
+        let others_take = diesel::update(with_units).set(remaining.eq(remaining - 1));
+        let taken = others_take.execute(conn);
+        conn.batch_execute("SELECT pg_advisory_unlock(7)").unwrap();
+        assert!(is_held);
+        assert_eq!(taken, Ok(32));
+        taking.join().unwrap()
+    });
+    assert_eq!(watched.queries.len(), 1, "{watched:?}");
+    assert_eq!(left(conn), 31);
 }
 
 #[test]

@@ -27,6 +27,11 @@ SET `remaining` = `remaining` - ?
 WHERE `event_id` = ? AND `day` = ? AND `remaining` >= ?;
 -- [1, 1970-01-01, 2, 1, 32, 1, 2, 1, 1970-01-01, 2]
 
+SELECT COALESCE(SUM(`remaining`), 0) DIV 1
+FROM `tickets`
+WHERE `event_id` = ? AND `day` = ?;
+-- [1, 1970-01-01]
+
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
 BEGIN;
