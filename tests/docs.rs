@@ -4,6 +4,9 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
+/// Addresses on each page of rustdoc. A link to a heading of this name would lead there.
+const OF_RUSTDOC: [&str; 4] = ["settings", "search", "help", "main-content"];
+
 /// `docs/links.md` says where a label leads on docs.rs, and the end of a chapter where it leads in the
 /// repository.
 #[test]
@@ -17,6 +20,9 @@ fn each_link_of_a_chapter_leads_somewhere() {
     let files = files.map(|rest| rest.split('"').next().unwrap());
     for chapter in files.filter(|file| *file != "links.md") {
         let text = read(chapter);
+        for heading in headings(&text) {
+            assert!(!OF_RUSTDOC.contains(&&*heading), "{chapter}: {heading}");
+        }
         for target in text.split("](").skip(1) {
             let is_on_docs_rs = target.starts_with("http") || target.starts_with('#');
             assert!(is_on_docs_rs, "{chapter}: needs a label: {target:.50}");
