@@ -50,9 +50,11 @@ impl Parse for TableDeclaration {
             braced!(settings in input);
             table.parse_settings(&settings)?;
         }
-        if let Some(stock) = table.stock.first()
-            && table.period.as_ref().is_none_or(|period| period != "Total")
-        {
+        let is_in_total = table
+            .period
+            .as_ref()
+            .is_some_and(|period| period == "Total");
+        if let Some(stock) = table.stock.first().filter(|_| !is_in_total) {
             return Err(Error::new_spanned(
                 stock,
                 "`stock` requires `period = Total`",
