@@ -142,7 +142,7 @@ impl<C: Counters<Value = i64>, Id> Take<C, Id> {
         if stock.take_of_one_row(units, Tried::BeforeOwnSlot, conn)? {
             return Ok(true);
         }
-        // Others may have taken the rest meanwhile. To wait for them would be in vain, and can deadlock:
+        // Others can have taken the rest since. The next step waits for them, and can deadlock with them:
         // PostgreSQL keeps rows locked that were emptied while a statement looked for units.
         if stock.may_be_left(conn)? < units {
             return Ok(false);

@@ -39,8 +39,8 @@ pub(crate) fn padded<DB: CounterBackend>(keys: usize) -> usize {
     }
 }
 
-/// As [`padded`], for a query that begins with [`Dialect::select`]. MySQL and MariaDB prepare it anew each time, so
-/// that a padded list would save nothing.
+/// As [`padded`], for a query that begins with [`Dialect::select`]. On MySQL and MariaDB, the list is not padded,
+/// because the query is prepared each time.
 pub(crate) fn padded_for_query<DB: CounterBackend>(keys: usize) -> usize {
     match DB::DIALECT {
         Some(Dialect::MySql) => keys,

@@ -12,21 +12,19 @@ pub struct Answer {
     pub is_rollback: bool,
 }
 
-const fn rolls_back(number: u16, sqlstate: &'static str, message: &'static str) -> Answer {
-    Answer {
-        number,
-        sqlstate,
-        message,
-        is_rollback: true,
-    }
-}
-
 const fn unknown(number: u16, sqlstate: &'static str, message: &'static str) -> Answer {
     Answer {
         number,
         sqlstate,
         message,
         is_rollback: false,
+    }
+}
+
+const fn rolls_back(number: u16, sqlstate: &'static str, message: &'static str) -> Answer {
+    Answer {
+        is_rollback: true,
+        ..unknown(number, sqlstate, message)
     }
 }
 
