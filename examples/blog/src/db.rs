@@ -13,6 +13,7 @@ use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 #[cfg(feature = "postgres")]
 mod database {
     pub type Conn = diesel::PgConnection;
+    pub const DATABASE: &str = "PostgreSQL";
     pub const MIGRATIONS: super::EmbeddedMigrations =
         super::embed_migrations!("migrations/postgres");
     pub const SETTINGS: &str = "SET lock_timeout = '1s'";
@@ -20,6 +21,7 @@ mod database {
 #[cfg(all(feature = "mysql", not(feature = "postgres")))]
 mod database {
     pub type Conn = diesel::MysqlConnection;
+    pub const DATABASE: &str = "MySQL";
     pub const MIGRATIONS: super::EmbeddedMigrations = super::embed_migrations!("migrations/mysql");
     pub const SETTINGS: &str =
         "SET time_zone = '+00:00', innodb_lock_wait_timeout = 1, lock_wait_timeout = 1";
@@ -27,13 +29,14 @@ mod database {
 #[cfg(not(any(feature = "postgres", feature = "mysql")))]
 mod database {
     pub type Conn = diesel::SqliteConnection;
+    pub const DATABASE: &str = "SQLite";
     pub const MIGRATIONS: super::EmbeddedMigrations = super::embed_migrations!("migrations/sqlite");
     // The triggers that count likes require the last one.
     pub const SETTINGS: &str = "PRAGMA busy_timeout = 1000; PRAGMA journal_mode = WAL; \
          PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON";
 }
 
-pub use database::Conn;
+pub use database::{Conn, DATABASE};
 
 /// SQLite has one writer at a time, which counts in slot 0. The others count in slots from 1 on.
 pub const SLOTS: i16 = 16 * cfg!(any(feature = "postgres", feature = "mysql")) as i16;

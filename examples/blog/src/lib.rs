@@ -5,7 +5,9 @@
 pub mod article;
 pub mod db;
 mod pages;
-mod readers;
+pub mod race;
+mod race_view;
+pub mod readers;
 pub mod sample;
 pub mod schema;
 pub mod server;

@@ -20,6 +20,7 @@ async fn main() -> anyhow::Result<()> {
     if sample::fill(&mut *app.writes.get()?)? > 0 {
         println!("The blog was empty. It has two years of sample data now.");
     }
+    app.sample.switch(true);
     let listener = TcpListener::bind(&address);
     let listener = listener.with_context(|| format!("cannot listen on {address}: set LISTEN"))?;
     println!("http://{}", listener.local_addr()?);

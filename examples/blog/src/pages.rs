@@ -1,6 +1,7 @@
 //! The pages, and what the forms of an article's page send.
 
-use std::{collections::HashMap, thread};
+use std::collections::{BTreeSet, HashMap};
+use std::thread;
 
 use anyhow::ensure;
 use askama::Template;
@@ -8,12 +9,13 @@ use askama_web::WebTemplate;
 use axum::extract::{Form, Path, Query};
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Redirect, Response};
-use chrono::{NaiveDate, Utc};
+use chrono::{Days, NaiveDate, Utc};
 use diesel::prelude::*;
 use diesel_counters::{Period, dsl::total, prelude::*};
 use serde::Deserialize;
 
 use crate::article::{Article, Comment, Counts, last_days, today};
+use crate::race_view::{MOST, RaceView};
 use crate::schema::article_counters::{self, comments, likes, views};
 use crate::schema::articles;
 use crate::{db, readers, server::App, visitor::Visitor};
@@ -27,8 +29,14 @@ fn top(bars: &[(NaiveDate, i64)]) -> i64 {
     most.saturating_add(step - 1) / step * step
 }
 
+/// Writes `1 comment` and `2 comments`, with the number in bold.
+fn counted(count: &i64, one: &str) -> String {
+    let end = if *count == 1 { "" } else { "s" };
+    format!("<b>{}</b> {one}{end}", number(count))
+}
+
 /// Writes 12345 as 12,345.
-fn number(count: &i64) -> String {
+pub fn number(count: &i64) -> String {
     let digits = count.to_string();
     let groups = digits.as_bytes().rchunks(3).rev();
     let groups: Vec<_> = groups.map(String::from_utf8_lossy).collect();
@@ -45,31 +53,85 @@ pub struct Last {
 #[derive(Template, WebTemplate)]
 #[template(path = "front.html")]
 pub struct FrontPage {
+    race: RaceView,
     days: u16,
-    articles: Vec<(Article, Counts)>,
-    /// The views of each of the last 30 days, for each of the articles.
+    /// The articles, and their views of these days.
+    articles: Vec<(Article, Counts, i64)>,
+    /// The views of each of the last 30 whole days, for each of the articles.
     lines: Vec<Vec<(NaiveDate, i64)>>,
+    has_sample_readers: bool,
 }
 
-/// The most read articles of the last days: sorted by the query that reads them.
-pub async fn front(app: App, Query(Last { days }): Query<Last>) -> Result<FrontPage> {
-    db::run(&app.reads, move |conn| {
+/// The race, and the most read articles of the last days: sorted by the query that reads them.
+pub async fn front(
+    app: App,
+    Query(Last { days }): Query<Last>,
+    visitor: Visitor,
+) -> Result<FrontPage> {
+    app.sample.are_watched();
+    db::run(&app.reads.clone(), move |conn| {
         let counts = (total(views), total(likes), total(comments));
         let read = total(views).between(last_days(days));
-        let articles: Vec<(Article, Counts)> = articles::table
-            .select((Article::as_select(), counts))
+        let articles: Vec<(Article, Counts, i64)> = articles::table
+            .select((Article::as_select(), counts, read))
             .order((read.desc(), articles::id.desc()))
             .limit(20)
             .load(conn)?;
-        let ids = articles.iter().map(|(article, _)| article.id);
+        let ids = articles.iter().map(|(article, ..)| article.id);
         let lines = counter_series(views).of_many(ids);
+        let yesterday = today() - Days::new(1);
         Ok(FrontPage {
+            race: RaceView::load(app.races.latest().as_deref(), visitor.is_local, conn)?,
             days,
-            lines: lines.between(last_days(30)).load(conn)?,
+            lines: lines
+                .between(*last_days(31).start()..=yesterday)
+                .load(conn)?,
             articles,
+            has_sample_readers: app.sample.are_on(),
         })
     })
     .await
+}
+
+#[derive(Template, WebTemplate)]
+#[template(path = "race_page.html")]
+pub struct RacePage {
+    race: RaceView,
+}
+
+/// The race alone, which the script of the front page asks for.
+pub async fn race(app: App, visitor: Visitor) -> Result<RacePage> {
+    db::run(&app.reads.clone(), move |conn| {
+        let race = app.races.latest();
+        let race = RaceView::load(race.as_deref(), visitor.is_local, conn)?;
+        Ok(RacePage { race })
+    })
+    .await
+}
+
+pub async fn start_race(app: App, visitor: Visitor) -> Result<Redirect> {
+    if !visitor.is_local {
+        return Err(StatusCode::FORBIDDEN);
+    }
+    app.races.start(app.url.clone());
+    Ok(Redirect::to("/"))
+}
+
+#[derive(Deserialize)]
+pub struct Switch {
+    on: bool,
+}
+
+pub async fn switch_readers(
+    app: App,
+    visitor: Visitor,
+    Form(Switch { on }): Form<Switch>,
+) -> Result<Redirect> {
+    if !visitor.is_local {
+        return Err(StatusCode::FORBIDDEN);
+    }
+    app.sample.switch(on);
+    Ok(Redirect::to("/#articles"))
 }
 
 #[derive(Template, WebTemplate)]
@@ -82,6 +144,8 @@ pub struct ArticlePage {
     days: Vec<(NaiveDate, i64)>,
     /// The views of each row, by day and slot.
     rows: HashMap<(NaiveDate, i16), i64>,
+    /// The slots of rows of these days, and slot 0.
+    slots: BTreeSet<i16>,
     comments: Vec<Comment>,
     is_local: bool,
 }
@@ -104,10 +168,14 @@ pub async fn article(app: App, Path(slug): Path<String>, visitor: Visitor) -> Re
             .filter(article_counters::article_id.eq(article.id))
             .select(((article_counters::day, article_counters::slot), views));
         let rows: Vec<((NaiveDate, i16), i64)> = rows.load(conn)?;
+        let first = days[0].0;
+        let slots = rows.iter().filter(|((day, _), _)| *day >= first);
+        let slots = slots.map(|((_, slot), _)| *slot);
         Ok(ArticlePage {
             counts,
             is_liked: article.is_liked_by(&visitor.id, conn)?,
             days,
+            slots: slots.chain([0]).collect(),
             rows: rows.into_iter().collect(),
             comments: article.latest_comments(conn)?,
             article,

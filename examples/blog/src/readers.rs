@@ -1,8 +1,9 @@
-//! A hundred readers, for a visitor who is alone.
+//! Readers who do not exist, for a visitor who is alone.
 
-use std::sync::Mutex;
-use std::thread::{scope, sleep};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{scope, sleep, spawn};
+use std::time::{Duration, Instant};
 
 use chrono::Days;
 use diesel::prelude::*;
@@ -11,6 +12,7 @@ use diesel_counters::{dsl::compact, prelude::*};
 use crate::article::{Article, today};
 use crate::db::retry;
 use crate::schema::article_counters::{table as article_counters, views};
+use crate::schema::articles;
 use crate::server::App;
 
 /// Sends a hundred readers to an article, and then merges the rows of past days.
@@ -39,6 +41,80 @@ fn read(app: &App, article: &Article, first: u64) -> anyhow::Result<()> {
             article.like(&rand::random::<u64>().to_string(), day, conn)?;
         }
         sleep(Duration::from_millis(400));
+    }
+    Ok(())
+}
+
+/// Readers of the sample, who come while somebody looks at the front page. They can be switched off.
+#[derive(Clone, Default)]
+pub struct SampleReaders(Arc<Switch>);
+
+#[derive(Default)]
+struct Switch {
+    is_on: AtomicBool,
+    /// When somebody has last looked.
+    watched: Mutex<Option<Instant>>,
+}
+
+impl SampleReaders {
+    pub fn switch(&self, on: bool) {
+        self.0.is_on.store(on, Ordering::Relaxed);
+    }
+
+    pub fn are_on(&self) -> bool {
+        self.0.is_on.load(Ordering::Relaxed)
+    }
+
+    /// Somebody looks. An open page says so every 2 seconds.
+    pub fn are_watched(&self) {
+        *self
+            .0
+            .watched
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
+    fn come(&self) -> bool {
+        let watched = *self
+            .0
+            .watched
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let is_watched = watched.is_some_and(|at| at.elapsed() < Duration::from_secs(5));
+        self.are_on() && is_watched
+    }
+}
+
+/// Starts a thread that sends readers of the sample, a few each second. None comes during a race.
+pub fn come_while_watched(app: App) {
+    spawn(move || {
+        loop {
+            sleep(Duration::from_millis(rand::random_range(150..900)));
+            let comes = app.sample.come() && !app.races.is_running();
+            if comes && let Err(error) = read_one(&app) {
+                tracing::warn!("a reader of the sample: {error:#}");
+            }
+        }
+    });
+}
+
+/// Reads an article, and likes one of ten.
+fn read_one(app: &App) -> anyhow::Result<()> {
+    let conn = &mut *app.reads.get()?;
+    let articles: Vec<Article> = articles::table
+        .select(Article::as_select())
+        .order(articles::id.desc())
+        .limit(20)
+        .load(conn)?;
+    // The first ones have more readers.
+    let place = rand::random::<f64>().powi(2) * articles.len() as f64;
+    let Some(article) = articles.get(place as usize) else {
+        return Ok(());
+    };
+    app.views.count(increment(views).of(article))?;
+    if rand::random_ratio(1, 10) {
+        let visitor = rand::random::<u64>().to_string();
+        article.like(&visitor, today(), &mut *app.writes.get()?)?;
     }
     Ok(())
 }

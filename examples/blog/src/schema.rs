@@ -40,8 +40,41 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    race_articles (id) {
+        id -> BigInt,
+        comments -> BigInt,
+    }
+}
+
+diesel::table! {
+    race_comments (id) {
+        id -> BigInt,
+        article_id -> BigInt,
+        body -> Text,
+    }
+}
+
+diesel::table! {
+    race_counters (article_id, day, slot) {
+        article_id -> BigInt,
+        day -> Date,
+        slot -> SmallInt,
+        comments -> BigInt,
+    }
+}
+
 diesel::joinable!(article_counters -> articles (article_id));
 diesel::joinable!(article_likes -> articles (article_id));
 diesel::joinable!(comments -> articles (article_id));
+diesel::joinable!(race_counters -> race_articles (article_id));
 
-diesel::allow_tables_to_appear_in_same_query!(article_counters, article_likes, articles, comments,);
+diesel::allow_tables_to_appear_in_same_query!(
+    article_counters,
+    article_likes,
+    articles,
+    comments,
+    race_articles,
+    race_comments,
+    race_counters,
+);

@@ -7,13 +7,15 @@ use std::time::Duration;
 use axum::Router;
 use axum::extract::{FromRequestParts, State};
 use axum::middleware::map_response;
-use axum::routing::{MethodRouter, get};
+use axum::routing::{MethodRouter, get, post};
 use axum_server::Handle;
 use diesel_counters::{Compactor, CounterBuffer, Period};
 use tower_http::csrf::CsrfLayer;
 
 use crate::db::{self, Pool, Pooled};
 use crate::pages;
+use crate::race::Races;
+use crate::readers::{self, SampleReaders};
 use crate::schema::article_counters::table as article_counters;
 
 /// What all pages share.
@@ -25,6 +27,10 @@ pub struct App {
     pub writes: Pool,
     /// Counts page views in memory, and writes them every second, so that no page waits for its view.
     pub views: Arc<CounterBuffer<Pooled>>,
+    /// The URL of the database, for the connections of a race.
+    pub url: Arc<str>,
+    pub races: Races,
+    pub sample: SampleReaders,
 }
 
 impl App {
@@ -38,6 +44,9 @@ impl App {
             reads: db::pool(url, false),
             writes,
             views: Arc::new(views.start()?),
+            url: url.into(),
+            races: Races::default(),
+            sample: SampleReaders::default(),
         })
     }
 
@@ -60,6 +69,8 @@ pub fn router(app: App) -> Router {
     let icon = file("image/svg+xml", include_str!("../static/favicon.svg"));
     Router::new()
         .route("/", get(pages::front))
+        .route("/race", get(pages::race).post(pages::start_race))
+        .route("/readers", post(pages::switch_readers))
         .route("/stats", get(pages::stats))
         .route("/articles/{slug}", get(pages::article).post(pages::act))
         .with_state(app)
@@ -79,7 +90,10 @@ fn file(content_type: &'static str, text: &'static str) -> MethodRouter {
 /// Serves the blog until Ctrl-C or SIGTERM, after which open requests have 5 seconds. A connection on
 /// which no request arrives for 10 seconds is closed, so that half-sent requests do not pile up.
 pub async fn serve(listener: TcpListener, app: App) -> anyhow::Result<()> {
-    let (views, _compactor) = (app.views.clone(), app.keep_small()?);
+    let views = app.views.clone();
+    let sample = app.sample.clone();
+    let _compactor = app.keep_small()?;
+    readers::come_while_watched(app.clone());
     let handle = Handle::new();
     let server = axum_server::from_tcp(listener)?.handle(handle.clone());
     let limit = Duration::from_secs(10);
@@ -88,6 +102,7 @@ pub async fn serve(listener: TcpListener, app: App) -> anyhow::Result<()> {
     ctrlc::set_handler(move || handle.graceful_shutdown(Some(Duration::from_secs(5))))?;
     let router = router(app).into_make_service_with_connect_info::<SocketAddr>();
     server.serve(router).await?;
+    sample.switch(false);
     tokio::task::spawn_blocking(move || views.flush()).await?;
     Ok(())
 }

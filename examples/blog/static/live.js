@@ -1,5 +1,5 @@
-// Keeps an open page up to date: reads it again, soon while it changes.
-let changes, pause = 250;
+// Keeps the live parts of an open page up to date: reads their page again, soon while they change.
+let changes;
 
 // Makes a part like the new one. What stays keeps its focus, and moves.
 function update(part, now) {
@@ -10,19 +10,28 @@ function update(part, now) {
     part.data = now.data;
     changes++;
   } else if (part.nodeType === Node.ELEMENT_NODE) {
+    for (const { name } of [...part.attributes]) if (!now.hasAttribute(name)) part.removeAttribute(name);
     for (const { name, value } of now.attributes) part.setAttribute(name, value);
     const parts = [...now.childNodes];
     [...part.childNodes].forEach((child, place) => update(child, parts[place]));
   }
 }
 
-async function watch() {
-  const text = document.hidden ? "" : await fetch(location).then((page) => page.text());
-  const page = new DOMParser().parseFromString(text, "text/html").querySelectorAll(".live");
+// Follows the parts that come from this page. Returns how soon to ask again.
+async function follow(from, selector, pause) {
+  const text = document.hidden ? "" : await fetch(from).then((page) => page.text());
+  const page = new DOMParser().parseFromString(text, "text/html").querySelectorAll(selector);
   changes = 0;
-  document.querySelectorAll(".live").forEach((part, place) => page[place] && update(part, page[place]));
-  pause = changes ? 250 : Math.min(2 * pause, 2000);
+  document.querySelectorAll(selector).forEach((part, place) => page[place] && update(part, page[place]));
+  return changes ? 250 : Math.min(2 * pause, 2000);
 }
 
-const again = () => watch().catch(() => {}).finally(() => setTimeout(again, pause));
-if (document.querySelector(".live")) again();
+function watch(from, selector, pause = 250) {
+  if (!document.querySelector(selector)) return;
+  const again = (next) => setTimeout(() => watch(from, selector, next), next);
+  follow(from, selector, pause).then(again, () => again(pause));
+}
+
+watch(location, ".live:not([data-from])");
+// The race is a page of its own: it does not read the articles while it runs.
+watch("/race", ".live[data-from='/race']");

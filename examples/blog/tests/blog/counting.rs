@@ -244,7 +244,7 @@ async fn a_hundred_readers_are_counted_and_merged() {
 }
 
 #[tokio::test]
-async fn only_clients_on_this_machine_can_send_a_hundred_readers() {
+async fn only_clients_on_this_machine_can_start_something() {
     let blog = Blog::new();
     blog.article("Title");
     let proxied = [("host", "localhost"), ("x-forwarded-for", "127.0.0.1")];
@@ -277,10 +277,23 @@ async fn only_clients_on_this_machine_can_send_a_hundred_readers() {
         let page = blog.from(peer, Method::GET, PATH, headers, "").await.body;
         let shown = page.contains("value=\"readers\"");
         assert_eq!(shown, may, "{peer} {headers:?}");
+        let front = blog.from(peer, Method::GET, "/", headers, "").await.body;
+        for button in ["id=\"start\"", "name=\"on\""] {
+            assert_eq!(front.contains(button), may, "{button} {peer} {headers:?}");
+        }
         if !may {
-            let readers = "action=readers";
-            let answer = blog.from(peer, Method::POST, PATH, headers, readers).await;
-            assert_eq!(answer.status, StatusCode::FORBIDDEN, "{peer} {headers:?}");
+            for (path, form) in [
+                (PATH, "action=readers"),
+                ("/race", ""),
+                ("/readers", "on=true"),
+            ] {
+                let answer = blog.from(peer, Method::POST, path, headers, form).await;
+                assert_eq!(
+                    answer.status,
+                    StatusCode::FORBIDDEN,
+                    "{path} {peer} {headers:?}"
+                );
+            }
         }
     }
 }

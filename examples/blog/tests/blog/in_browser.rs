@@ -43,10 +43,10 @@ async fn lists_and_statistics_have_tabs() {
     let site = Site::new().await;
     let mut page = site.browser(1100).await;
     page.open("/").await;
-    page.see("h2", "A letter to the next maintainer").await;
+    page.see("h3", "A letter to the next maintainer").await;
     page.click(".tabs a:nth-child(2)").await;
     page.see(".tabs [aria-current]", "Most read").await;
-    assert_ne!(page.text("h2").await, "A letter to the next maintainer");
+    assert_ne!(page.text("h3").await, "A letter to the next maintainer");
     page.open("/stats").await;
     for (tab, label, bars) in [(1, "7 days", 7), (2, "30 days", 30), (3, "52 weeks", 52)] {
         page.click(&format!(".tabs a:nth-child({tab})")).await;
@@ -187,6 +187,38 @@ async fn a_hundred_readers_fill_the_slots_and_are_merged() {
 
 #[tokio::test]
 #[ignore = "needs chromedriver: scripts/test sqlite"]
+async fn a_race_moves_on_the_page_and_ends_with_a_ratio() {
+    let site = Site::new().await;
+    let mut page = site.browser(1100).await;
+    page.open("/").await;
+    page.see(".times", "? ×").await;
+    page.click("#start").await;
+    let width = "return +document.querySelector('.slots rect').getAttribute('width')";
+    for (what, class) in [("one row", ".one"), ("slots", ".slots")] {
+        page.sees(what, async |page| {
+            let rate = page.text(&format!("{class} .rate")).await;
+            rate.starts_with(|c: char| c.is_ascii_digit())
+        })
+        .await;
+    }
+    page.sees("the end", async |page| page.text("#start").await == "Again")
+        .await;
+    let said = page.text("[role=status]").await;
+    let (committed, counted) = said.split_once(" comments committed, ").unwrap();
+    assert!(
+        counted.starts_with(&format!("{committed} counted.")),
+        "{said}"
+    );
+    assert!(page.text(".times").await.ends_with('×'));
+    assert!(page.run(width, vec![]).await.as_i64() > Some(0));
+    let rows = if SLOTS == 0 { 1 } else { 16 };
+    assert_eq!(page.count(".slots .filled").await, rows);
+    assert_eq!(page.count(".note").await, usize::from(SLOTS == 0));
+    page.has_no_errors().await;
+}
+
+#[tokio::test]
+#[ignore = "needs chromedriver: scripts/test sqlite"]
 async fn a_hidden_page_asks_for_nothing() {
     let site = Site::new().await;
     let [mut page, mut other] = [site.browser(1100).await, site.browser(390).await];
@@ -245,6 +277,15 @@ async fn axe_finds_nothing_in_light_and_dark_on_a_screen_and_a_phone() {
                 let wider = "return document.documentElement.scrollWidth > innerWidth";
                 assert_eq!(page.run(wider, vec![]).await, json!(false), "{path}");
             }
+            // A race, while it runs and at its end.
+            page.open("/").await;
+            page.click("#start").await;
+            page.sees("a race", async |page| page.count(".waits").await > 1)
+                .await;
+            page.is_accessible("a race").await;
+            page.sees("its end", async |page| page.text("#start").await == "Again")
+                .await;
+            page.is_accessible("the end of a race").await;
             // Cells of each shade, while they are filled.
             page.open("/articles/the-viral-day").await;
             page.click("#readers").await;

@@ -8,5 +8,6 @@ mod counting;
 mod forms;
 mod in_browser;
 mod pages;
+mod race;
 mod start;
 mod support;

@@ -15,7 +15,7 @@ use crate::support::{Blog, PATH, lock, today};
 
 /// The titles of a list, in its order.
 fn titles(page: &str) -> Vec<&str> {
-    let links = page.split("<h2><a href=\"/articles/").skip(1);
+    let links = page.split("<h3><a href=\"/articles/").skip(1);
     links
         .map(|link| link.split(['>', '<']).nth(1).unwrap())
         .collect()
@@ -47,6 +47,13 @@ async fn a_list_is_sorted_by_the_counts_of_some_days() {
     let page = blog.get("/?days=65535", &[]).await.body;
     assert!(page.contains("<b>9,991</b> views"), "{page}");
     assert!(page.contains("Ann · <time datetime"), "{page}");
+    // A list of some days has the number that it is sorted by.
+    let page = blog.get("/?days=7", &[]).await.body;
+    assert!(page.contains("<b>25</b> views this week"), "{page}");
+    assert!(
+        page.contains("<b>1</b> view this week") || !page.contains("Article 01"),
+        "{page}"
+    );
 }
 
 #[tokio::test]
@@ -156,6 +163,8 @@ async fn each_error_has_a_page_of_the_site() {
         let answer = blog.request(method, path, &[], form).await;
         assert_eq!(answer.status, status, "{path} {form}");
         assert!(answer.body.contains("Back to the articles"), "{path}");
+        let is_read = !answer.body.contains("Nothing was stored.");
+        assert_eq!(is_read, status == StatusCode::NOT_FOUND, "{path}");
         let html = &answer.headers[header::CONTENT_TYPE];
         assert_eq!(html, "text/html; charset=utf-8");
     }

@@ -1,0 +1,294 @@
+//! The race of the front page: sixteen connections count one article, first in one row, and then in slots.
+
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{anyhow, ensure};
+use diesel::prelude::*;
+use diesel_counters::{is_retryable, prelude::*};
+
+use crate::db::{self, Conn};
+use crate::schema::{race_articles, race_comments, race_counters};
+
+/// How many connections count at the same time.
+pub const CONNECTIONS: usize = 16;
+
+/// How long each lane lasts.
+pub const LASTS: Duration = Duration::from_secs(3);
+
+/// How long a transaction holds its locks before it commits, as one that does more than to count.
+pub const HOLD: Duration = Duration::from_millis(2);
+
+diesel_counters::counter_table! {
+    race_counters {
+        parent = race_articles::id,
+    }
+}
+
+#[derive(Clone, Copy, Identifiable, HasCounters)]
+#[diesel(table_name = race_articles)]
+#[counters(table_name = race_counters)]
+struct Article {
+    id: i64,
+}
+
+/// Where the comments of an article are counted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Lane {
+    OneRow,
+    Slots,
+}
+
+impl Lane {
+    /// The article of this lane: each one counts its own.
+    fn article(self) -> Article {
+        Article {
+            id: 1 + self as i64,
+        }
+    }
+
+    /// **What the race is about**: one way to count, and the other one.
+    fn count(self, article: Article, conn: &mut Conn) -> QueryResult<()> {
+        use race_articles::comments;
+        match self {
+            Lane::OneRow => diesel::update(&article)
+                .set(comments.eq(comments + 1))
+                .execute(conn)
+                .map(drop),
+            Lane::Slots => article.incr_counter(race_counters::comments, conn),
+        }
+    }
+}
+
+/// What a connection does.
+#[derive(Clone, Copy)]
+enum Now {
+    Rests,
+    /// Its statements run since then.
+    Runs(Instant),
+    /// It has counted, and holds its locks.
+    Holds,
+}
+
+/// A connection, and what it has done in a lane.
+struct Racer {
+    now: Now,
+    commits: i64,
+    slowest: Duration,
+}
+
+/// What the connections have done in a lane.
+pub struct Progress {
+    begun: OnceLock<Instant>,
+    took: OnceLock<Duration>,
+    racers: [Mutex<Racer>; CONNECTIONS],
+}
+
+impl Progress {
+    fn new() -> Self {
+        let racer = |_| {
+            Mutex::new(Racer {
+                now: Now::Rests,
+                commits: 0,
+                slowest: Duration::ZERO,
+            })
+        };
+        Progress {
+            begun: OnceLock::new(),
+            took: OnceLock::new(),
+            racers: std::array::from_fn(racer),
+        }
+    }
+
+    pub fn has_begun(&self) -> bool {
+        self.begun.get().is_some()
+    }
+
+    pub fn has_ended(&self) -> bool {
+        self.took.get().is_some()
+    }
+
+    /// The time until now, or until the lane's end.
+    pub fn elapsed(&self) -> Duration {
+        let since = || self.begun.get().map(Instant::elapsed);
+        let took = self.took.get().copied();
+        took.or_else(since).unwrap_or_default()
+    }
+
+    pub fn commits(&self) -> i64 {
+        self.racers.iter().map(|racer| lock(racer).commits).sum()
+    }
+
+    /// Commits a second.
+    pub fn rate(&self) -> f64 {
+        self.commits() as f64 / self.elapsed().as_secs_f64().max(0.001)
+    }
+
+    /// The longest time that a transaction took.
+    pub fn slowest(&self) -> Duration {
+        let slowest = self.racers.iter().map(|racer| lock(racer).slowest);
+        slowest.max().unwrap_or_default()
+    }
+
+    /// How many connections hold their locks, and how many wait: their statements have run for longer than
+    /// a transaction holds its locks.
+    pub fn holding_and_waiting(&self) -> (usize, usize) {
+        let now: Vec<Now> = self.racers.iter().map(|racer| lock(racer).now).collect();
+        let holds = |now: &&Now| matches!(now, Now::Holds);
+        let waits = |now: &&Now| matches!(now, Now::Runs(since) if since.elapsed() > HOLD);
+        (
+            now.iter().filter(holds).count(),
+            now.iter().filter(waits).count(),
+        )
+    }
+}
+
+/// What is in the database after a race: `counted` and `committed` are equal, or a count was lost.
+#[derive(Clone, Copy)]
+pub struct Outcome {
+    /// The rows of comments.
+    pub committed: i64,
+    /// What both counters say.
+    pub counted: i64,
+}
+
+pub struct Race {
+    lanes: [Progress; 2],
+    /// Known at the end.
+    outcome: OnceLock<Result<Outcome, String>>,
+}
+
+impl Race {
+    pub fn lane(&self, lane: Lane) -> &Progress {
+        &self.lanes[lane as usize]
+    }
+
+    pub fn outcome(&self) -> Option<&Result<Outcome, String>> {
+        self.outcome.get()
+    }
+
+    fn run(&self, url: &str) -> anyhow::Result<Outcome> {
+        let pool = db::pool(url, true);
+        let mut connections = Vec::new();
+        for _ in 0..CONNECTIONS {
+            connections.push(pool.get()?);
+        }
+        let conn = &mut *connections[0];
+        // What an earlier race has left.
+        diesel::delete(race_comments::table).execute(conn)?;
+        diesel::delete(race_articles::table).execute(conn)?;
+        let ids = [Lane::OneRow, Lane::Slots].map(|lane| race_articles::id.eq(lane.article().id));
+        diesel::insert_into(race_articles::table)
+            .values(&ids[..])
+            .execute(conn)?;
+
+        for lane in [Lane::OneRow, Lane::Slots] {
+            let begun = *self.lane(lane).begun.get_or_init(Instant::now);
+            let until = begun + LASTS;
+            thread::scope(|scope| {
+                let mut threads = Vec::new();
+                for (conn, racer) in connections.iter_mut().zip(&self.lane(lane).racers) {
+                    threads.push(scope.spawn(move || count(lane, until, racer, conn)));
+                }
+                for thread in threads {
+                    thread
+                        .join()
+                        .map_err(|_| anyhow!("a connection's thread panicked"))??;
+                }
+                anyhow::Ok(())
+            })?;
+            let _ = self.lane(lane).took.set(begun.elapsed());
+        }
+
+        let conn = &mut *connections[0];
+        let in_one_row = race_articles::table.find(Lane::OneRow.article().id);
+        let in_one_row: i64 = in_one_row.select(race_articles::comments).first(conn)?;
+        let in_slots = Lane::Slots
+            .article()
+            .counter_value(race_counters::comments, conn)?;
+        let committed: i64 = race_comments::table.count().get_result(conn)?;
+        let commits: i64 = self.lanes.iter().map(Progress::commits).sum();
+        ensure!(
+            committed == commits,
+            "{commits} transactions were committed, and {committed} comments are stored"
+        );
+        Ok(Outcome {
+            committed,
+            counted: in_one_row + in_slots,
+        })
+    }
+}
+
+/// Inserts a comment, counts it, holds the locks and commits, again and again.
+fn count(lane: Lane, until: Instant, racer: &Mutex<Racer>, conn: &mut Conn) -> QueryResult<()> {
+    let article = lane.article();
+    let comment = (
+        race_comments::article_id.eq(article.id),
+        race_comments::body.eq("It rained here too."),
+    );
+    while Instant::now() < until {
+        let begun = Instant::now();
+        lock(racer).now = Now::Runs(begun);
+        let result = conn.transaction(|conn| {
+            comment.insert_into(race_comments::table).execute(conn)?;
+            lane.count(article, conn)?;
+            lock(racer).now = Now::Holds;
+            thread::sleep(HOLD);
+            Ok(())
+        });
+        let mut racer = lock(racer);
+        racer.now = Now::Rests;
+        match result {
+            Ok(()) => {
+                racer.commits += 1;
+                racer.slowest = racer.slowest.max(begun.elapsed());
+            }
+            Err(error) if is_retryable(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// The latest race. There is one at a time.
+#[derive(Clone, Default)]
+pub struct Races(Arc<Mutex<Option<Arc<Race>>>>);
+
+impl Races {
+    pub fn latest(&self) -> Option<Arc<Race>> {
+        lock(&self.0).clone()
+    }
+
+    pub fn is_running(&self) -> bool {
+        self.latest()
+            .is_some_and(|race| race.outcome.get().is_none())
+    }
+
+    /// Starts a race, unless one is running.
+    pub fn start(&self, url: Arc<str>) {
+        let mut latest = lock(&self.0);
+        if latest
+            .as_ref()
+            .is_some_and(|race| race.outcome.get().is_none())
+        {
+            return;
+        }
+        let race = Arc::new(Race {
+            lanes: [Progress::new(), Progress::new()],
+            outcome: OnceLock::new(),
+        });
+        *latest = Some(race.clone());
+        thread::spawn(move || {
+            let outcome = race.run(&url).map_err(|error| format!("{error:#}"));
+            if let Err(error) = &outcome {
+                tracing::error!("the race: {error}");
+            }
+            race.outcome.set(outcome)
+        });
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
