@@ -25,16 +25,24 @@ pub struct LaneView {
     pub code: &'static str,
     pub rate: Option<i64>,
     pub commits: i64,
+    /// What the bar shows.
+    pub bar: String,
     /// The classes of the squares that stand for connections.
     pub connections: [&'static str; CONNECTIONS],
+    /// What the connections do.
     pub words: String,
     /// The counts of the rows.
     pub rows: Vec<i64>,
+    pub sum: String,
 }
 
 /// How many transactions a lane would commit if they did nothing but hold their locks, and none waited: where
 /// its bar ends.
 pub const MOST: i64 = CONNECTIONS as i64 * LASTS.as_millis() as i64 / HOLD.as_millis() as i64;
+
+/// What the race is, before it has run.
+const WORK: &str = "Sixteen connections each insert a comment, count it, hold the locks for 2 ms and commit, again \
+                    and again: for three seconds they count in one row, and for three in slots.";
 
 impl RaceView {
     pub fn load(race: Option<&Race>, is_local: bool, conn: &mut Conn) -> QueryResult<Self> {
@@ -46,25 +54,22 @@ impl RaceView {
             lanes: [one_row?, slots?],
             times: None,
             has_failed: false,
-            said: format!(
-                "Sixteen connections of this server insert a comment, count it, hold their locks for 2 ms and \
-                 commit: three seconds in one row, then three in slots.{}",
-                if is_local {
-                    ""
-                } else {
-                    " Only a visitor on the server's own machine can start it."
-                }
-            ),
+            said: WORK.to_owned(),
         };
+        if !is_local {
+            view.said += " Only a visitor on the server's own machine can start it.";
+        }
         let Some(race) = race else {
             return Ok(view);
         };
         match race.outcome() {
             None => {
                 view.is_running = true;
-                let is_second = race.lane(Lane::Slots).has_begun();
-                let lane = if is_second { "slots" } else { "one row" };
-                view.said = format!("The connections count in {lane}, for three seconds.");
+                view.said = match race.lane(Lane::Slots).has_begun() {
+                    false => "Step 1 of 2: sixteen connections count in one row.",
+                    true => "Step 2 of 2: sixteen connections count in slots.",
+                }
+                .to_owned();
             }
             Some(Err(error)) => {
                 view.has_failed = true;
@@ -75,7 +80,7 @@ impl RaceView {
                 let times = race.lane(Lane::Slots).rate() / race.lane(Lane::OneRow).rate().max(1.0);
                 view.times = Some(format!("{times:.1}"));
                 view.said = format!(
-                    "{} comments committed, {} counted. Both lanes wrote the same comments to this {DATABASE}, one \
+                    "{} comments committed, {} counted. Both ways ran the same transaction on this {DATABASE}, one \
                      after the other.",
                     number(&outcome.committed),
                     number(&outcome.counted)
@@ -88,32 +93,16 @@ impl RaceView {
 
 impl LaneView {
     fn load(lane: Lane, race: Option<&Race>, conn: &mut Conn) -> QueryResult<Self> {
-        let progress = race
-            .map(|race| race.lane(lane))
-            .filter(|lane| lane.has_begun());
-        let mut view = LaneView {
-            id: "one",
-            name: "One row",
-            code: "update(article).set(comments.eq(comments + 1))",
-            rate: progress.map(|progress| progress.rate().round() as i64),
-            commits: progress.map_or(0, Progress::commits),
-            connections: [""; CONNECTIONS],
-            words: "16 connections, one row".to_owned(),
-            rows: vec![0],
+        let progress = race.map(|race| race.lane(lane));
+        let progress = progress.filter(|progress| progress.has_begun());
+        let mut view = match lane {
+            Lane::OneRow => Self::one_row(),
+            Lane::Slots => Self::slots(),
         };
-        if lane == Lane::Slots {
-            view.id = "slots";
-            view.name = "Slots";
-            view.code = "article.incr_counter(comments, conn)?";
-            view.rows = vec![0; if SLOTS == 0 { 1 } else { CONNECTIONS }];
-            view.words = match SLOTS {
-                0 => "16 connections, one row: SQLite has one slot".to_owned(),
-                _ => "16 connections, 16 rows".to_owned(),
-            };
-        }
         let Some(progress) = progress else {
             return Ok(view);
         };
+        view.show(progress);
         view.rows = match lane {
             Lane::OneRow => vec![view.commits],
             Lane::Slots => {
@@ -121,27 +110,62 @@ impl LaneView {
                 rows.select(race_counters::comments).load(conn)?
             }
         };
-        view.words = match progress.has_ended() {
-            true => format!(
-                "{} commits in {:.1} s; the slowest took {} ms",
-                number(&view.commits),
-                progress.elapsed().as_secs_f64(),
-                number(&(progress.slowest().as_millis() as i64))
-            ),
-            false => {
-                let (holding, waiting) = progress.holding_and_waiting();
-                view.connections = std::array::from_fn(|place| match place {
-                    _ if place < holding => "holds",
-                    _ if place < holding + waiting => "waits",
-                    _ => "",
-                });
-                match waiting {
-                    0 => "none waits".to_owned(),
-                    1 => "1 of 16 connections waits".to_owned(),
-                    _ => format!("{waiting} of 16 connections wait"),
-                }
+        view.sum = match view.rows.len() {
+            1 => "The counter is 1 row of the database.".to_owned(),
+            rows => {
+                let sum = number(&view.rows.iter().sum());
+                format!("The counter is {rows} rows of the database. Their sum is {sum}.")
             }
         };
         Ok(view)
+    }
+
+    fn one_row() -> Self {
+        LaneView {
+            id: "one",
+            name: "One row",
+            code: "update(article).set(comments.eq(comments + 1)).execute(conn)?",
+            rate: None,
+            commits: 0,
+            bar: format!("0 commits of {}", number(&MOST)),
+            connections: [""; CONNECTIONS],
+            words: "16 connections".to_owned(),
+            rows: vec![0],
+            sum: "The counter is 1 row of the database.".to_owned(),
+        }
+    }
+
+    fn slots() -> Self {
+        let rows = if SLOTS == 0 { 1 } else { CONNECTIONS };
+        LaneView {
+            id: "slots",
+            name: "Slots",
+            code: "article.incr_counter(comments, conn)?",
+            rows: vec![0; rows],
+            sum: match SLOTS {
+                0 => "On SQLite, the counter is 1 row too.".to_owned(),
+                _ => "The counter is 16 rows of the database.".to_owned(),
+            },
+            ..Self::one_row()
+        }
+    }
+
+    fn show(&mut self, progress: &Progress) {
+        self.rate = Some(progress.rate().round() as i64);
+        self.commits = progress.commits();
+        self.bar = format!("{} commits of {}", number(&self.commits), number(&MOST));
+        if progress.has_ended() {
+            self.bar += &format!(" in {:.2} s", progress.elapsed().as_secs_f64());
+            let slowest = progress.slowest().as_millis() as i64;
+            self.words = format!("The slowest transaction took {} ms.", number(&slowest));
+            return;
+        }
+        let (holding, waiting) = progress.holding_and_waiting();
+        self.connections = std::array::from_fn(|place| match place {
+            _ if place < holding => "holds",
+            _ if place < holding + waiting => "waits",
+            _ => "",
+        });
+        self.words = format!("{waiting} of 16 connections wait.");
     }
 }
