@@ -85,7 +85,8 @@ async fn most_read(State(app): State<App>) -> Result<Json<Value>, Failure> {
             .limit(10)
             .load::<(i64, String, i64, i64)>(conn)
     });
-    Ok(Json(json!(list.await?)))
+    let named = |(id, title, v, l)| json!({ "id": id, "title": title, "views": v, "likes": l });
+    Ok(Json(list.await?.into_iter().map(named).collect()))
 }
 
 /// Counts a view in memory, so that the page does not wait for it.

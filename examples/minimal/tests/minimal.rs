@@ -53,6 +53,20 @@ fn an_article_that_does_not_exist_is_not_found() {
 }
 
 #[test]
+fn the_most_read_articles_have_names_for_their_numbers() {
+    let (program, file) = start("most_read");
+    let answer = clients::request(&program.address, "GET / HTTP/1.1\r\n", "").unwrap();
+    for named in [
+        r#""title":"Bread on Sundays""#,
+        r#""views":0"#,
+        r#""likes":0"#,
+    ] {
+        assert!(answer.contains(named), "{named}: {answer}");
+    }
+    fs::remove_file(file).unwrap();
+}
+
+#[test]
 fn a_request_of_another_site_is_refused() {
     let (program, file) = start("other_site");
     let status = |headers: &str| {
