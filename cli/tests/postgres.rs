@@ -21,6 +21,7 @@ use diesel::prelude::*;
 use behaviour::Execute;
 use behaviour::Ran;
 use behaviour::doctor::{waits, with_counters};
+use behaviour::triggers::assert_kept;
 use hot_row::{await_wait, begin, count, report, session_id, with_a_waiter, with_articles};
 use server::TestDatabase;
 
@@ -47,6 +48,16 @@ impl TestDatabase {
     pub fn create() -> Self {
         Self::create_on("POSTGRES_URL", "TEMPLATE template0")
     }
+}
+
+#[test]
+fn the_triggers_of_the_shop_are_what_it_writes() {
+    let database = TestDatabase::create();
+    let shop = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/async");
+    let tables = format!("{shop}/migrations/2026-11-28-000000_create_shop/up.sql");
+    database.execute(&std::fs::read_to_string(tables).unwrap());
+    let kept = "examples/async/migrations/2026-11-28-000100_count_orders";
+    assert_kept(&database, &format!("--file {shop}/counters.toml"), kept);
 }
 
 #[test]

@@ -429,7 +429,7 @@ fn names_can_be_any() {
 }
 
 /// Compares the migration that the command writes with one that is kept in the repository.
-fn assert_kept(database: &TestDatabase, words: &str, folder: &str) {
+pub fn assert_kept(database: &TestDatabase, words: &str, folder: &str) {
     let (ran, _folder) = generate_triggers(database, words, &[]);
     ran.works();
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");

@@ -1,7 +1,12 @@
-//! The tables and the model of the examples in docs/pools.md.
+//! The tables of the shop and of the examples in docs/diesel-async.md, and what runs on a blocking thread.
 
+use diesel::connection::LoadConnection;
+use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel_counters::HasCounters;
+use diesel_counters::dsl::take;
+use diesel_counters::{HasCounters, retry};
+use schema::orders;
+use schema::stock::remaining;
 
 /// As `diesel print-schema` prints it.
 #[allow(missing_docs)]
@@ -33,6 +38,69 @@ pub mod schema {
         }
     }
     diesel_counters::counter_table!(article_counters { parent = articles::id });
+
+    diesel::table! {
+        products (id) {
+            id -> BigInt,
+            name -> Text,
+        }
+    }
+
+    diesel::table! {
+        orders (id) {
+            id -> BigInt,
+            product_id -> BigInt,
+            units -> BigInt,
+        }
+    }
+
+    diesel::table! {
+        product_counters (product_id, day, slot) {
+            product_id -> BigInt,
+            day -> Date,
+            slot -> SmallInt,
+            views -> BigInt,
+            sold -> BigInt,
+        }
+    }
+    diesel_counters::counter_table!(product_counters {
+        parent = products::id,
+        counted_by_database = (sold),
+    });
+
+    diesel::table! {
+        stock (product_id, day, slot) {
+            product_id -> BigInt,
+            day -> Date,
+            slot -> SmallInt,
+            remaining -> BigInt,
+        }
+    }
+    diesel_counters::counter_table!(stock {
+        parent = products::id,
+        period = Total,
+        stock = (remaining),
+    });
+}
+
+/// Takes units of the stock and inserts an order, in one transaction. Returns the number of the order, or none
+/// if so many units are not left.
+///
+/// `take` requires a connection of Diesel.
+pub fn sell<Conn>(product: i64, units: i64, conn: &mut Conn) -> QueryResult<Option<i64>>
+where
+    Conn: LoadConnection<Backend = Pg>,
+{
+    retry().transaction(conn, |conn| {
+        if !take(remaining).of(product).by(units).execute(conn)? {
+            return Ok(None);
+        }
+        diesel::insert_into(orders::table)
+            .values((orders::product_id.eq(product), orders::units.eq(units)))
+            .returning(orders::id)
+            .get_result(conn)
+            .map(Some)
+    })
 }
 
 /// A model with counters.

@@ -1,67 +1,102 @@
-//! axum with diesel-async and deadpool, on PostgreSQL, without its client library:
+//! A shop with axum, deadpool and diesel-async, on PostgreSQL, without its client library:
 //! `DATABASE_URL=postgres://… cargo run -p async_example`.
+//
+//     curl localhost:3000/products/1                 # counts a view
+//     curl -d 2 localhost:3000/products/1/orders     # takes two units
+//     curl -X DELETE localhost:3000/orders/1         # puts them back
 
 use std::sync::Arc;
 use std::{env, error::Error, fmt::Display};
 
-use app::schema::article_counters::views;
-use app::schema::{article_counters, articles, comments};
+use app::schema::product_counters::{self, sold, views};
+use app::schema::stock::remaining;
+use app::schema::{orders, products};
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use axum::routing::{get, post};
+use axum::routing::{delete, get, post};
 use diesel::prelude::*;
 use diesel::result::Error::NotFound;
 use diesel_async::async_connection_wrapper::AsyncConnectionWrapper;
 use diesel_async::pooled_connection::AsyncDieselConnectionManager;
 use diesel_async::pooled_connection::deadpool::{Object, Pool};
-use diesel_async::{AsyncConnection, AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
-use diesel_counters::dsl::total;
+use diesel_async::{AsyncConnection, AsyncMigrationHarness, AsyncPgConnection, RunQueryDsl};
+use diesel_counters::dsl::{put_back, total};
 use diesel_counters::prelude::*;
-use diesel_counters::{Compactor, CounterBuffer};
+use diesel_counters::{Compactor, CounterBuffer, is_retryable};
+use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::task::spawn_blocking;
 
+const MIGRATIONS: EmbeddedMigrations = embed_migrations!();
+
+/// A connection of the pool, for what diesel-async cannot run.
+type Blocking = AsyncConnectionWrapper<Object<AsyncPgConnection>>;
+
 #[derive(Clone)]
-struct App {
+struct Shop {
     pool: Pool<AsyncPgConnection>,
-    buffer: Arc<CounterBuffer<AsyncConnectionWrapper<Object<AsyncPgConnection>>>>,
+    buffer: Arc<CounterBuffer<Blocking>>,
 }
 
-/// The comment and its count commit together, or neither does.
-async fn comment(State(app): State<App>, Path(id): Path<i64>, body: String) -> Result<(), Failure> {
-    let conn = &mut app.pool.get().await.map_err(failure)?;
-    let counted = conn.transaction(async |conn| {
-        diesel::insert_into(comments::table)
-            .values((comments::article_id.eq(id), comments::body.eq(body)))
-            .execute(conn)
-            .await?;
-        let count = increment(article_counters::comments).of(id);
-        count.execute(conn).await?;
+/// Counts a view in memory, which the buffer writes within a second.
+async fn product(State(shop): State<Shop>, Path(id): Path<i64>) -> Result<String, Failure> {
+    let pending = shop.buffer.pending_of(views, &id);
+    let conn = &mut shop.pool.get().await.map_err(failure)?;
+    let product = products::table
+        .find(id)
+        .select((products::name, total(views), total(sold), total(remaining)))
+        .first::<(String, i64, i64, i64)>(conn);
+    let (name, written, s, left) = product.await.map_err(refusal)?;
+    let view = increment(views).of(id);
+    shop.buffer.count(view).map_err(failure)?;
+    let v = written + pending + 1;
+    Ok(format!("{name}: {v} views, {s} sold, {left} left"))
+}
+
+/// Orders units, whose number is the body. Responds with the number of the order.
+async fn order(
+    State(shop): State<Shop>,
+    Path(product): Path<i64>,
+    units: String,
+) -> Result<String, Failure> {
+    let Ok(units @ 1..=100) = units.parse() else {
+        return Err((StatusCode::BAD_REQUEST, "order 1 to 100 units".into()));
+    };
+    let mut conn = Blocking::from(shop.pool.get().await.map_err(failure)?);
+    let order = spawn_blocking(move || app::sell(product, units, &mut conn));
+    match order.await.map_err(failure)?.map_err(refusal)? {
+        Some(order) => Ok(order.to_string()),
+        None => Err((StatusCode::CONFLICT, "so many are not left".into())),
+    }
+}
+
+/// Deletes an order, which a trigger takes off the count, and puts its units back, or neither.
+async fn cancel(State(shop): State<Shop>, Path(order): Path<i64>) -> Result<(), Failure> {
+    let conn = &mut shop.pool.get().await.map_err(failure)?;
+    let cancelled = conn.transaction(async |conn| {
+        let order = diesel::delete(orders::table.find(order))
+            .returning((orders::product_id, orders::units))
+            .get_result(conn);
+        let (product, units): (i64, i64) = order.await?;
+        let units = put_back(remaining).of(product).by(units);
+        units.execute(conn).await?;
         QueryResult::Ok(())
     });
-    counted.await.map_err(failure)
-}
-
-/// Counts a view in memory. The buffer writes it within a second.
-async fn article(State(app): State<App>, Path(id): Path<i64>) -> Result<String, Failure> {
-    let pending = app.buffer.pending_of(views, &id);
-    let conn = &mut app.pool.get().await.map_err(failure)?;
-    let article = articles::table
-        .find(id)
-        .select((articles::title, total(views)))
-        .first::<(String, i64)>(conn);
-    let (title, written) = match article.await {
-        Err(NotFound) => return Err((StatusCode::NOT_FOUND, "no such article".into())),
-        article => article.map_err(failure)?,
-    };
-    app.buffer.count(increment(views).of(id)).map_err(failure)?;
-    Ok(format!("{title}: {} views", written + pending + 1))
+    cancelled.await.map_err(refusal)
 }
 
 type Failure = (StatusCode, String);
+
+fn refusal(error: diesel::result::Error) -> Failure {
+    match error {
+        NotFound => (StatusCode::NOT_FOUND, "not found".into()),
+        error if is_retryable(&error) => (StatusCode::SERVICE_UNAVAILABLE, error.to_string()),
+        error => failure(error),
+    }
+}
 
 fn failure(error: impl Display) -> Failure {
     (StatusCode::INTERNAL_SERVER_ERROR, error.to_string())
@@ -70,30 +105,26 @@ fn failure(error: impl Display) -> Failure {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let manager = AsyncDieselConnectionManager::new(env::var("DATABASE_URL")?);
-    let pool: Pool<AsyncPgConnection> = Pool::builder(manager).build()?;
-    let tables = include_str!("tables.sql");
-    pool.get().await?.batch_execute(tables).await?;
+    let pool: Pool<AsyncPgConnection> = Pool::builder(manager).max_size(16).build()?;
+    AsyncMigrationHarness::new(pool.get().await?).run_pending_migrations(MIGRATIONS)?;
 
     // The buffer and the compactor have threads of their own, so they may block. They take turns
     // with the handlers for the connections of the pool.
     let connect = {
         let (pool, runtime) = (pool.clone(), Handle::current());
-        move || {
-            runtime
-                .block_on(pool.get())
-                .map(AsyncConnectionWrapper::from)
-        }
+        move || runtime.block_on(pool.get()).map(Blocking::from)
     };
     let compactor = Compactor::of(connect.clone())
-        .compact(article_counters::table)
+        .compact(product_counters::table)
         .start()?;
     let buffer = Arc::new(CounterBuffer::of(connect).start()?);
-    let app = App { pool, buffer };
+    let shop = Shop { pool, buffer };
 
     let router = Router::new()
-        .route("/articles/{id}", get(article))
-        .route("/articles/{id}/comments", post(comment))
-        .with_state(app.clone());
+        .route("/products/{id}", get(product))
+        .route("/products/{id}/orders", post(order))
+        .route("/orders/{id}", delete(cancel))
+        .with_state(shop.clone());
     let listener = TcpListener::bind(env::var("LISTEN").unwrap_or("127.0.0.1:3000".into())).await?;
     println!("http://{}", listener.local_addr()?);
     let stop = Arc::new(Notify::new());
@@ -104,6 +135,6 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
         .with_graceful_shutdown(stopped)
         .await?;
     // Then the buffer, before the runtime ends.
-    spawn_blocking(move || (compactor.stop(), app.buffer.stop())).await?;
+    spawn_blocking(move || (compactor.stop(), shop.buffer.stop())).await?;
     Ok(())
 }

@@ -2,8 +2,10 @@
 
 mod behaviour;
 #[cfg(unix)]
-#[path = "../../pools/tests/clients/mod.rs"]
-mod clients;
+#[path = "../../pools/tests/clients/program.rs"]
+mod program;
+#[cfg(unix)]
+mod shop;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
@@ -39,14 +41,20 @@ struct Database(String);
 
 impl Database {
     async fn create() -> Self {
+        let database = Database::empty().await;
+        let created = database.connect().await.batch_execute(CREATE_TABLES).await;
+        created.unwrap();
+        database
+    }
+
+    /// Without tables.
+    async fn empty() -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let database = Database(format!("async_test_{}_{number}", std::process::id()));
         let create = format!("CREATE DATABASE {}", database.0);
         let mut server = Conn::establish(&server()).await.unwrap();
         server.batch_execute(&create).await.unwrap();
-        let created = database.connect().await.batch_execute(CREATE_TABLES).await;
-        created.unwrap();
         database
     }
 
@@ -213,35 +221,5 @@ mod counting {
         assert_eq!(inserted, (2, 1, "First!".into()));
         let counted = counter_value(article_counters::comments).of(1_i64);
         assert_eq!(counted.get_result(conn).await, Ok(2_i64));
-    }
-}
-
-#[cfg(unix)]
-mod program {
-    use app::schema::{article_counters, comments};
-    use diesel::connection::SimpleConnection;
-    use diesel::prelude::*;
-    use diesel_counters::prelude::*;
-
-    use super::{AsyncConnectionWrapper, Conn, clients, server};
-
-    #[test]
-    fn it_counts_what_it_has_acknowledged() {
-        let connect = |url: &str| AsyncConnectionWrapper::<Conn>::establish(url).unwrap();
-        let (server, name) = (server(), format!("async_program_{}", std::process::id()));
-        let create = format!("CREATE DATABASE {name}");
-        connect(&server).batch_execute(&create).unwrap();
-        let (address, _) = server.rsplit_once('/').unwrap();
-        let url = format!("{address}/{name}");
-
-        let told = clients::ask(env!("CARGO_BIN_EXE_async_example"), &url);
-        let conn = &mut connect(&url);
-        let counters = (article_counters::comments, article_counters::views);
-        let counted = counter_value(counters).of(1_i64).get_result(conn);
-        let (comments, views) = counted.unwrap();
-        assert_eq!(clients::Counts { comments, views }, told);
-        assert_eq!(comments::table.count().get_result(conn), Ok(comments));
-        let drop = format!("DROP DATABASE {name} WITH (FORCE)");
-        connect(&server).batch_execute(&drop).unwrap();
     }
 }

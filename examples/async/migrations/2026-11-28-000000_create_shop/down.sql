@@ -1,0 +1,4 @@
+DROP TABLE stock;
+DROP TABLE product_counters;
+DROP TABLE orders;
+DROP TABLE products;
