@@ -16,6 +16,7 @@ type Conn = SyncConnectionWrapper<SqliteConnection>;
 const CREATE_TABLES: &str = concat!(
     "CREATE TABLE articles (id INTEGER PRIMARY KEY, title TEXT NOT NULL, total_views BIGINT NOT NULL DEFAULT 0);",
     "CREATE TABLE comments (id INTEGER PRIMARY KEY, article_id BIGINT NOT NULL, body TEXT NOT NULL);",
+    "CREATE TABLE stock (product_id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL, remaining BIGINT NOT NULL DEFAULT 0 CHECK (remaining >= 0), PRIMARY KEY (product_id, day, slot));",
     "INSERT INTO articles (id, title) VALUES (1, 'One'), (2, 'Two');",
     include_str!("../../../migrations/sqlite/00000000000001_create_article_counters/up.sql"),
 );

@@ -1,6 +1,7 @@
-//! What docs/pools.md says.
+//! What docs/diesel-async.md says.
 
 mod buffering;
+mod calls;
 
 use app::Article;
 use app::schema::article_counters::{likes, slot, views};
