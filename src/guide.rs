@@ -20,8 +20,9 @@ chapters! {
     "../docs/recipes.md" recipes
     "../docs/operations.md" operations
     "../docs/nodes.md" nodes
+    "../docs/pools.md" pools
     // `examples/async` runs its examples.
-    #[cfg(not(doctest))] "../docs/pools.md" pools
+    #[cfg(not(doctest))] "../docs/diesel-async.md" diesel_async
     "../docs/testing.md" testing
     "../docs/coming-from.md" coming_from
     "../docs/troubleshooting.md" troubleshooting

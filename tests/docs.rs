@@ -57,6 +57,70 @@ fn each_link_of_a_chapter_leads_somewhere() {
     }
 }
 
+/// Each function of the public API, but those that set options.
+#[test]
+fn the_chapter_on_diesel_async_has_each_call() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
+    let read = |file: &str| fs::read_to_string(docs.join(file)).unwrap();
+    let chapter = read("diesel-async.md");
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let words: Vec<&str> = chapter.split(|c| !is_word(c)).collect();
+    let api = read("public-api.txt");
+    let functions = api
+        .lines()
+        .filter_map(|line| line.strip_prefix("pub fn diesel_counters::"));
+    let mut calls = 0;
+    for function in functions {
+        let path = path_of(function);
+        let path: Vec<&str> = path.split("::").collect();
+        let name = match path[..] {
+            [
+                "dsl" | "prelude" | "HasCounters" | "CounterBuffer" | "Compactor",
+                name,
+            ] => name,
+            ["prelude", "CountingDsl", name] | [name] => name,
+            [
+                ..,
+                name @ ("execute" | "load" | "run" | "transaction" | "dry_run"),
+            ] => name,
+            _ => continue,
+        };
+        calls += 1;
+        assert!(words.contains(&name), "diesel-async.md: {function}");
+    }
+    assert!(calls > 40, "{calls}");
+}
+
+/// The path of a function, without the parameters of its types: `CounterBuffer::count`.
+fn path_of(function: &str) -> String {
+    let mut depth = 0;
+    let mut path = String::new();
+    for c in function.chars() {
+        match c {
+            '<' => depth += 1,
+            '>' => depth -= 1,
+            '(' if depth == 0 => break,
+            c if depth == 0 => path.push(c),
+            _ => {}
+        }
+    }
+    path
+}
+
+#[test]
+fn the_chapter_on_diesel_async_has_the_versions_that_are_tested() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let read = |file: &str| fs::read_to_string(root.join(file)).unwrap();
+    let (chapter, lock) = (read("docs/diesel-async.md"), read("Cargo.lock"));
+    for package in ["diesel-async", "deadpool", "bb8"] {
+        let entry = format!("name = \"{package}\"\nversion = \"");
+        let (_, version) = lock.split_once(&entry).unwrap();
+        let minor: Vec<&str> = version.split('.').take(2).collect();
+        let version = format!("{package} {}", minor.join("."));
+        assert!(chapter.contains(&version), "{version}");
+    }
+}
+
 /// `[label]: target`
 fn definitions(text: &str) -> HashMap<&str, &str> {
     let lines = text.lines().filter_map(|line| line.strip_prefix('['));

@@ -1,12 +1,13 @@
-//! The tables of the shop and of the examples in docs/diesel-async.md, and what runs on a blocking thread.
+//! The tables of the shop and of the examples in docs/diesel-async.md, and two transactions of the shop.
 
-use diesel::connection::LoadConnection;
-use diesel::pg::Pg;
+mod cancel;
+mod sell;
+
 use diesel::prelude::*;
-use diesel_counters::dsl::take;
-use diesel_counters::{HasCounters, retry};
-use schema::orders;
-use schema::stock::remaining;
+use diesel_counters::HasCounters;
+
+pub use cancel::cancel;
+pub use sell::sell;
 
 /// As `diesel print-schema` prints it.
 #[allow(missing_docs)]
@@ -83,26 +84,6 @@ pub mod schema {
     });
 }
 
-/// Takes units of the stock and inserts an order, in one transaction. Returns the number of the order, or none
-/// if so many units are not left.
-///
-/// `take` requires a connection of Diesel.
-pub fn sell<Conn>(product: i64, units: i64, conn: &mut Conn) -> QueryResult<Option<i64>>
-where
-    Conn: LoadConnection<Backend = Pg>,
-{
-    retry().transaction(conn, |conn| {
-        if !take(remaining).of(product).by(units).execute(conn)? {
-            return Ok(None);
-        }
-        diesel::insert_into(orders::table)
-            .values((orders::product_id.eq(product), orders::units.eq(units)))
-            .returning(orders::id)
-            .get_result(conn)
-            .map(Some)
-    })
-}
-
 /// A model with counters.
 #[derive(Debug, Clone, PartialEq, Queryable, Selectable, HasCounters)]
 #[diesel(table_name = schema::articles)]
@@ -115,5 +96,5 @@ pub struct Article {
 }
 
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/pools.md")]
+#[doc = include_str!("../../../docs/diesel-async.md")]
 struct Documentation;

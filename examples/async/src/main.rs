@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::{env, error::Error, fmt::Display};
 
 use app::schema::product_counters::{self, sold, views};
+use app::schema::products;
 use app::schema::stock::remaining;
-use app::schema::{orders, products};
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -20,8 +20,8 @@ use diesel::result::Error::NotFound;
 use diesel_async::async_connection_wrapper::AsyncConnectionWrapper;
 use diesel_async::pooled_connection::AsyncDieselConnectionManager;
 use diesel_async::pooled_connection::deadpool::{Object, Pool};
-use diesel_async::{AsyncConnection, AsyncMigrationHarness, AsyncPgConnection, RunQueryDsl};
-use diesel_counters::dsl::{put_back, total};
+use diesel_async::{AsyncMigrationHarness, AsyncPgConnection, RunQueryDsl};
+use diesel_counters::dsl::total;
 use diesel_counters::prelude::*;
 use diesel_counters::{Compactor, CounterBuffer, is_retryable};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
@@ -56,7 +56,7 @@ async fn product(State(shop): State<Shop>, Path(id): Path<i64>) -> Result<String
     Ok(format!("{name}: {v} views, {s} sold, {left} left"))
 }
 
-/// Orders units, whose number is the body. Responds with the number of the order.
+/// Orders units, whose number is the body, and which the trigger counts. Responds with the order's number.
 async fn order(
     State(shop): State<Shop>,
     Path(product): Path<i64>,
@@ -73,19 +73,10 @@ async fn order(
     }
 }
 
-/// Deletes an order, which a trigger takes off the count, and puts its units back, or neither.
+/// Deletes an order, which the trigger takes off the count, and puts its units back.
 async fn cancel(State(shop): State<Shop>, Path(order): Path<i64>) -> Result<(), Failure> {
     let conn = &mut shop.pool.get().await.map_err(failure)?;
-    let cancelled = conn.transaction(async |conn| {
-        let order = diesel::delete(orders::table.find(order))
-            .returning((orders::product_id, orders::units))
-            .get_result(conn);
-        let (product, units): (i64, i64) = order.await?;
-        let units = put_back(remaining).of(product).by(units);
-        units.execute(conn).await?;
-        QueryResult::Ok(())
-    });
-    cancelled.await.map_err(refusal)
+    app::cancel(order, conn).await.map_err(refusal)
 }
 
 type Failure = (StatusCode, String);

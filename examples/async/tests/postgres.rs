@@ -6,6 +6,7 @@ mod behaviour;
 mod program;
 #[cfg(unix)]
 mod shop;
+mod testing;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
@@ -19,6 +20,7 @@ const CREATE_TABLES: &str = concat!(
     "CREATE TABLE articles (id BIGINT PRIMARY KEY, title TEXT NOT NULL, total_views BIGINT NOT NULL DEFAULT 0);",
     "CREATE TABLE comments (id BIGSERIAL PRIMARY KEY, article_id BIGINT NOT NULL, body TEXT NOT NULL);",
     "CREATE TABLE stock (product_id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL, remaining BIGINT NOT NULL DEFAULT 0 CHECK (remaining >= 0), PRIMARY KEY (product_id, day, slot));",
+    "CREATE TABLE orders (id BIGSERIAL PRIMARY KEY, product_id BIGINT NOT NULL, units BIGINT NOT NULL);",
     "INSERT INTO articles (id, title) VALUES (1, 'One'), (2, 'Two');",
     include_str!("../../../migrations/postgres/00000000000001_create_article_counters/up.sql"),
 );
