@@ -26,7 +26,8 @@ use crate::typed::table::CounterTable;
 /// The entity is given with [`of`](Take::of), and the units with [`by`](Take::by), 1 by default.
 /// `execute` returns whether they were left. If not, nothing has changed. The units are taken in the
 /// current transaction: if it is rolled back, they are left again. [`put_back`] adds units, and
-/// [`set_counter`](crate::dsl::set_counter()) sets how many are left.
+/// [`set_counter`](crate::dsl::set_counter()) sets how many are left. With diesel-async, `take` runs [on a blocking
+/// thread](crate::guide::diesel_async#on-a-blocking-thread).
 ///
 /// A stock is a counter that [`counter_table!`](crate::counter_table) declares with `stock`. Its column
 /// has a `CHECK` that it is not negative.
