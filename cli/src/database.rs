@@ -45,6 +45,16 @@ impl Database {
         }
     }
 
+    /// A literal that stands in several lines. SQLite keeps the line breaks of the text. The others join literals that
+    /// are below each other, and have the text without line breaks.
+    pub fn literal_of_lines(self, text: &str) -> String {
+        let literal = self.literal(text);
+        match self {
+            SQLITE => literal.replace('\n', "\n    "),
+            _ => literal.replace('\n', "'\n    '"),
+        }
+    }
+
     /// SQL that reads a value as text.
     pub fn text(self, value: &str) -> String {
         match self {

@@ -19,9 +19,51 @@ pub fn broken(sql: &str) -> String {
     lines
 }
 
-/// A comment of a function that has a definition, which is one line.
+/// What begins the further lines of a definition in the comment of a function. The SQL that reads it knows it too.
+pub const DEFINITION_GOES_ON: &str = "--     ";
+
+/// A comment of a function that has a definition, whose lines are broken where JSON can be.
 fn is_definition(line: &str) -> bool {
-    line.starts_with("-- diesel_counters: ")
+    line.starts_with("-- diesel_counters: ") || line.starts_with(DEFINITION_GOES_ON)
+}
+
+/// Breaks JSON without spaces behind commas that are between its values. A line has room for what stands before and
+/// behind it.
+pub fn broken_json(json: &str) -> String {
+    const ROOM: usize = WIDTH - "    'diesel_counters: ';".len();
+    let mut lines = String::new();
+    let mut line = String::new();
+    for value in values(json) {
+        if !line.is_empty() && line.chars().count() + value.chars().count() > ROOM {
+            lines += &line;
+            lines.push('\n');
+            line.clear();
+        }
+        line += value;
+    }
+    lines + &line
+}
+
+/// JSON in pieces, each of which ends behind a comma, or at the end.
+fn values(json: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut begin = 0;
+    let mut is_in_text = false;
+    let mut is_escaped = false;
+    for (place, c) in json.char_indices() {
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            '"' => is_in_text = !is_in_text,
+            ',' if !is_in_text => {
+                pieces.push(&json[begin..=place]);
+                begin = place + 1;
+            }
+            _ => {}
+        }
+    }
+    pieces.push(&json[begin..]);
+    pieces
 }
 
 fn break_line(line: &str, lines: &mut String) {
@@ -86,6 +128,19 @@ fn place(text: &str, room: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn json_is_broken_behind_commas_outside_of_its_texts() {
+        let text = r#""a, \"b\", c","#;
+        let json = format!("[{}1]", text.repeat(30));
+        let broken = broken_json(&json);
+        assert_eq!(broken.replace('\n', ""), json);
+        let lines: Vec<&str> = broken.lines().collect();
+        assert!(lines.len() > 3, "{broken}");
+        for line in &lines[1..] {
+            assert!(line.starts_with('"') && line.len() <= 96, "{line}");
+        }
+    }
 
     #[test]
     fn a_long_line_is_broken_at_spaces_outside_of_quotes() {

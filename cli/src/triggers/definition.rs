@@ -6,6 +6,7 @@ use clap::ValueEnum;
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::layout::broken_json;
 use crate::period;
 pub use diesel_counters::Period;
 
@@ -106,10 +107,11 @@ pub fn slots() -> u16 {
 }
 
 impl Definition {
-    /// As the database keeps it.
+    /// As the database keeps it, in lines that people can read.
     pub fn json(&self) -> String {
         // It has texts and numbers only.
-        serde_json::to_string(self).unwrap_or_default()
+        let json = serde_json::to_string(self).unwrap_or_default();
+        broken_json(&json)
     }
 
     /// Whether both count the same. What the database keeps of their migrations does not matter.

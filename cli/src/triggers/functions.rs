@@ -51,7 +51,7 @@ pub fn function_name(counting: &Counting, event: Event) -> String {
 
 /// The text of the comment that stores the definition.
 pub fn comment_text(counting: &Counting) -> String {
-    POSTGRES.literal(&(COMMENT.to_owned() + &counting.definition.json()))
+    POSTGRES.literal_of_lines(&(COMMENT.to_owned() + &counting.definition.json()))
 }
 
 /// Stores the definition in place of the one that is there.

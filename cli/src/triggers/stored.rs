@@ -57,7 +57,7 @@ pub fn create(counting: &Counting) -> Result<String> {
     let database = counting.database;
     let values = json!({
         "name": database.quoted(&counting.definition.name),
-        "definition": database.literal(&in_ucs2(&counting.definition.json())),
+        "definition": database.literal_of_lines(&in_ucs2(&counting.definition.json())),
         // A migration that failed half way can have left it.
         "or_replace": database == MYSQL,
     });

@@ -71,12 +71,30 @@ fn rows_that_a_recount_has_counted_are_counted_again_without_the_comment() {
     database.command("check article_counters").works();
 }
 
+/// As an earlier version wrote it.
+#[test]
+fn a_definition_in_one_line_stays_good() {
+    let database = counted_likes();
+    inserted(&database);
+    database.execute(
+        "DO $do$ DECLARE create_it TEXT; BEGIN
+             create_it := pg_get_functiondef('count_likes_insert()'::regprocedure);
+             IF position('\n--     ' IN create_it) = 0 THEN RAISE 'it is in one line'; END IF;
+             EXECUTE replace(create_it, '\n--     ', '');
+         END $do$",
+    );
+    database.command("check article_counters").works();
+    database.execute(NO_COMMENT);
+    database.command("check article_counters").works();
+    database.command("recount").prints("all counts agree");
+}
+
 /// As an earlier version wrote it: the definition is only in the comment.
 fn without_its_definition(database: &TestDatabase) {
     database.execute(
         "DO $do$ DECLARE create_it TEXT; BEGIN
              create_it := regexp_replace(pg_get_functiondef('count_likes_insert()'::regprocedure),
-                 '-- diesel_counters: [^\n]*\n', '');
+                 '-- diesel_counters: [^\n]*\n(--     [^\n]*\n)*', '');
              EXECUTE create_it;
          END $do$",
     );

@@ -2,7 +2,9 @@
 -- Counts the rows of bench_hot_comments in bench_hot_articles.comments.
 
 CREATE OR REPLACE VIEW `bench_count_hot` AS SELECT
-    '{"name":"bench_count_hot","rows":"bench_hot_comments","count":["article_id:bench_hot_articles.comments"],"by":"1","period":"day","slots":32,"migration":1}'
+    '{"name":"bench_count_hot","rows":"bench_hot_comments",'
+    '"count":["article_id:bench_hot_articles.comments"],"by":"1","period":"day","slots":32,'
+    '"migration":1}'
     AS diesel_counters_trigger;
 
 -- If the server has a binary log, creating triggers requires SUPER, or

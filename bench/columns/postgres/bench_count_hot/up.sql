@@ -22,7 +22,9 @@ LOCK TABLE "public"."bench_hot_articles", "public"."bench_hot_comments" IN SHARE
 -- Counts the rows of bench_hot_comments in bench_hot_articles.comments.
 CREATE FUNCTION "public"."bench_count_hot_insert"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
--- diesel_counters: {"name":"bench_count_hot","rows":"bench_hot_comments","count":["article_id:bench_hot_articles.comments"],"by":"1","period":"day","slots":32,"migration":1}
+-- diesel_counters: {"name":"bench_count_hot","rows":"bench_hot_comments",
+--     "count":["article_id:bench_hot_articles.comments"],"by":"1","period":"day","slots":32,
+--     "migration":1}
 #variable_conflict use_column
 <<counting>>
 DECLARE
@@ -58,7 +60,9 @@ BEGIN
 END
 $counting$;
 COMMENT ON FUNCTION "public"."bench_count_hot_insert"() IS
-    'diesel_counters: {"name":"bench_count_hot","rows":"bench_hot_comments","count":["article_id:bench_hot_articles.comments"],"by":"1","period":"day","slots":32,"migration":1}';
+    'diesel_counters: {"name":"bench_count_hot","rows":"bench_hot_comments",'
+    '"count":["article_id:bench_hot_articles.comments"],"by":"1","period":"day","slots":32,'
+    '"migration":1}';
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_hot_insert"() FROM PUBLIC;
 CREATE FUNCTION "public"."bench_count_hot_update"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$

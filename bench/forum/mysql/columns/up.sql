@@ -14,34 +14,56 @@
 -- Counts the rows of bench_forum_posts in bench_forum_site.posts.
 
 CREATE OR REPLACE VIEW `bench_count_post_votes` AS SELECT
-    '{"name":"bench_count_post_votes","rows":"bench_forum_post_votes","count":["post_id:bench_forum_posts.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END","post_id:bench_forum_posts.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END","post_id:bench_forum_posts.score=vote"],"by":"1","period":"day","slots":32,"migration":1}'
+    '{"name":"bench_count_post_votes","rows":"bench_forum_post_votes",'
+    '"count":["post_id:bench_forum_posts.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END",'
+    '"post_id:bench_forum_posts.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END",'
+    '"post_id:bench_forum_posts.score=vote"],"by":"1","period":"day","slots":32,"migration":1}'
     AS diesel_counters_trigger;
 CREATE OR REPLACE VIEW `bench_count_comment_votes` AS SELECT
-    '{"name":"bench_count_comment_votes","rows":"bench_forum_comment_votes","count":["comment_id:bench_forum_comments.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END","comment_id:bench_forum_comments.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END","comment_id:bench_forum_comments.score=vote"],"by":"1","period":"day","slots":32,"migration":1}'
+    '{"name":"bench_count_comment_votes","rows":"bench_forum_comment_votes",'
+    '"count":["comment_id:bench_forum_comments.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END",'
+    '"comment_id:bench_forum_comments.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END",'
+    '"comment_id:bench_forum_comments.score=vote"],"by":"1","period":"day","slots":32,"migration":1}'
     AS diesel_counters_trigger;
 CREATE OR REPLACE VIEW `bench_count_comments_by_post` AS SELECT
-    '{"name":"bench_count_comments_by_post","rows":"bench_forum_comments","count":["post_id:bench_forum_posts.comments","creator_id:bench_forum_people.comment_count"],"by":"1","when":"NOT deleted AND NOT removed","period":"day","slots":32,"migration":1}'
+    '{"name":"bench_count_comments_by_post","rows":"bench_forum_comments",'
+    '"count":["post_id:bench_forum_posts.comments","creator_id:bench_forum_people.comment_count"],'
+    '"by":"1","when":"NOT deleted AND NOT removed","period":"day","slots":32,"migration":1}'
     AS diesel_counters_trigger;
 CREATE OR REPLACE VIEW `bench_count_comments_by_score` AS SELECT
-    '{"name":"bench_count_comments_by_score","rows":"bench_forum_comments","count":["creator_id:bench_forum_people.comment_score=score"],"by":"1","period":"day","slots":32,"migration":1}'
+    '{"name":"bench_count_comments_by_score","rows":"bench_forum_comments",'
+    '"count":["creator_id:bench_forum_people.comment_score=score"],"by":"1","period":"day",'
+    '"slots":32,"migration":1}'
     AS diesel_counters_trigger;
 CREATE OR REPLACE VIEW `bench_count_comments_by_site` AS SELECT
-    '{"name":"bench_count_comments_by_site","rows":"bench_forum_comments","count":[":bench_forum_site.comments"],"by":"1","when":"local AND NOT deleted AND NOT removed","period":"day","slots":32,"migration":1}'
+    '{"name":"bench_count_comments_by_site","rows":"bench_forum_comments",'
+    '"count":[":bench_forum_site.comments"],"by":"1","when":"local AND NOT deleted AND NOT removed",'
+    '"period":"day","slots":32,"migration":1}'
     AS diesel_counters_trigger;
 CREATE OR REPLACE VIEW `bench_count_posts_by_community` AS SELECT
-    '{"name":"bench_count_posts_by_community","rows":"bench_forum_posts","count":["community_id:bench_forum_communities.posts"],"by":"1","when":"NOT deleted AND NOT removed","only":"local","period":"day","slots":32,"migration":1}'
+    '{"name":"bench_count_posts_by_community","rows":"bench_forum_posts",'
+    '"count":["community_id:bench_forum_communities.posts"],"by":"1",'
+    '"when":"NOT deleted AND NOT removed","only":"local","period":"day","slots":32,"migration":1}'
     AS diesel_counters_trigger;
 CREATE OR REPLACE VIEW `bench_count_posts_by_comments` AS SELECT
-    '{"name":"bench_count_posts_by_comments","rows":"bench_forum_posts","count":["community_id:bench_forum_communities.comments=comments"],"by":"1","only":"local","period":"day","slots":32,"migration":1}'
+    '{"name":"bench_count_posts_by_comments","rows":"bench_forum_posts",'
+    '"count":["community_id:bench_forum_communities.comments=comments"],"by":"1","only":"local",'
+    '"period":"day","slots":32,"migration":1}'
     AS diesel_counters_trigger;
 CREATE OR REPLACE VIEW `bench_count_posts_by_person` AS SELECT
-    '{"name":"bench_count_posts_by_person","rows":"bench_forum_posts","count":["creator_id:bench_forum_people.post_count"],"by":"1","when":"NOT deleted AND NOT removed","period":"day","slots":32,"migration":1}'
+    '{"name":"bench_count_posts_by_person","rows":"bench_forum_posts",'
+    '"count":["creator_id:bench_forum_people.post_count"],"by":"1",'
+    '"when":"NOT deleted AND NOT removed","period":"day","slots":32,"migration":1}'
     AS diesel_counters_trigger;
 CREATE OR REPLACE VIEW `bench_count_posts_by_score` AS SELECT
-    '{"name":"bench_count_posts_by_score","rows":"bench_forum_posts","count":["creator_id:bench_forum_people.post_score=score"],"by":"1","period":"day","slots":32,"migration":1}'
+    '{"name":"bench_count_posts_by_score","rows":"bench_forum_posts",'
+    '"count":["creator_id:bench_forum_people.post_score=score"],"by":"1","period":"day","slots":32,'
+    '"migration":1}'
     AS diesel_counters_trigger;
 CREATE OR REPLACE VIEW `bench_count_posts_by_site` AS SELECT
-    '{"name":"bench_count_posts_by_site","rows":"bench_forum_posts","count":[":bench_forum_site.posts"],"by":"1","when":"local AND NOT deleted AND NOT removed","period":"day","slots":32,"migration":1}'
+    '{"name":"bench_count_posts_by_site","rows":"bench_forum_posts",'
+    '"count":[":bench_forum_site.posts"],"by":"1","when":"local AND NOT deleted AND NOT removed",'
+    '"period":"day","slots":32,"migration":1}'
     AS diesel_counters_trigger;
 DROP TRIGGER IF EXISTS `bench_count_comments_by_post_of_post_id`;
 CREATE TRIGGER `bench_count_comments_by_post_of_post_id` BEFORE DELETE ON `bench_forum_posts` FOR EACH ROW

@@ -10,22 +10,43 @@
 -- Counts the rows of bench_forum_posts in bench_forum_site_counters.posts.
 
 CREATE OR REPLACE VIEW `bench_count_comment_votes` AS SELECT
-    '{"name":"bench_count_comment_votes","rows":"bench_forum_comment_votes","count":["comment_id:bench_forum_comment_counters.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END","comment_id:bench_forum_comment_counters.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END","comment_id:bench_forum_comment_counters.score=vote","creator_id:bench_forum_person_counters.comment_score=vote"],"by":"1","period":"total","slots":32,"migration":1}'
+    '{"name":"bench_count_comment_votes","rows":"bench_forum_comment_votes",'
+    '"count":["comment_id:bench_forum_comment_counters.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END",'
+    '"comment_id:bench_forum_comment_counters.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END",'
+    '"comment_id:bench_forum_comment_counters.score=vote",'
+    '"creator_id:bench_forum_person_counters.comment_score=vote"],"by":"1","period":"total",'
+    '"slots":32,"migration":1}'
     AS diesel_counters_trigger;
 CREATE OR REPLACE VIEW `bench_count_post_votes` AS SELECT
-    '{"name":"bench_count_post_votes","rows":"bench_forum_post_votes","count":["post_id:bench_forum_post_counters.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END","post_id:bench_forum_post_counters.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END","post_id:bench_forum_post_counters.score=vote","creator_id:bench_forum_person_counters.post_score=vote"],"by":"1","period":"total","slots":32,"migration":1}'
+    '{"name":"bench_count_post_votes","rows":"bench_forum_post_votes",'
+    '"count":["post_id:bench_forum_post_counters.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END",'
+    '"post_id:bench_forum_post_counters.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END",'
+    '"post_id:bench_forum_post_counters.score=vote",'
+    '"creator_id:bench_forum_person_counters.post_score=vote"],"by":"1","period":"total","slots":32,'
+    '"migration":1}'
     AS diesel_counters_trigger;
 CREATE OR REPLACE VIEW `bench_count_comments` AS SELECT
-    '{"name":"bench_count_comments","rows":"bench_forum_comments","count":["post_id:bench_forum_post_counters.comments","community_id:bench_forum_community_counters.comments","creator_id:bench_forum_person_counters.comment_count"],"by":"1","when":"NOT deleted AND NOT removed","period":"total","slots":32,"migration":1}'
+    '{"name":"bench_count_comments","rows":"bench_forum_comments",'
+    '"count":["post_id:bench_forum_post_counters.comments",'
+    '"community_id:bench_forum_community_counters.comments",'
+    '"creator_id:bench_forum_person_counters.comment_count"],"by":"1",'
+    '"when":"NOT deleted AND NOT removed","period":"total","slots":32,"migration":1}'
     AS diesel_counters_trigger;
 CREATE OR REPLACE VIEW `bench_count_site_comments` AS SELECT
-    '{"name":"bench_count_site_comments","rows":"bench_forum_comments","count":["bench_forum_site_counters.comments"],"by":"1","when":"local AND NOT deleted AND NOT removed","period":"total","slots":32,"migration":1}'
+    '{"name":"bench_count_site_comments","rows":"bench_forum_comments",'
+    '"count":["bench_forum_site_counters.comments"],"by":"1",'
+    '"when":"local AND NOT deleted AND NOT removed","period":"total","slots":32,"migration":1}'
     AS diesel_counters_trigger;
 CREATE OR REPLACE VIEW `bench_count_posts` AS SELECT
-    '{"name":"bench_count_posts","rows":"bench_forum_posts","count":["community_id:bench_forum_community_counters.posts","creator_id:bench_forum_person_counters.post_count"],"by":"1","when":"NOT deleted AND NOT removed","period":"total","slots":32,"migration":1}'
+    '{"name":"bench_count_posts","rows":"bench_forum_posts",'
+    '"count":["community_id:bench_forum_community_counters.posts",'
+    '"creator_id:bench_forum_person_counters.post_count"],"by":"1",'
+    '"when":"NOT deleted AND NOT removed","period":"total","slots":32,"migration":1}'
     AS diesel_counters_trigger;
 CREATE OR REPLACE VIEW `bench_count_site_posts` AS SELECT
-    '{"name":"bench_count_site_posts","rows":"bench_forum_posts","count":["bench_forum_site_counters.posts"],"by":"1","when":"local AND NOT deleted AND NOT removed","period":"total","slots":32,"migration":1}'
+    '{"name":"bench_count_site_posts","rows":"bench_forum_posts",'
+    '"count":["bench_forum_site_counters.posts"],"by":"1",'
+    '"when":"local AND NOT deleted AND NOT removed","period":"total","slots":32,"migration":1}'
     AS diesel_counters_trigger;
 DROP TRIGGER IF EXISTS `bench_count_comment_votes_of_comment_id`;
 CREATE TRIGGER `bench_count_comment_votes_of_comment_id` BEFORE DELETE ON `bench_forum_comments` FOR EACH ROW

@@ -29,7 +29,10 @@ LOCK TABLE "public"."bench_forum_posts", "public"."bench_forum_comments", "publi
 -- bench_forum_posts.score.
 CREATE FUNCTION "public"."bench_count_post_votes_insert"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
--- diesel_counters: {"name":"bench_count_post_votes","rows":"bench_forum_post_votes","count":["post_id:bench_forum_posts.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END","post_id:bench_forum_posts.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END","post_id:bench_forum_posts.score=vote"],"by":"1","period":"day","slots":32,"migration":1}
+-- diesel_counters: {"name":"bench_count_post_votes","rows":"bench_forum_post_votes",
+--     "count":["post_id:bench_forum_posts.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END",
+--     "post_id:bench_forum_posts.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END",
+--     "post_id:bench_forum_posts.score=vote"],"by":"1","period":"day","slots":32,"migration":1}
 #variable_conflict use_column
 <<counting>>
 DECLARE
@@ -81,7 +84,10 @@ BEGIN
 END
 $counting$;
 COMMENT ON FUNCTION "public"."bench_count_post_votes_insert"() IS
-    'diesel_counters: {"name":"bench_count_post_votes","rows":"bench_forum_post_votes","count":["post_id:bench_forum_posts.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END","post_id:bench_forum_posts.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END","post_id:bench_forum_posts.score=vote"],"by":"1","period":"day","slots":32,"migration":1}';
+    'diesel_counters: {"name":"bench_count_post_votes","rows":"bench_forum_post_votes",'
+    '"count":["post_id:bench_forum_posts.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END",'
+    '"post_id:bench_forum_posts.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END",'
+    '"post_id:bench_forum_posts.score=vote"],"by":"1","period":"day","slots":32,"migration":1}';
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_post_votes_insert"() FROM PUBLIC;
 CREATE FUNCTION "public"."bench_count_post_votes_update"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
@@ -306,7 +312,10 @@ CREATE TRIGGER "bench_count_post_votes_truncate" BEFORE TRUNCATE ON "public"."be
 -- bench_forum_comments.score.
 CREATE FUNCTION "public"."bench_count_comment_votes_insert"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
--- diesel_counters: {"name":"bench_count_comment_votes","rows":"bench_forum_comment_votes","count":["comment_id:bench_forum_comments.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END","comment_id:bench_forum_comments.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END","comment_id:bench_forum_comments.score=vote"],"by":"1","period":"day","slots":32,"migration":1}
+-- diesel_counters: {"name":"bench_count_comment_votes","rows":"bench_forum_comment_votes",
+--     "count":["comment_id:bench_forum_comments.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END",
+--     "comment_id:bench_forum_comments.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END",
+--     "comment_id:bench_forum_comments.score=vote"],"by":"1","period":"day","slots":32,"migration":1}
 #variable_conflict use_column
 <<counting>>
 DECLARE
@@ -358,7 +367,10 @@ BEGIN
 END
 $counting$;
 COMMENT ON FUNCTION "public"."bench_count_comment_votes_insert"() IS
-    'diesel_counters: {"name":"bench_count_comment_votes","rows":"bench_forum_comment_votes","count":["comment_id:bench_forum_comments.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END","comment_id:bench_forum_comments.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END","comment_id:bench_forum_comments.score=vote"],"by":"1","period":"day","slots":32,"migration":1}';
+    'diesel_counters: {"name":"bench_count_comment_votes","rows":"bench_forum_comment_votes",'
+    '"count":["comment_id:bench_forum_comments.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END",'
+    '"comment_id:bench_forum_comments.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END",'
+    '"comment_id:bench_forum_comments.score=vote"],"by":"1","period":"day","slots":32,"migration":1}';
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_comment_votes_insert"() FROM PUBLIC;
 CREATE FUNCTION "public"."bench_count_comment_votes_update"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
@@ -582,7 +594,9 @@ CREATE TRIGGER "bench_count_comment_votes_truncate" BEFORE TRUNCATE ON "public".
 -- Counts the rows of bench_forum_comments in bench_forum_posts.comments, bench_forum_people.comment_count.
 CREATE FUNCTION "public"."bench_count_comments_by_post_insert"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
--- diesel_counters: {"name":"bench_count_comments_by_post","rows":"bench_forum_comments","count":["post_id:bench_forum_posts.comments","creator_id:bench_forum_people.comment_count"],"by":"1","when":"NOT deleted AND NOT removed","period":"day","slots":32,"migration":1}
+-- diesel_counters: {"name":"bench_count_comments_by_post","rows":"bench_forum_comments",
+--     "count":["post_id:bench_forum_posts.comments","creator_id:bench_forum_people.comment_count"],
+--     "by":"1","when":"NOT deleted AND NOT removed","period":"day","slots":32,"migration":1}
 #variable_conflict use_column
 <<counting>>
 DECLARE
@@ -637,7 +651,9 @@ BEGIN
 END
 $counting$;
 COMMENT ON FUNCTION "public"."bench_count_comments_by_post_insert"() IS
-    'diesel_counters: {"name":"bench_count_comments_by_post","rows":"bench_forum_comments","count":["post_id:bench_forum_posts.comments","creator_id:bench_forum_people.comment_count"],"by":"1","when":"NOT deleted AND NOT removed","period":"day","slots":32,"migration":1}';
+    'diesel_counters: {"name":"bench_count_comments_by_post","rows":"bench_forum_comments",'
+    '"count":["post_id:bench_forum_posts.comments","creator_id:bench_forum_people.comment_count"],'
+    '"by":"1","when":"NOT deleted AND NOT removed","period":"day","slots":32,"migration":1}';
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_comments_by_post_insert"() FROM PUBLIC;
 CREATE FUNCTION "public"."bench_count_comments_by_post_update"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
@@ -887,7 +903,9 @@ CREATE TRIGGER "bench_count_comments_by_post_truncate" BEFORE TRUNCATE ON "publi
 -- Counts the rows of bench_forum_comments in bench_forum_people.comment_score.
 CREATE FUNCTION "public"."bench_count_comments_by_score_insert"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
--- diesel_counters: {"name":"bench_count_comments_by_score","rows":"bench_forum_comments","count":["creator_id:bench_forum_people.comment_score=score"],"by":"1","period":"day","slots":32,"migration":1}
+-- diesel_counters: {"name":"bench_count_comments_by_score","rows":"bench_forum_comments",
+--     "count":["creator_id:bench_forum_people.comment_score=score"],"by":"1","period":"day",
+--     "slots":32,"migration":1}
 #variable_conflict use_column
 <<counting>>
 DECLARE
@@ -927,7 +945,9 @@ BEGIN
 END
 $counting$;
 COMMENT ON FUNCTION "public"."bench_count_comments_by_score_insert"() IS
-    'diesel_counters: {"name":"bench_count_comments_by_score","rows":"bench_forum_comments","count":["creator_id:bench_forum_people.comment_score=score"],"by":"1","period":"day","slots":32,"migration":1}';
+    'diesel_counters: {"name":"bench_count_comments_by_score","rows":"bench_forum_comments",'
+    '"count":["creator_id:bench_forum_people.comment_score=score"],"by":"1","period":"day",'
+    '"slots":32,"migration":1}';
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_comments_by_score_insert"() FROM PUBLIC;
 CREATE FUNCTION "public"."bench_count_comments_by_score_update"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
@@ -1103,7 +1123,9 @@ CREATE TRIGGER "bench_count_comments_by_score_truncate" BEFORE TRUNCATE ON "publ
 -- Counts the rows of bench_forum_comments in bench_forum_site.comments.
 CREATE FUNCTION "public"."bench_count_comments_by_site_insert"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
--- diesel_counters: {"name":"bench_count_comments_by_site","rows":"bench_forum_comments","count":[":bench_forum_site.comments"],"by":"1","when":"local AND NOT deleted AND NOT removed","period":"day","slots":32,"migration":1}
+-- diesel_counters: {"name":"bench_count_comments_by_site","rows":"bench_forum_comments",
+--     "count":[":bench_forum_site.comments"],"by":"1","when":"local AND NOT deleted AND NOT removed",
+--     "period":"day","slots":32,"migration":1}
 #variable_conflict use_column
 <<counting>>
 DECLARE
@@ -1142,7 +1164,9 @@ BEGIN
 END
 $counting$;
 COMMENT ON FUNCTION "public"."bench_count_comments_by_site_insert"() IS
-    'diesel_counters: {"name":"bench_count_comments_by_site","rows":"bench_forum_comments","count":[":bench_forum_site.comments"],"by":"1","when":"local AND NOT deleted AND NOT removed","period":"day","slots":32,"migration":1}';
+    'diesel_counters: {"name":"bench_count_comments_by_site","rows":"bench_forum_comments",'
+    '"count":[":bench_forum_site.comments"],"by":"1","when":"local AND NOT deleted AND NOT removed",'
+    '"period":"day","slots":32,"migration":1}';
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_comments_by_site_insert"() FROM PUBLIC;
 CREATE FUNCTION "public"."bench_count_comments_by_site_update"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
@@ -1313,7 +1337,9 @@ CREATE TRIGGER "bench_count_comments_by_site_truncate" BEFORE TRUNCATE ON "publi
 -- Counts the rows of bench_forum_posts in bench_forum_communities.posts.
 CREATE FUNCTION "public"."bench_count_posts_by_community_insert"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
--- diesel_counters: {"name":"bench_count_posts_by_community","rows":"bench_forum_posts","count":["community_id:bench_forum_communities.posts"],"by":"1","when":"NOT deleted AND NOT removed","only":"local","period":"day","slots":32,"migration":1}
+-- diesel_counters: {"name":"bench_count_posts_by_community","rows":"bench_forum_posts",
+--     "count":["community_id:bench_forum_communities.posts"],"by":"1",
+--     "when":"NOT deleted AND NOT removed","only":"local","period":"day","slots":32,"migration":1}
 #variable_conflict use_column
 <<counting>>
 DECLARE
@@ -1353,7 +1379,9 @@ BEGIN
 END
 $counting$;
 COMMENT ON FUNCTION "public"."bench_count_posts_by_community_insert"() IS
-    'diesel_counters: {"name":"bench_count_posts_by_community","rows":"bench_forum_posts","count":["community_id:bench_forum_communities.posts"],"by":"1","when":"NOT deleted AND NOT removed","only":"local","period":"day","slots":32,"migration":1}';
+    'diesel_counters: {"name":"bench_count_posts_by_community","rows":"bench_forum_posts",'
+    '"count":["community_id:bench_forum_communities.posts"],"by":"1",'
+    '"when":"NOT deleted AND NOT removed","only":"local","period":"day","slots":32,"migration":1}';
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_posts_by_community_insert"() FROM PUBLIC;
 CREATE FUNCTION "public"."bench_count_posts_by_community_update"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
@@ -1530,7 +1558,9 @@ CREATE TRIGGER "bench_count_posts_by_community_truncate" BEFORE TRUNCATE ON "pub
 -- Counts the rows of bench_forum_posts in bench_forum_communities.comments.
 CREATE FUNCTION "public"."bench_count_posts_by_comments_insert"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
--- diesel_counters: {"name":"bench_count_posts_by_comments","rows":"bench_forum_posts","count":["community_id:bench_forum_communities.comments=comments"],"by":"1","only":"local","period":"day","slots":32,"migration":1}
+-- diesel_counters: {"name":"bench_count_posts_by_comments","rows":"bench_forum_posts",
+--     "count":["community_id:bench_forum_communities.comments=comments"],"by":"1","only":"local",
+--     "period":"day","slots":32,"migration":1}
 #variable_conflict use_column
 <<counting>>
 DECLARE
@@ -1570,7 +1600,9 @@ BEGIN
 END
 $counting$;
 COMMENT ON FUNCTION "public"."bench_count_posts_by_comments_insert"() IS
-    'diesel_counters: {"name":"bench_count_posts_by_comments","rows":"bench_forum_posts","count":["community_id:bench_forum_communities.comments=comments"],"by":"1","only":"local","period":"day","slots":32,"migration":1}';
+    'diesel_counters: {"name":"bench_count_posts_by_comments","rows":"bench_forum_posts",'
+    '"count":["community_id:bench_forum_communities.comments=comments"],"by":"1","only":"local",'
+    '"period":"day","slots":32,"migration":1}';
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_posts_by_comments_insert"() FROM PUBLIC;
 CREATE FUNCTION "public"."bench_count_posts_by_comments_update"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
@@ -1745,7 +1777,9 @@ CREATE TRIGGER "bench_count_posts_by_comments_truncate" BEFORE TRUNCATE ON "publ
 -- Counts the rows of bench_forum_posts in bench_forum_people.post_count.
 CREATE FUNCTION "public"."bench_count_posts_by_person_insert"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
--- diesel_counters: {"name":"bench_count_posts_by_person","rows":"bench_forum_posts","count":["creator_id:bench_forum_people.post_count"],"by":"1","when":"NOT deleted AND NOT removed","period":"day","slots":32,"migration":1}
+-- diesel_counters: {"name":"bench_count_posts_by_person","rows":"bench_forum_posts",
+--     "count":["creator_id:bench_forum_people.post_count"],"by":"1",
+--     "when":"NOT deleted AND NOT removed","period":"day","slots":32,"migration":1}
 #variable_conflict use_column
 <<counting>>
 DECLARE
@@ -1785,7 +1819,9 @@ BEGIN
 END
 $counting$;
 COMMENT ON FUNCTION "public"."bench_count_posts_by_person_insert"() IS
-    'diesel_counters: {"name":"bench_count_posts_by_person","rows":"bench_forum_posts","count":["creator_id:bench_forum_people.post_count"],"by":"1","when":"NOT deleted AND NOT removed","period":"day","slots":32,"migration":1}';
+    'diesel_counters: {"name":"bench_count_posts_by_person","rows":"bench_forum_posts",'
+    '"count":["creator_id:bench_forum_people.post_count"],"by":"1",'
+    '"when":"NOT deleted AND NOT removed","period":"day","slots":32,"migration":1}';
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_posts_by_person_insert"() FROM PUBLIC;
 CREATE FUNCTION "public"."bench_count_posts_by_person_update"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
@@ -1962,7 +1998,9 @@ CREATE TRIGGER "bench_count_posts_by_person_truncate" BEFORE TRUNCATE ON "public
 -- Counts the rows of bench_forum_posts in bench_forum_people.post_score.
 CREATE FUNCTION "public"."bench_count_posts_by_score_insert"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
--- diesel_counters: {"name":"bench_count_posts_by_score","rows":"bench_forum_posts","count":["creator_id:bench_forum_people.post_score=score"],"by":"1","period":"day","slots":32,"migration":1}
+-- diesel_counters: {"name":"bench_count_posts_by_score","rows":"bench_forum_posts",
+--     "count":["creator_id:bench_forum_people.post_score=score"],"by":"1","period":"day","slots":32,
+--     "migration":1}
 #variable_conflict use_column
 <<counting>>
 DECLARE
@@ -2002,7 +2040,9 @@ BEGIN
 END
 $counting$;
 COMMENT ON FUNCTION "public"."bench_count_posts_by_score_insert"() IS
-    'diesel_counters: {"name":"bench_count_posts_by_score","rows":"bench_forum_posts","count":["creator_id:bench_forum_people.post_score=score"],"by":"1","period":"day","slots":32,"migration":1}';
+    'diesel_counters: {"name":"bench_count_posts_by_score","rows":"bench_forum_posts",'
+    '"count":["creator_id:bench_forum_people.post_score=score"],"by":"1","period":"day","slots":32,'
+    '"migration":1}';
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_posts_by_score_insert"() FROM PUBLIC;
 CREATE FUNCTION "public"."bench_count_posts_by_score_update"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
@@ -2177,7 +2217,9 @@ CREATE TRIGGER "bench_count_posts_by_score_truncate" BEFORE TRUNCATE ON "public"
 -- Counts the rows of bench_forum_posts in bench_forum_site.posts.
 CREATE FUNCTION "public"."bench_count_posts_by_site_insert"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
--- diesel_counters: {"name":"bench_count_posts_by_site","rows":"bench_forum_posts","count":[":bench_forum_site.posts"],"by":"1","when":"local AND NOT deleted AND NOT removed","period":"day","slots":32,"migration":1}
+-- diesel_counters: {"name":"bench_count_posts_by_site","rows":"bench_forum_posts",
+--     "count":[":bench_forum_site.posts"],"by":"1","when":"local AND NOT deleted AND NOT removed",
+--     "period":"day","slots":32,"migration":1}
 #variable_conflict use_column
 <<counting>>
 DECLARE
@@ -2216,7 +2258,9 @@ BEGIN
 END
 $counting$;
 COMMENT ON FUNCTION "public"."bench_count_posts_by_site_insert"() IS
-    'diesel_counters: {"name":"bench_count_posts_by_site","rows":"bench_forum_posts","count":[":bench_forum_site.posts"],"by":"1","when":"local AND NOT deleted AND NOT removed","period":"day","slots":32,"migration":1}';
+    'diesel_counters: {"name":"bench_count_posts_by_site","rows":"bench_forum_posts",'
+    '"count":[":bench_forum_site.posts"],"by":"1","when":"local AND NOT deleted AND NOT removed",'
+    '"period":"day","slots":32,"migration":1}';
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_posts_by_site_insert"() FROM PUBLIC;
 CREATE FUNCTION "public"."bench_count_posts_by_site_update"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$

@@ -28,7 +28,12 @@ LOCK TABLE "public"."bench_forum_comment_votes", "public"."bench_forum_post_vote
 -- bench_forum_person_counters.comment_score.
 CREATE FUNCTION "public"."bench_count_comment_votes_insert"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
--- diesel_counters: {"name":"bench_count_comment_votes","rows":"bench_forum_comment_votes","count":["comment_id:bench_forum_comment_counters.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END","comment_id:bench_forum_comment_counters.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END","comment_id:bench_forum_comment_counters.score=vote","creator_id:bench_forum_person_counters.comment_score=vote"],"by":"1","period":"total","slots":32,"migration":1}
+-- diesel_counters: {"name":"bench_count_comment_votes","rows":"bench_forum_comment_votes",
+--     "count":["comment_id:bench_forum_comment_counters.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END",
+--     "comment_id:bench_forum_comment_counters.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END",
+--     "comment_id:bench_forum_comment_counters.score=vote",
+--     "creator_id:bench_forum_person_counters.comment_score=vote"],"by":"1","period":"total",
+--     "slots":32,"migration":1}
 #variable_conflict use_column
 <<counting>>
 DECLARE
@@ -108,7 +113,12 @@ BEGIN
 END
 $counting$;
 COMMENT ON FUNCTION "public"."bench_count_comment_votes_insert"() IS
-    'diesel_counters: {"name":"bench_count_comment_votes","rows":"bench_forum_comment_votes","count":["comment_id:bench_forum_comment_counters.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END","comment_id:bench_forum_comment_counters.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END","comment_id:bench_forum_comment_counters.score=vote","creator_id:bench_forum_person_counters.comment_score=vote"],"by":"1","period":"total","slots":32,"migration":1}';
+    'diesel_counters: {"name":"bench_count_comment_votes","rows":"bench_forum_comment_votes",'
+    '"count":["comment_id:bench_forum_comment_counters.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END",'
+    '"comment_id:bench_forum_comment_counters.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END",'
+    '"comment_id:bench_forum_comment_counters.score=vote",'
+    '"creator_id:bench_forum_person_counters.comment_score=vote"],"by":"1","period":"total",'
+    '"slots":32,"migration":1}';
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_comment_votes_insert"() FROM PUBLIC;
 CREATE FUNCTION "public"."bench_count_comment_votes_update"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
@@ -447,7 +457,12 @@ CREATE TRIGGER "bench_count_comment_votes_truncate" BEFORE TRUNCATE ON "public".
 -- bench_forum_post_counters.score, bench_forum_person_counters.post_score.
 CREATE FUNCTION "public"."bench_count_post_votes_insert"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
--- diesel_counters: {"name":"bench_count_post_votes","rows":"bench_forum_post_votes","count":["post_id:bench_forum_post_counters.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END","post_id:bench_forum_post_counters.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END","post_id:bench_forum_post_counters.score=vote","creator_id:bench_forum_person_counters.post_score=vote"],"by":"1","period":"total","slots":32,"migration":1}
+-- diesel_counters: {"name":"bench_count_post_votes","rows":"bench_forum_post_votes",
+--     "count":["post_id:bench_forum_post_counters.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END",
+--     "post_id:bench_forum_post_counters.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END",
+--     "post_id:bench_forum_post_counters.score=vote",
+--     "creator_id:bench_forum_person_counters.post_score=vote"],"by":"1","period":"total","slots":32,
+--     "migration":1}
 #variable_conflict use_column
 <<counting>>
 DECLARE
@@ -526,7 +541,12 @@ BEGIN
 END
 $counting$;
 COMMENT ON FUNCTION "public"."bench_count_post_votes_insert"() IS
-    'diesel_counters: {"name":"bench_count_post_votes","rows":"bench_forum_post_votes","count":["post_id:bench_forum_post_counters.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END","post_id:bench_forum_post_counters.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END","post_id:bench_forum_post_counters.score=vote","creator_id:bench_forum_person_counters.post_score=vote"],"by":"1","period":"total","slots":32,"migration":1}';
+    'diesel_counters: {"name":"bench_count_post_votes","rows":"bench_forum_post_votes",'
+    '"count":["post_id:bench_forum_post_counters.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END",'
+    '"post_id:bench_forum_post_counters.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END",'
+    '"post_id:bench_forum_post_counters.score=vote",'
+    '"creator_id:bench_forum_person_counters.post_score=vote"],"by":"1","period":"total","slots":32,'
+    '"migration":1}';
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_post_votes_insert"() FROM PUBLIC;
 CREATE FUNCTION "public"."bench_count_post_votes_update"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
@@ -861,7 +881,11 @@ CREATE TRIGGER "bench_count_post_votes_truncate" BEFORE TRUNCATE ON "public"."be
 -- bench_forum_community_counters.comments, bench_forum_person_counters.comment_count.
 CREATE FUNCTION "public"."bench_count_comments_insert"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
--- diesel_counters: {"name":"bench_count_comments","rows":"bench_forum_comments","count":["post_id:bench_forum_post_counters.comments","community_id:bench_forum_community_counters.comments","creator_id:bench_forum_person_counters.comment_count"],"by":"1","when":"NOT deleted AND NOT removed","period":"total","slots":32,"migration":1}
+-- diesel_counters: {"name":"bench_count_comments","rows":"bench_forum_comments",
+--     "count":["post_id:bench_forum_post_counters.comments",
+--     "community_id:bench_forum_community_counters.comments",
+--     "creator_id:bench_forum_person_counters.comment_count"],"by":"1",
+--     "when":"NOT deleted AND NOT removed","period":"total","slots":32,"migration":1}
 #variable_conflict use_column
 <<counting>>
 DECLARE
@@ -944,7 +968,11 @@ BEGIN
 END
 $counting$;
 COMMENT ON FUNCTION "public"."bench_count_comments_insert"() IS
-    'diesel_counters: {"name":"bench_count_comments","rows":"bench_forum_comments","count":["post_id:bench_forum_post_counters.comments","community_id:bench_forum_community_counters.comments","creator_id:bench_forum_person_counters.comment_count"],"by":"1","when":"NOT deleted AND NOT removed","period":"total","slots":32,"migration":1}';
+    'diesel_counters: {"name":"bench_count_comments","rows":"bench_forum_comments",'
+    '"count":["post_id:bench_forum_post_counters.comments",'
+    '"community_id:bench_forum_community_counters.comments",'
+    '"creator_id:bench_forum_person_counters.comment_count"],"by":"1",'
+    '"when":"NOT deleted AND NOT removed","period":"total","slots":32,"migration":1}';
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_comments_insert"() FROM PUBLIC;
 CREATE FUNCTION "public"."bench_count_comments_update"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
@@ -1317,7 +1345,9 @@ CREATE TRIGGER "bench_count_comments_truncate" BEFORE TRUNCATE ON "public"."benc
 -- Counts the rows of bench_forum_comments in bench_forum_site_counters.comments.
 CREATE FUNCTION "public"."bench_count_site_comments_insert"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
--- diesel_counters: {"name":"bench_count_site_comments","rows":"bench_forum_comments","count":["bench_forum_site_counters.comments"],"by":"1","when":"local AND NOT deleted AND NOT removed","period":"total","slots":32,"migration":1}
+-- diesel_counters: {"name":"bench_count_site_comments","rows":"bench_forum_comments",
+--     "count":["bench_forum_site_counters.comments"],"by":"1",
+--     "when":"local AND NOT deleted AND NOT removed","period":"total","slots":32,"migration":1}
 #variable_conflict use_column
 <<counting>>
 DECLARE
@@ -1367,7 +1397,9 @@ BEGIN
 END
 $counting$;
 COMMENT ON FUNCTION "public"."bench_count_site_comments_insert"() IS
-    'diesel_counters: {"name":"bench_count_site_comments","rows":"bench_forum_comments","count":["bench_forum_site_counters.comments"],"by":"1","when":"local AND NOT deleted AND NOT removed","period":"total","slots":32,"migration":1}';
+    'diesel_counters: {"name":"bench_count_site_comments","rows":"bench_forum_comments",'
+    '"count":["bench_forum_site_counters.comments"],"by":"1",'
+    '"when":"local AND NOT deleted AND NOT removed","period":"total","slots":32,"migration":1}';
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_site_comments_insert"() FROM PUBLIC;
 CREATE FUNCTION "public"."bench_count_site_comments_update"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
@@ -1571,7 +1603,10 @@ CREATE TRIGGER "bench_count_site_comments_truncate" BEFORE TRUNCATE ON "public".
 -- Counts the rows of bench_forum_posts in bench_forum_community_counters.posts, bench_forum_person_counters.post_count.
 CREATE FUNCTION "public"."bench_count_posts_insert"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
--- diesel_counters: {"name":"bench_count_posts","rows":"bench_forum_posts","count":["community_id:bench_forum_community_counters.posts","creator_id:bench_forum_person_counters.post_count"],"by":"1","when":"NOT deleted AND NOT removed","period":"total","slots":32,"migration":1}
+-- diesel_counters: {"name":"bench_count_posts","rows":"bench_forum_posts",
+--     "count":["community_id:bench_forum_community_counters.posts",
+--     "creator_id:bench_forum_person_counters.post_count"],"by":"1",
+--     "when":"NOT deleted AND NOT removed","period":"total","slots":32,"migration":1}
 #variable_conflict use_column
 <<counting>>
 DECLARE
@@ -1632,7 +1667,10 @@ BEGIN
 END
 $counting$;
 COMMENT ON FUNCTION "public"."bench_count_posts_insert"() IS
-    'diesel_counters: {"name":"bench_count_posts","rows":"bench_forum_posts","count":["community_id:bench_forum_community_counters.posts","creator_id:bench_forum_person_counters.post_count"],"by":"1","when":"NOT deleted AND NOT removed","period":"total","slots":32,"migration":1}';
+    'diesel_counters: {"name":"bench_count_posts","rows":"bench_forum_posts",'
+    '"count":["community_id:bench_forum_community_counters.posts",'
+    '"creator_id:bench_forum_person_counters.post_count"],"by":"1",'
+    '"when":"NOT deleted AND NOT removed","period":"total","slots":32,"migration":1}';
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_posts_insert"() FROM PUBLIC;
 CREATE FUNCTION "public"."bench_count_posts_update"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
@@ -1940,7 +1978,9 @@ CREATE TRIGGER "bench_count_posts_truncate" BEFORE TRUNCATE ON "public"."bench_f
 -- Counts the rows of bench_forum_posts in bench_forum_site_counters.posts.
 CREATE FUNCTION "public"."bench_count_site_posts_insert"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
--- diesel_counters: {"name":"bench_count_site_posts","rows":"bench_forum_posts","count":["bench_forum_site_counters.posts"],"by":"1","when":"local AND NOT deleted AND NOT removed","period":"total","slots":32,"migration":1}
+-- diesel_counters: {"name":"bench_count_site_posts","rows":"bench_forum_posts",
+--     "count":["bench_forum_site_counters.posts"],"by":"1",
+--     "when":"local AND NOT deleted AND NOT removed","period":"total","slots":32,"migration":1}
 #variable_conflict use_column
 <<counting>>
 DECLARE
@@ -1990,7 +2030,9 @@ BEGIN
 END
 $counting$;
 COMMENT ON FUNCTION "public"."bench_count_site_posts_insert"() IS
-    'diesel_counters: {"name":"bench_count_site_posts","rows":"bench_forum_posts","count":["bench_forum_site_counters.posts"],"by":"1","when":"local AND NOT deleted AND NOT removed","period":"total","slots":32,"migration":1}';
+    'diesel_counters: {"name":"bench_count_site_posts","rows":"bench_forum_posts",'
+    '"count":["bench_forum_site_counters.posts"],"by":"1",'
+    '"when":"local AND NOT deleted AND NOT removed","period":"total","slots":32,"migration":1}';
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_site_posts_insert"() FROM PUBLIC;
 CREATE FUNCTION "public"."bench_count_site_posts_update"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$

@@ -16,6 +16,7 @@ use super::plan::{Gone, Plan, Which};
 use super::trigger::Trigger;
 use crate::catalogue::Table;
 use crate::database::POSTGRES;
+use crate::layout::DEFINITION_GOES_ON;
 use crate::template::render;
 use body::{NEW, OLD, Version, body, earlier_body};
 
@@ -97,7 +98,8 @@ fn trigger(counting: &Counting, event: Event, earlier: &[String]) -> Result<Trig
 fn function(counting: &Counting, event: Event, body: &str) -> Result<String> {
     let has_definition = event == Event::Insert;
     let stored = if has_definition {
-        counting.definition.json()
+        let json = counting.definition.json();
+        json.replace('\n', &format!("\n{DEFINITION_GOES_ON}"))
     } else {
         format!("see {}()", name_of(counting, Event::Insert))
     };

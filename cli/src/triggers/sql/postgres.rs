@@ -37,7 +37,7 @@ pub const SQL: TriggerSql = TriggerSql {
                 CASE WHEN p.proconfig IS DISTINCT FROM
                     '{\"search_path=pg_catalog, pg_temp\",row_security=off}' THEN 'with other settings' END),
             -- Its text without the definition, which its comment has, too.
-            pg_catalog.regexp_replace(p.prosrc, '^\n-- diesel_counters: [^\n]*', ''),
+            pg_catalog.regexp_replace(p.prosrc, '^\n-- diesel_counters: [^\r\n]*(\n--     [^\r\n]*)*', ''),
             CASE t.tgenabled WHEN 'D' THEN 'it is disabled'
                 WHEN 'R' THEN 'it runs on replicas only'
                 WHEN 'A' THEN 'it also runs on replicas, which then count twice' END,
@@ -54,7 +54,9 @@ pub const SQL: TriggerSql = TriggerSql {
                 ELSE n.nspname::text END,
             p.proname::text,
             CASE WHEN d.description LIKE 'diesel_counters: {%' THEN d.description
-                ELSE substr(split_part(p.prosrc, chr(10), 2), 4) END,
+                -- Its first comment, without what begins the lines.
+                ELSE replace(substr(substring(p.prosrc from '^\n-- diesel_counters: [^\r\n]*(?:\n--     [^\r\n]*)*'), 5),
+                    chr(10) || '--     ', '') END,
             pg_get_userbyid(p.proowner)::text, pg_get_userbyid(p.proowner) = current_user
         FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
         LEFT JOIN pg_description d

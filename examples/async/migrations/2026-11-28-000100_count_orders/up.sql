@@ -21,7 +21,8 @@ LOCK TABLE "public"."orders" IN SHARE ROW EXCLUSIVE MODE;
 -- Counts the rows of orders in product_counters.sold.
 CREATE FUNCTION "public"."count_orders_insert"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
--- diesel_counters: {"name":"count_orders","rows":"orders","count":["product_id:product_counters.sold=units"],"by":"1","period":"day","slots":32,"migration":1}
+-- diesel_counters: {"name":"count_orders","rows":"orders","count":["product_id:product_counters.sold=units"],
+--     "by":"1","period":"day","slots":32,"migration":1}
 #variable_conflict use_column
 <<counting>>
 DECLARE
@@ -73,7 +74,8 @@ BEGIN
 END
 $counting$;
 COMMENT ON FUNCTION "public"."count_orders_insert"() IS
-    'diesel_counters: {"name":"count_orders","rows":"orders","count":["product_id:product_counters.sold=units"],"by":"1","period":"day","slots":32,"migration":1}';
+    'diesel_counters: {"name":"count_orders","rows":"orders","count":["product_id:product_counters.sold=units"],'
+    '"by":"1","period":"day","slots":32,"migration":1}';
 REVOKE EXECUTE ON FUNCTION "public"."count_orders_insert"() FROM PUBLIC;
 CREATE FUNCTION "public"."count_orders_update"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$

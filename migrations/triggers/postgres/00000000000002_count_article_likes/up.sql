@@ -21,7 +21,8 @@ LOCK TABLE "public"."article_likes" IN SHARE ROW EXCLUSIVE MODE;
 -- Counts the rows of article_likes in article_counters.likes.
 CREATE FUNCTION "public"."count_article_likes_insert"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
--- diesel_counters: {"name":"count_article_likes","rows":"article_likes","count":["article_id:article_counters.likes"],"by":"1","period":"day","slots":32,"migration":1}
+-- diesel_counters: {"name":"count_article_likes","rows":"article_likes",
+--     "count":["article_id:article_counters.likes"],"by":"1","period":"day","slots":32,"migration":1}
 #variable_conflict use_column
 <<counting>>
 DECLARE
@@ -72,7 +73,8 @@ BEGIN
 END
 $counting$;
 COMMENT ON FUNCTION "public"."count_article_likes_insert"() IS
-    'diesel_counters: {"name":"count_article_likes","rows":"article_likes","count":["article_id:article_counters.likes"],"by":"1","period":"day","slots":32,"migration":1}';
+    'diesel_counters: {"name":"count_article_likes","rows":"article_likes",'
+    '"count":["article_id:article_counters.likes"],"by":"1","period":"day","slots":32,"migration":1}';
 REVOKE EXECUTE ON FUNCTION "public"."count_article_likes_insert"() FROM PUBLIC;
 CREATE FUNCTION "public"."count_article_likes_update"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$

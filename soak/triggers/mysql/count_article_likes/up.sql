@@ -2,7 +2,9 @@
 -- Counts the rows of article_likes in article_counters.likes, articles.like_count.
 
 CREATE OR REPLACE VIEW `count_article_likes` AS SELECT
-    '{"name":"count_article_likes","rows":"article_likes","count":["article_id:article_counters.likes","article_id:articles.like_count"],"by":"1","period":"day","slots":32,"migration":1}'
+    '{"name":"count_article_likes","rows":"article_likes",'
+    '"count":["article_id:article_counters.likes","article_id:articles.like_count"],"by":"1",'
+    '"period":"day","slots":32,"migration":1}'
     AS diesel_counters_trigger;
 
 -- If the server has a binary log, creating triggers requires SUPER, or

@@ -23,7 +23,9 @@ LOCK TABLE "public"."articles", "public"."article_likes" IN SHARE ROW EXCLUSIVE 
 -- Counts the rows of article_likes in article_counters.likes, articles.like_count.
 CREATE FUNCTION "public"."count_article_likes_insert"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
--- diesel_counters: {"name":"count_article_likes","rows":"article_likes","count":["article_id:article_counters.likes","article_id:articles.like_count"],"by":"1","period":"day","slots":32,"migration":1}
+-- diesel_counters: {"name":"count_article_likes","rows":"article_likes",
+--     "count":["article_id:article_counters.likes","article_id:articles.like_count"],"by":"1",
+--     "period":"day","slots":32,"migration":1}
 #variable_conflict use_column
 <<counting>>
 DECLARE
@@ -86,7 +88,9 @@ BEGIN
 END
 $counting$;
 COMMENT ON FUNCTION "public"."count_article_likes_insert"() IS
-    'diesel_counters: {"name":"count_article_likes","rows":"article_likes","count":["article_id:article_counters.likes","article_id:articles.like_count"],"by":"1","period":"day","slots":32,"migration":1}';
+    'diesel_counters: {"name":"count_article_likes","rows":"article_likes",'
+    '"count":["article_id:article_counters.likes","article_id:articles.like_count"],"by":"1",'
+    '"period":"day","slots":32,"migration":1}';
 REVOKE EXECUTE ON FUNCTION "public"."count_article_likes_insert"() FROM PUBLIC;
 CREATE FUNCTION "public"."count_article_likes_update"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$

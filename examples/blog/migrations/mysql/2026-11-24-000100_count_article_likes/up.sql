@@ -1,7 +1,9 @@
 -- Counts the rows of article_likes in article_counters.likes.
 
 CREATE OR REPLACE VIEW `count_article_likes` AS SELECT
-    '{"name":"count_article_likes","rows":"article_likes","count":["article_id:article_counters.likes"],"by":"1","day":"created_on","period":"day","slots":16,"migration":1}'
+    '{"name":"count_article_likes","rows":"article_likes",'
+    '"count":["article_id:article_counters.likes"],"by":"1","day":"created_on","period":"day",'
+    '"slots":16,"migration":1}'
     AS diesel_counters_trigger;
 
 -- If the server has a binary log, creating triggers requires SUPER, or
