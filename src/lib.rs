@@ -92,9 +92,9 @@ macro_rules! opaque_debug {
 
 mod add;
 mod background;
-mod buffer;
+pub mod buffer;
 mod claim;
-mod compactor;
+pub mod compactor;
 mod correct;
 mod day;
 mod error;
@@ -111,10 +111,9 @@ pub use add::countable::Countable;
 pub use add::transaction::{CountingTransaction, counting_transaction};
 pub use background::BackgroundError;
 pub use buffer::counter_buffer::CounterBuffer;
-pub use buffer::write::{BufferError, Dropped, Write};
 #[cfg(feature = "r2d2")]
 pub use claim::ClaimSlots;
-pub use compactor::{Compactor, Done, Run};
+pub use compactor::thread::Compactor;
 pub use correct::recount::Drift;
 pub use day::{ParsePeriodError, Period};
 pub use error::{is_overflow, is_retryable};
@@ -145,7 +144,10 @@ pub mod __private {
 /// The functions that build statements and queries, and the types that they return.
 ///
 /// Import from here the functions that are not in the [`prelude`], as from [`diesel::dsl`]. Only
-/// generic code has to name the types.
+/// [generic code](guide::generic) has to name the types.
+///
+/// The parameters of a type are in one order: the counters `C`, or the table; the entities; how the counts
+/// are grouped; the days.
 pub mod dsl {
     pub use crate::add::increment::{Increment, increment};
     pub use crate::add::many::IncrementMany;
@@ -153,7 +155,7 @@ pub mod dsl {
     pub use crate::add::statement::CountingStatement;
     pub use crate::buffer::counter_buffer::CounterBufferBuilder;
     pub use crate::claim::{ClaimSlot, claim_slot};
-    pub use crate::compactor::CompactorBuilder;
+    pub use crate::compactor::thread::CompactorBuilder;
     pub use crate::correct::delete::{DeleteCounters, delete_counters};
     pub use crate::correct::recount::{Recount, recount};
     pub use crate::correct::set::{SetCounter, set_counter};
@@ -168,6 +170,41 @@ pub mod dsl {
     pub use crate::read::value::{CounterValue, GroupedCounts, counter_value};
     pub use crate::typed::counters::KeyType;
     pub use crate::typed::stored_key::StoredKey;
+
+    // What the types above have as parameters.
+    #[cfg(feature = "postgres")]
+    pub use crate::add::statement::And;
+    pub use crate::day::DayRange;
+    pub use crate::read::days::AllDays;
+    pub use crate::read::ranking::Ranked;
+    pub use crate::read::series::Per;
+    pub use crate::read::sums::{Many, Ungrouped};
+    pub use crate::read::total::ParentRow;
+    pub use crate::read::value::Grouped;
+    pub use crate::sql::{AllEntities, KeyPrefix};
+    pub use crate::typed::entities::AnyOf;
+}
+
+/// The traits in the bounds of this crate's functions, which [generic code](guide::generic) repeats.
+///
+/// Each is implemented for all types that it is about: for values of keys, for counters, for rows of
+/// queries. Do not implement them. Their methods are not public, and can change in any release.
+pub mod bounds {
+    pub use crate::add::countable::GatherKey;
+    #[cfg(feature = "postgres")]
+    pub use crate::add::statement::WritesInWith;
+    pub use crate::correct::source::SourceRow;
+    pub use crate::read::days::Days;
+    pub use crate::read::series::ReadByDiesel;
+    pub use crate::read::sums::GroupColumns;
+    pub use crate::read::total::{InQuery, TotalOf};
+    pub use crate::sql::Values;
+    pub use crate::sql::backend::Binds;
+    pub use crate::typed::counters::CounterType;
+    pub use crate::typed::entities::{Entities, StartOf, Together};
+    pub use crate::typed::key::{BindKey, HasColumns, KeyTypes, OwnedKey, WholeKey};
+    pub use crate::typed::names::{ColumnNames, RenderName};
+    pub use crate::typed::primary_key::{CounterKey, KeyColumnType};
 }
 
 /// The traits and functions that most programs need.

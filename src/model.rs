@@ -14,7 +14,7 @@ use crate::error::not_written;
 use crate::merge::materialize::{self, MaterializeOf};
 use crate::read::series::{Counts, counter_series};
 use crate::read::value::{CounterValue, counter_value};
-use crate::sql::{CounterBackend, One};
+use crate::sql::{CounterBackend, KeyPrefix};
 use crate::typed::counters::{
     CounterType, Counters, KeyType, TableOf, assert_program_counts, is_zero,
 };
@@ -99,7 +99,6 @@ pub trait HasCounters: Sized {
         Self: 'a;
 
     /// The number of columns of the key.
-    #[doc(hidden)]
     type KeyColumns;
 
     /// Returns the model's primary key.
@@ -261,7 +260,7 @@ type ModelTypes<'a, M, C> =
     <<M as HasCounters>::KeyRef<'a> as KeyOf<KeyType<C>, <M as HasCounters>::KeyColumns>>::Types;
 
 /// The entities of a model: its key, or those whose keys begin with it.
-type ModelKey<'a, M, C> = One<ModelTypes<'a, M, C>, <M as HasCounters>::KeyRef<'a>>;
+type ModelKey<'a, M, C> = KeyPrefix<ModelTypes<'a, M, C>, <M as HasCounters>::KeyRef<'a>>;
 
 /// A model where a key goes.
 #[derive(Debug)]

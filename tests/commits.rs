@@ -8,8 +8,9 @@ use std::thread;
 use std::time::Duration;
 
 use diesel::prelude::*;
+use diesel_counters::buffer::Write;
 use diesel_counters::prelude::*;
-use diesel_counters::{CounterBuffer, Write, is_retryable, retry, retry_if};
+use diesel_counters::{CounterBuffer, is_retryable, retry, retry_if};
 use diesel_counters_tests::answer::{Answer, is_commit, rollback};
 use diesel_counters_tests::schema::article_counters::views;
 

@@ -8,7 +8,7 @@ use diesel::{QueryResult, RunQueryDsl};
 
 use crate::day::Day;
 use crate::slot::{Slot, SlotRange};
-use crate::sql::{CounterBackend, Dialect, One, Part as _, each, part, value};
+use crate::sql::{CounterBackend, Dialect, KeyPrefix, Part as _, each, part, value};
 use crate::typed::counters::{Counters, KeyType, assert_program_counts};
 use crate::typed::key::{BindKey, KeyOf, WholeKey};
 use crate::typed::table::CounterTable;
@@ -64,7 +64,7 @@ pub struct Increment<C: Counters, K = ()> {
     /// Unset until a statement needs it, so that the clock is read once, or not at all.
     pub(crate) day: OnceLock<Day>,
     pub(crate) slots: SlotRange,
-    pub(crate) id: One<KeyType<C>, K>,
+    pub(crate) id: KeyPrefix<KeyType<C>, K>,
     pub(crate) amounts: C::Amounts,
 }
 
@@ -76,7 +76,7 @@ impl<C: Counters> Increment<C> {
         Increment {
             day: OnceLock::new(),
             slots: Slot::chosen().range(C::Table::SLOTS),
-            id: One::new(()),
+            id: KeyPrefix::new(()),
             amounts,
         }
     }
@@ -95,7 +95,7 @@ impl<C: Counters> Increment<C> {
         Increment {
             day: self.day,
             slots: self.slots,
-            id: One::new(id),
+            id: KeyPrefix::new(id),
             amounts: self.amounts,
         }
     }

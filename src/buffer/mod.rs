@@ -1,5 +1,8 @@
-//! Counting in memory, and writing the counts from a background thread.
+//! Counting in memory, and writing the counts from a background thread: what a
+//! [`CounterBuffer`](crate::CounterBuffer) reports.
 
 pub(crate) mod counter_buffer;
 pub(crate) mod write;
 pub(crate) mod writer;
+
+pub use write::{BufferError, Dropped, Write};

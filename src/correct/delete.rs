@@ -14,7 +14,7 @@ use crate::error::{not_written, refuse};
 use crate::slot::Partition;
 use crate::sql::transaction::{execute_on, is_in_a_lasting_transaction, transaction};
 use crate::sql::{
-    CounterBackend, Dialect, One, execute, list, load, load_number, rows, sql, where_all,
+    CounterBackend, Dialect, KeyPrefix, execute, list, load, load_number, rows, sql, where_all,
 };
 use crate::typed::entities::Entities;
 use crate::typed::key::{BindKey, HasColumns, KeyOf, KeyTypes, OwnedKey, WholeKey};
@@ -67,11 +67,11 @@ impl<T: CounterTable> DeleteCounters<T> {
     /// Sets the entity, by its key or by its model. **With fewer values than the key has columns, all
     /// entities whose keys begin with them are removed**: `.of(crate_id)` removes all versions of a crate,
     /// and `.of(())` the whole table. In a table without entities, it is `.of(())`.
-    pub fn of<K, N>(self, id: K) -> DeleteCounters<T, One<K::Types, K::Value>>
+    pub fn of<K, N>(self, id: K) -> DeleteCounters<T, KeyPrefix<K::Types, K::Value>>
     where
         K: KeyOf<T::KeyType, N>,
     {
-        DeleteCounters(One::new(id.into_value()), PhantomData)
+        DeleteCounters(KeyPrefix::new(id.into_value()), PhantomData)
     }
 
     /// Sets many entities, by their keys, owned or borrowed. Their counters are removed in the order of
@@ -87,7 +87,7 @@ impl<T: CounterTable> DeleteCounters<T> {
     }
 }
 
-impl<T, Types, K> DeleteCounters<T, One<Types, K>>
+impl<T, Types, K> DeleteCounters<T, KeyPrefix<Types, K>>
 where
     T: CounterTable<KeyType: StoredKey>,
     Types: KeyTypes,

@@ -15,7 +15,7 @@ use crate::day::{Day, DayRange, UNDATED};
 use crate::error::refuse;
 use crate::slot::Slot;
 use crate::sql::transaction::{read_all_rows, refuse_old_snapshots, transaction_on_all_rows};
-use crate::sql::{CounterBackend, One};
+use crate::sql::{AllEntities, CounterBackend, KeyPrefix};
 use crate::typed::counters::{Counters, KeyType, difference, has_stock, is_zero};
 use crate::typed::entities::Entities;
 use crate::typed::key::{BindKey, KeyOf, KeyTypes, OwnedKey};
@@ -46,7 +46,7 @@ use crate::typed::table::CounterTable;
 ///     .select((comments::article_id, count_star()));
 ///
 /// let drift: Vec<Drift<i64>> = recount(article_counters::comments, source).dry_run(conn)?;
-/// assert_eq!(drift, [Drift { entity: 2, day: None, stored: 0, actual: 1 }]);
+/// assert_eq!(drift, [Drift::new(2, None, 0, 1)]);
 ///
 /// let corrected = recount(article_counters::comments, source).of(2_i64).execute(conn)?;
 /// assert_eq!(corrected, drift);
@@ -103,7 +103,7 @@ where
     Recount {
         source: source.as_query(),
         is_by_day: S::SqlType::IS_BY_DAY,
-        entities: One::new(()),
+        entities: KeyPrefix::new(()),
         days: DayRange::ALL,
         of: PhantomData,
     }
@@ -112,7 +112,7 @@ where
 /// A recount of the counters `C` of the entities `E`, from the query `Source`; made by [`recount`].
 #[must_use = "counters are not recounted until this is executed"]
 #[derive(Debug, Clone)]
-pub struct Recount<C, Source, E = One<(), ()>> {
+pub struct Recount<C, Source, E = AllEntities> {
     pub(super) source: Source,
     pub(super) is_by_day: bool,
     entities: E,
@@ -123,6 +123,7 @@ pub struct Recount<C, Source, E = One<(), ()>> {
 /// An entity, or a day of an entity, whose stored count was not the true count; returned by
 /// [`recount`](crate::dsl::recount()).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Drift<K, V = i64> {
     /// The entity's key.
     pub entity: K,
@@ -134,27 +135,39 @@ pub struct Drift<K, V = i64> {
     pub actual: V,
 }
 
+impl<K, V> Drift<K, V> {
+    /// Returns what a recount would return, to compare with it in a test.
+    pub fn new(entity: K, day: Option<NaiveDate>, stored: V, actual: V) -> Self {
+        Drift {
+            entity,
+            day,
+            stored,
+            actual,
+        }
+    }
+}
+
 /// The number of entities in a transaction.
 const BATCH: usize = 256;
 
 impl<C: Counters, Source> Recount<C, Source> {
     /// Recounts only this entity, given by its key or by its model, or the entities whose keys begin with
     /// these values: all versions of a crate, with `.of(crate_id)`.
-    pub fn of<K, N>(self, id: K) -> Recount<C, Source, One<K::Types, K::Value>>
+    pub fn of<K, N>(self, id: K) -> Recount<C, Source, KeyPrefix<K::Types, K::Value>>
     where
         K: KeyOf<KeyType<C>, N>,
     {
         Recount {
             source: self.source,
             is_by_day: self.is_by_day,
-            entities: One::new(id.into_value()),
+            entities: KeyPrefix::new(id.into_value()),
             days: self.days,
             of: PhantomData,
         }
     }
 }
 
-impl<C: Counters, Source, Types: KeyTypes, K> Recount<C, Source, One<Types, K>> {
+impl<C: Counters, Source, Types: KeyTypes, K> Recount<C, Source, KeyPrefix<Types, K>> {
     /// Recounts only these days, or the whole periods that overlap them. Counts of other days do not
     /// change, and `source` need not select them: `recount(views, log).between(day..=day)` imports the
     /// log of a day.

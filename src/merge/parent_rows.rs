@@ -12,8 +12,8 @@ use crate::sql::rows::{self, WANTED, WANTED_KEY};
 use crate::sql::transaction::{begin_read_committed, read_all_rows};
 use crate::sql::vitess::refuse_shards;
 use crate::sql::{
-    Bind, Binds as _, CounterBackend, Dialect, Number, One, Sql, Uncached, and, execute, list,
-    load, named, numbered, row, sql, where_all,
+    Bind, Binds as _, CounterBackend, Dialect, KeyPrefix, Number, Sql, Uncached, and, execute,
+    list, load, named, numbered, row, sql, where_all,
 };
 use crate::typed::key::{BindKey, KeyTypes, OwnedKey};
 
@@ -25,12 +25,12 @@ const COMPARED: usize = 50_000;
 const BEFORE_LAST: Number = Number(COMPARED - 1);
 
 /// A row of the parent table that differs: its key, the values of its columns, and the totals.
-type Differing<Types, K> = (One<Types, K>, Vec<Option<i64>>);
+type Differing<Types, K> = (KeyPrefix<Types, K>, Vec<Option<i64>>);
 
 /// A range of keys of the parent table: after a key, and to the last one.
 struct KeyRange<Types, K> {
-    after: Option<One<Types, K>>,
-    last: Option<One<Types, K>>,
+    after: Option<KeyPrefix<Types, K>>,
+    last: Option<KeyPrefix<Types, K>>,
 }
 
 const PARENT: &str = "diesel_counters_parent";
@@ -86,7 +86,7 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
                 return Ok(written);
             }
             let mut range = KeyRange::<Types, K> {
-                after: ends.last().cloned().map(One::new),
+                after: ends.last().cloned().map(KeyPrefix::new),
                 last: None,
             };
             // It returns no row if the rest of the table is shorter than a range. PostgreSQL refuses a
@@ -103,7 +103,7 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
                 |row| K::load(row),
             )?;
             let last = last.into_iter().next();
-            range.last = last.clone().map(One::new);
+            range.last = last.clone().map(KeyPrefix::new);
             let rows = self.differing(&range, conn)?;
             for batch in rows.chunks(self.batch) {
                 if (self.is_stopped)() {
@@ -141,7 +141,10 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
                 |db| self.compare(db, range),
                 |row| {
                     let values = fields.clone().map(|i| Conn::Backend::held(row, i));
-                    Ok((One::new(K::load(row)?), values.collect::<Result<_, _>>()?))
+                    Ok((
+                        KeyPrefix::new(K::load(row)?),
+                        values.collect::<Result<_, _>>()?,
+                    ))
                 },
             )
         })

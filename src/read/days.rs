@@ -9,9 +9,11 @@ use crate::sql::{CounterBackend, Part, Sql, part, sql};
 /// The days that a query reads.
 pub trait Days {
     /// The range, or none if it reads all days.
+    #[doc(hidden)]
     fn range(&self) -> Option<&DayRange>;
 
     /// A condition on the column `day`.
+    #[doc(hidden)]
     fn condition<'b, DB: CounterBackend>(
         &'b self,
         day: Name<'b>,

@@ -16,8 +16,8 @@ use crate::read::days::{AllDays, Days};
 use crate::sql::rows::{self, is_wanted};
 use crate::sql::sum::SUMS;
 use crate::sql::{
-    Binds as _, CounterBackend, Dialect, NUMBER, One, Part, Sql, Values, and, list, load, part,
-    part_of, sql, vitess, where_both,
+    Binds as _, CounterBackend, Dialect, KeyPrefix, NUMBER, Part, Sql, Values, and, list, load,
+    part, part_of, sql, vitess, where_both,
 };
 use crate::typed::counters::{Counters, KeyType};
 use crate::typed::entities::{AnyOf, Entities, StartOf};
@@ -50,11 +50,11 @@ impl<C, E, By, Days> Sums<C, E, By, Days> {
 impl<C: Counters, By, Days> Sums<C, (), By, Days> {
     /// Sets the entity, by its key. With fewer values than the key has columns, reads all entities whose
     /// keys begin with them: `crate_id` for all versions of a crate. Defaults to all entities.
-    pub fn of<K, N>(self, id: K) -> Sums<C, One<K::Types, K::Value>, By, Days>
+    pub fn of<K, N>(self, id: K) -> Sums<C, KeyPrefix<K::Types, K::Value>, By, Days>
     where
         K: KeyOf<KeyType<C>, N>,
     {
-        Sums::new(One::new(id.into_value()), self.by, self.days)
+        Sums::new(KeyPrefix::new(id.into_value()), self.by, self.days)
     }
 
     /// Sets the entities to those whose keys, or the first columns of them, `query` selects:
@@ -121,12 +121,15 @@ impl<Types, K> QueryId for Many<Types, K> {
 /// What sums of `C` are grouped by.
 pub trait GroupColumns<C: Counters, DB: CounterBackend> {
     /// Whether the columns are names, without their table.
+    #[doc(hidden)]
     const HAS_NAMES: bool = false;
 
     /// The columns; none for one row.
+    #[doc(hidden)]
     fn columns(&self) -> Option<Sql<'_, DB>>;
 
     /// The query of which `from` is the end: its `FROM` and `WHERE`.
+    #[doc(hidden)]
     fn query<'b>(&'b self, db: Dialect, from: impl Part<'b, DB> + Copy) -> impl Part<'b, DB> {
         let sums = db.sums(C::NAMES);
         let by = self.columns();

@@ -87,26 +87,26 @@ pub type total<C> = Total<C>;
 /// [`total`](crate::dsl::total()).
 #[must_use = "an expression does nothing until it is part of a query"]
 #[derive(Debug, Clone, Copy, QueryId, DieselNumericOps)]
-pub struct Total<C, Days = AllDays, Id = ParentRow<C>> {
+pub struct Total<C, Id = ParentRow<C>, Days = AllDays> {
     days: Days,
     entity: Id,
     of: PhantomData<C>,
 }
 
-impl<C: Counters, Days, Id> Total<C, Days, Id> {
+impl<C: Counters, Id, Days> Total<C, Id, Days> {
     /// Sums only the counts of `day`; see [`Sums::on`](crate::dsl::Sums::on).
-    pub fn on(self, day: NaiveDate) -> Total<C, DayRange, Id> {
+    pub fn on(self, day: NaiveDate) -> Total<C, Id, DayRange> {
         self.days(DayRange::period_of(day, C::Table::PERIOD))
     }
 
     /// Sums only the counts of a range of days; see [`Sums::between`](crate::dsl::Sums::between). The
     /// type differs from that of a total of all days: if a variable has to hold either, use
     /// `between(..)`.
-    pub fn between(self, days: impl RangeBounds<NaiveDate>) -> Total<C, DayRange, Id> {
+    pub fn between(self, days: impl RangeBounds<NaiveDate>) -> Total<C, Id, DayRange> {
         self.days(DayRange::whole(days, C::Table::PERIOD))
     }
 
-    fn days(self, days: DayRange) -> Total<C, DayRange, Id> {
+    fn days(self, days: DayRange) -> Total<C, Id, DayRange> {
         Total {
             days,
             entity: self.entity,
@@ -115,14 +115,14 @@ impl<C: Counters, Days, Id> Total<C, Days, Id> {
     }
 }
 
-impl<C: Counters, Days> Total<C, Days> {
+impl<C: Counters, Days> Total<C, ParentRow<C>, Days> {
     /// Sets the entity: an expression for its key, such as a foreign key or the field of an alias. If
     /// the key is NULL, the total is 0. For `sql`, name the type: `sql::<BigInt>("…")`.
     ///
     /// For a key of several columns, give a tuple of expressions and values, such as `(articles::id,
     /// "👍")`, none of which can be NULL. With fewer than the key has columns, it is the total of all
     /// entities whose keys begin with them.
-    pub fn of<Id, N>(self, id: Id) -> Total<C, Days, Id::Parts>
+    pub fn of<Id, N>(self, id: Id) -> Total<C, Id::Parts, Days>
     where
         Id: TotalOf<KeyType<C>, N>,
     {
@@ -168,6 +168,7 @@ each_key!(expressions);
 )]
 pub trait TotalOf<Key, Columns> {
     /// The expressions, as a tuple.
+    #[doc(hidden)]
     type Parts;
     #[doc(hidden)]
     fn into_parts(self) -> Self::Parts;
@@ -213,7 +214,7 @@ each_key!(total_of);
 /// name.
 const COUNTED: Name<'static> = Name("diesel_counters_counted");
 
-impl<C, D, Id, DB> QueryFragment<DB> for Total<C, D, Id>
+impl<C, D, Id, DB> QueryFragment<DB> for Total<C, Id, D>
 where
     C: Counters,
     Id: Values<DB>,
@@ -235,22 +236,22 @@ where
     }
 }
 
-impl<C: Counters, Days, Id: Expression> Expression for Total<C, Days, Id> {
+impl<C: Counters, Days, Id: Expression> Expression for Total<C, Id, Days> {
     type SqlType = BigInt;
 }
 
-impl<C: Counters, Days, Id: ValidGrouping<By>, By> ValidGrouping<By> for Total<C, Days, Id> {
+impl<C: Counters, Days, Id: ValidGrouping<By>, By> ValidGrouping<By> for Total<C, Id, Days> {
     type IsAggregate = Id::IsAggregate;
 }
 
 impl<C: Counters, Days, Id: AppearsOnTable<QS>, QS: ?Sized> AppearsOnTable<QS>
-    for Total<C, Days, Id>
+    for Total<C, Id, Days>
 {
 }
 
 // In a left join the key can be NULL. The total is 0 then, and not NULL.
 impl<C: Counters, Days, Id: AppearsOnTable<QS>, QS: ?Sized> SelectableExpression<QS>
-    for Total<C, Days, Id>
+    for Total<C, Id, Days>
 {
 }
 
@@ -283,9 +284,12 @@ where
     }
 }
 
-// A total is the expression; the key is a part of it.
-impl<C: Counters> Expression for ParentRow<C> {
-    type SqlType = BigInt;
+impl<C> Expression for ParentRow<C>
+where
+    C: Counters<Table: HasParent>,
+    ParentKey<C>: Expression,
+{
+    type SqlType = <ParentKey<C> as Expression>::SqlType;
 }
 
 impl<C, By> ValidGrouping<By> for ParentRow<C>

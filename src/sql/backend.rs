@@ -165,15 +165,21 @@ pub enum Bind<'a> {
 /// A backend that takes and returns the values of counter tables, as all of Diesel's do.
 pub trait Binds: Backend + HasSqlType<Date> + HasSqlType<SmallInt> + HasSqlType<BigInt> {
     /// Adds a bind value to the statement.
+    #[doc(hidden)]
     fn push_bind<'b>(value: Bind<'b>, out: &mut AstPass<'_, 'b, Self>) -> QueryResult<()>
     where
         Self: CounterBackend;
 
+    #[doc(hidden)]
     fn amount<'a>(row: &impl Row<'a, Self>, column: usize) -> deserialize::Result<i64>;
     /// Returns a value that can be NULL.
+    #[doc(hidden)]
     fn held<'a>(row: &impl Row<'a, Self>, column: usize) -> deserialize::Result<Option<i64>>;
+    #[doc(hidden)]
     fn day<'a>(row: &impl Row<'a, Self>, column: usize) -> deserialize::Result<NaiveDate>;
+    #[doc(hidden)]
     fn slot<'a>(row: &impl Row<'a, Self>, column: usize) -> deserialize::Result<i16>;
+    #[doc(hidden)]
     fn text<'a>(row: &impl Row<'a, Self>, column: usize) -> deserialize::Result<String>;
 }
 

@@ -31,7 +31,7 @@ use crate::shape::Name;
 pub(crate) use backend::{Bind, Binds};
 pub use backend::{CounterBackend, Dialect};
 pub(crate) use key::Keys;
-pub use key::{One, Values};
+pub use key::{AllEntities, KeyPrefix, Values};
 use part::Piece;
 pub(crate) use part::{Number, Uncached, part_of};
 pub use part::{Out, Part};

@@ -98,11 +98,17 @@ where
     note = "totals are copied into as many columns of a parent table"
 )]
 pub trait CounterType<C> {
+    #[doc(hidden)]
     type Table;
+    #[doc(hidden)]
     type Value: Copy + 'static;
+    #[doc(hidden)]
     type Amounts: AsRef<[i64]> + AsMut<[i64]> + Copy + Default + fmt::Debug + Send + Sync + 'static;
+    #[doc(hidden)]
     const NAMES: &'static [Name<'static>];
+    #[doc(hidden)]
     fn amounts(value: Self::Value) -> Self::Amounts;
+    #[doc(hidden)]
     fn value(amounts: Self::Amounts) -> Self::Value;
 }
 

@@ -4,7 +4,8 @@ use diesel::query_builder::{Query, QueryFragment, QueryId};
 
 use crate::shape::Name;
 use crate::sql::{
-    CounterBackend, Dialect, Keys, One, Out, Part as _, Sql, Values, each, fragment, part, value,
+    CounterBackend, Dialect, KeyPrefix, Keys, Out, Part as _, Sql, Values, each, fragment, part,
+    value,
 };
 use crate::typed::key::{BindKey, KeyTypes};
 
@@ -17,12 +18,15 @@ use crate::typed::key::{BindKey, KeyTypes};
 )]
 pub trait Entities<DB: CounterBackend> {
     /// Whether there is a condition. There is none for all entities.
+    #[doc(hidden)]
     fn have_condition(&self) -> bool;
 
     /// Writes a condition on the first columns of `entity`: `"article_id" = ?`.
+    #[doc(hidden)]
     fn write_condition<'b>(&'b self, db: Dialect, entity: &[Name<'b>], out: &mut Out<'_, 'b, DB>);
 
     /// The condition, if there is one.
+    #[doc(hidden)]
     fn condition<'b>(&'b self, db: Dialect, entity: &[Name<'b>]) -> Option<Sql<'b, DB>> {
         let condition = || Sql::of(|out| self.write_condition(db, entity, out));
         self.have_condition().then(condition)
@@ -38,7 +42,7 @@ impl<DB: CounterBackend> Entities<DB> for () {
     fn write_condition<'b>(&'b self, _: Dialect, _: &[Name<'b>], _: &mut Out<'_, 'b, DB>) {}
 }
 
-impl<Types, K, DB> Entities<DB> for One<Types, K>
+impl<Types, K, DB> Entities<DB> for KeyPrefix<Types, K>
 where
     Types: KeyTypes,
     K: BindKey<Types, DB>,
@@ -103,7 +107,7 @@ impl<Q: QueryFragment<DB>, DB: CounterBackend> Entities<DB> for AnyOf<Q> {
 /// Entities whose counts are read together, in one query: not those of `of_many`.
 pub trait Together {}
 impl Together for () {}
-impl<Types, K> Together for One<Types, K> {}
+impl<Types, K> Together for KeyPrefix<Types, K> {}
 impl<Q> Together for AnyOf<Q> {}
 
 /// The SQL type of the first columns of a key with the SQL types `Key`, or of all.

@@ -14,12 +14,13 @@ use diesel::expression::TypedExpressionType;
 use diesel::query_builder::AstPass;
 use diesel::row::Row;
 
-use crate::sql::{One, Values};
+use crate::sql::{KeyPrefix, Values};
 use crate::typed::stored_key::is_exact;
 
 /// The SQL types of the columns of a key, as a tuple.
 pub trait KeyTypes: 'static {
     /// The SQL type of a key in a query: the type of the column, or a tuple of several types.
+    #[doc(hidden)]
     type Row: TypedExpressionType + 'static;
     #[doc(hidden)]
     const COLUMNS: usize;
@@ -39,6 +40,7 @@ pub trait KeyTypes: 'static {
 )]
 pub trait HasColumns<const N: usize>: KeyTypes {
     /// The SQL types of its first `N` columns.
+    #[doc(hidden)]
     type First: KeyTypes;
 }
 
@@ -96,16 +98,20 @@ pub trait KeyValue<Types> {}
 )]
 pub trait BindKey<Types, DB: Backend> {
     /// Many keys, column by column.
+    #[doc(hidden)]
     type Columns: Values<DB> + Default;
     /// Adds this key to others.
+    #[doc(hidden)]
     fn push_to(self, columns: &mut Self::Columns);
     /// Writes the value of one column.
+    #[doc(hidden)]
     fn walk_column<'b>(&'b self, column: usize, out: &mut AstPass<'_, 'b, DB>) -> QueryResult<()>;
 }
 
 /// A key that is loaded, compared and written again.
 pub trait OwnedKey<Types, DB: Backend>: BindKey<Types, DB> + Clone + Ord + fmt::Debug {
     /// Loads the key from the first fields of a row.
+    #[doc(hidden)]
     fn load<'a>(row: &impl Row<'a, DB>) -> deserialize::Result<Self>;
 }
 
@@ -132,10 +138,10 @@ where
     K: OwnedKey<Types, DB>,
     DB: Backend,
 {
-    type Key = One<Types, K>;
+    type Key = KeyPrefix<Types, K>;
 
-    fn load<'a>(&self, row: &impl Row<'a, DB>) -> deserialize::Result<One<Types, K>> {
-        K::load(row).map(One::new)
+    fn load<'a>(&self, row: &impl Row<'a, DB>) -> deserialize::Result<KeyPrefix<Types, K>> {
+        K::load(row).map(KeyPrefix::new)
     }
 }
 
@@ -158,7 +164,7 @@ pub(crate) fn padded<K: Clone>(keys: &[K], len: usize) -> impl Iterator<Item = K
         .cloned()
 }
 
-impl<Types, K, DB> Values<DB> for One<Types, K>
+impl<Types, K, DB> Values<DB> for KeyPrefix<Types, K>
 where
     Types: KeyTypes,
     K: BindKey<Types, DB>,

@@ -31,6 +31,7 @@ pub(crate) fn table_name(table: impl RenderName) -> TableName<'static> {
 /// A table whose name one of the enabled backends writes.
 pub trait RenderName {
     /// Returns the quote of the backend, and the name as SQL.
+    #[doc(hidden)]
     fn render(&self) -> (char, String);
 }
 
@@ -74,6 +75,7 @@ pub(crate) fn module_name<T>() -> &'static str {
     label = "this table has more than 32 columns"
 )]
 pub trait ColumnNames {
+    #[doc(hidden)]
     fn column_names() -> Vec<(Name<'static>, TypeId)>;
 }
 

@@ -17,9 +17,12 @@ use crate::typed::key::KeyTypes;
 )]
 pub trait CounterKey<T> {
     /// The columns of the entity.
+    #[doc(hidden)]
     type Entity;
     /// Their SQL types.
+    #[doc(hidden)]
     type KeyType: KeyTypes;
+    #[doc(hidden)]
     const NAMES: &'static [Name<'static>];
 }
 

@@ -4,8 +4,9 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
+use diesel_counters::BackgroundError;
+use diesel_counters::buffer::{BufferError, Write};
 use diesel_counters::prelude::*;
-use diesel_counters::{BackgroundError, BufferError, Write};
 use diesel_counters_tests::schema::article_counters::views;
 use diesel_counters_tests::schema::page_counters::hits;
 

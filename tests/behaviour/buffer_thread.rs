@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use diesel::connection::InstrumentationEvent;
 use diesel::prelude::*;
+use diesel_counters::buffer::{BufferError, Write};
 use diesel_counters::prelude::*;
-use diesel_counters::{BackgroundError, BufferError, CounterBuffer, Write};
+use diesel_counters::{BackgroundError, CounterBuffer};
 use diesel_counters_tests::schema::article_counters::views;
 
 use super::buffering::{Buffer, Test};

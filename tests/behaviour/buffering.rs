@@ -13,11 +13,10 @@ use diesel::connection::{
 use diesel::prelude::*;
 use diesel::r2d2::{ManageConnection, Pool, PooledConnection};
 use diesel::sql_types::BigInt;
+use diesel_counters::buffer::{BufferError, Write};
 use diesel_counters::dsl::CounterBufferBuilder;
 use diesel_counters::prelude::*;
-use diesel_counters::{
-    BackgroundError, BufferError, CounterBuffer, Slot, Write, is_overflow, with_default_slot,
-};
+use diesel_counters::{BackgroundError, CounterBuffer, Slot, is_overflow, with_default_slot};
 use diesel_counters_tests::article_counters;
 use diesel_counters_tests::schema::article_counters::{comments, likes, views};
 use diesel_counters_tests::schema::page_counters::hits;

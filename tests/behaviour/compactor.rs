@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 
 use diesel::prelude::*;
 use diesel::result::ConnectionError;
+use diesel_counters::compactor::{Done, Run};
 use diesel_counters::dsl::{CompactorBuilder, compact};
 use diesel_counters::prelude::*;
-use diesel_counters::{BackgroundError, Compactor, Done, Period, Run};
+use diesel_counters::{BackgroundError, Compactor, Period};
 use diesel_counters_tests::models::Article;
 use diesel_counters_tests::schema::article_counters::{self, views};
 use diesel_counters_tests::schema::{articles, site_counters};

@@ -390,12 +390,8 @@ fn counts_are_corrected_from_a_source_with_all_columns() {
         let all = (reactions::article_id, reactions::emoji, count_star());
         reactions::table.group_by(keys).select(all)
     };
-    let wrong = |article, of: &str, stored, actual| Drift {
-        entity: (article, text(of)),
-        day: None,
-        stored,
-        actual,
-    };
+    let wrong =
+        |article, of: &str, stored, actual| Drift::new((article, text(of)), None, stored, actual);
     let of_one: Drifts = recount(given, source()).of(1).execute(conn);
     let mut of_one = of_one.unwrap();
     of_one.sort_by(|a, b| a.entity.cmp(&b.entity));
@@ -416,10 +412,7 @@ fn counts_are_corrected_from_a_source_with_all_columns() {
         1_i64.into_sql::<BigInt>(),
     ));
     let drift: Drifts = recount(given, per_day).of((2, "👍")).execute(conn);
-    let moved = Drift {
-        day: Some(day(1)),
-        ..wrong(2, "👍", 0, 1)
-    };
+    let moved = Drift::new((2, text("👍")), Some(day(1)), 0, 1);
     assert!(drift.unwrap().contains(&moved));
     assert_eq!(counter_value(given).of(2).get_result(conn), Ok(1_i64));
 }

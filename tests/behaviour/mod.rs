@@ -26,6 +26,7 @@ mod recounting;
 mod refusing;
 mod retry;
 mod setting;
+pub mod signatures;
 mod site;
 mod slots;
 mod sql;

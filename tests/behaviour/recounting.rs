@@ -37,12 +37,7 @@ fn drifted() -> (Conn, TestDatabase) {
 }
 
 fn drift(entity: i64, stored: i64, actual: i64) -> Drift<i64> {
-    Drift {
-        entity,
-        day: None,
-        stored,
-        actual,
-    }
+    Drift::new(entity, None, stored, actual)
 }
 
 #[test]
@@ -187,10 +182,7 @@ fn only_the_days_between_are_recounted() {
     }
     let of_second = || recount(views, each_download()).between(second..fourth);
     let corrected: Vec<Drift<i64>> = of_second().execute(conn).unwrap();
-    let wrong = |id, on, stored, actual| Drift {
-        day: Some(on),
-        ..drift(id, stored, actual)
-    };
+    let wrong = |id, on, stored, actual| Drift::new(id, Some(on), stored, actual);
     let [one, three] = [(1, 2), (3, 0)].map(|(id, actual)| wrong(id, second, 100, actual));
     assert_eq!(corrected, [one, three]);
     assert_eq!(of_second().dry_run::<i64, _>(conn), Ok(vec![]));

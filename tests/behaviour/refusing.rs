@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
-use diesel_counters::Write;
+use diesel_counters::buffer::Write;
 use diesel_counters::prelude::*;
 use diesel_counters_tests::schema::article_counters::{likes, views};
 use diesel_counters_tests::schema::page_counters::hits;

@@ -11,8 +11,9 @@ use diesel_async::RunQueryDsl;
 use diesel_async::async_connection_wrapper::AsyncConnectionWrapper;
 use diesel_async::pooled_connection::AsyncDieselConnectionManager;
 use diesel_async::pooled_connection::bb8::{Pool, PooledConnection};
+use diesel_counters::buffer::BufferError;
 use diesel_counters::prelude::*;
-use diesel_counters::{BackgroundError, BufferError, CounterBuffer};
+use diesel_counters::{BackgroundError, CounterBuffer};
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 

@@ -25,7 +25,7 @@ use crate::typed::table::CounterTable;
 /// command](crate::guide::operations#keeping-tables-small).
 ///
 /// ```
-/// # include!("../docs/doctest_setup.rs");
+/// # include!("../../docs/doctest_setup.rs");
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use diesel_counters::{Compactor, Period};
 ///
