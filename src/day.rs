@@ -65,7 +65,8 @@ impl DayRange {
 
     /// The period that `day` is in. If a database cannot store the day, the query fails.
     pub(crate) fn period_of(day: NaiveDate, period: Period) -> Self {
-        let (mut days, one) = (DayRange::whole(day..=day, period), Day(day));
+        let mut days = DayRange::whole(day..=day, period);
+        let one = Day(day);
         if days.is_empty() {
             (days.first, days.last) = (one, one);
         }

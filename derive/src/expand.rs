@@ -61,7 +61,8 @@ fn key(model: &Model, name: &TokenStream) -> TokenStream {
 fn assert_keys(item: &DeriveInput, model: &Model) -> TokenStream {
     let ident = &item.ident;
     let (impl_generics, ty_generics, where_clause) = item.generics.split_for_impl();
-    let (value, first) = (key(model, &quote!(model)), &model.key[0].ty);
+    let value = key(model, &quote!(model));
+    let first = &model.key[0].ty;
     let asserts = model.tables.iter().map(|table_name| {
         quote_spanned! {first.span()=>
             ::diesel_counters::__private::assert_key::<#table_name::table, _, _>(#value);

@@ -157,7 +157,8 @@ fn diesel_attr<T>(
 /// Skips the rest of a setting of Diesel's own derives: up to the next comma that is not in the
 /// generics of a type.
 fn skip_to_next(input: ParseStream) -> Result<()> {
-    let (mut depth, mut previous) = (0, ' ');
+    let mut depth = 0;
+    let mut previous = ' ';
     while !input.is_empty() {
         let token = input.parse::<TokenTree>()?;
         let TokenTree::Punct(punct) = token else {

@@ -39,7 +39,8 @@ fn written(template: Expr) -> Result<TokenStream> {
 
 /// The texts and the parts of a template.
 fn parts(template: &LitStr) -> Result<Vec<TokenStream>> {
-    let (text, span) = (template.value(), template.span());
+    let text = template.value();
+    let span = template.span();
     let mut parts = Vec::new();
     let mut rest = &*text;
     while let Some((before, after)) = rest.split_once('{') {

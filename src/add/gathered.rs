@@ -228,7 +228,8 @@ where
             Ok((key.clone(), Day(day), amounts.map_err(|_| overflow())?))
         });
         let rows: Vec<(K, Day, Vec<i64>)> = rows.collect::<QueryResult<_>>()?;
-        let (slots, rows) = (Slot::chosen().range(T::SLOTS), rows.into_iter());
+        let slots = Slot::chosen().range(T::SLOTS);
+        let rows = rows.into_iter();
         many::add_rows::<T::KeyType, K, _, _>(T::shape(), &counters, &slots, rows, conn)
     }
 

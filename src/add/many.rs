@@ -68,7 +68,8 @@ impl<C: Counters, K: Ord> IncrementMany<C, K> {
         K: BindKey<KeyType<C>, Conn::Backend>,
         Conn: Connection<Backend: CounterBackend>,
     {
-        let (day, slots) = (*self.increment.day(), self.increment.slots);
+        let day = *self.increment.day();
+        let slots = self.increment.slots;
         let mut sums = add_up(self.counts)?;
         sums.retain(|(_, amounts)| !is_zero(amounts));
         let number = sums.len();

@@ -165,7 +165,8 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBuffer<Conn> {
     /// If the table's `today` panics.
     #[inline]
     pub fn count<I: Countable<Conn, Of>, Of>(&self, increment: I) -> Result<(), BufferError> {
-        let (shared, max_keys) = (&self.shared, self.shared.max_keys);
+        let shared = &self.shared;
+        let max_keys = self.shared.max_keys;
         let room = max_keys.saturating_sub(self.pending());
         let second = Some(shared.second.load(Ordering::Relaxed));
         let (calls, counted) = &mut *lock(shared.shard());

@@ -63,7 +63,8 @@ pub enum BufferError {
 
 impl fmt::Display for Write {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (written, took) = (self.written, self.took.as_secs_f64());
+        let written = self.written;
+        let took = self.took.as_secs_f64();
         let s = if written == 1 { "" } else { "s" };
         write!(f, "{written} row{s} written in {took:.3} s")?;
         let unknown = "written or lost, because the answer to the COMMIT does not say which";

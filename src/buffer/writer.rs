@@ -116,9 +116,12 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
     fn write_table(&mut self, table: usize, conn: &mut Conn) -> QueryResult<()> {
         self.table = table;
         let mut batches = lock(self.backlog).0[table].split(BATCH);
-        let (mut held, mut unknown, mut written) = (0, Vec::new(), None);
+        let mut held = 0;
+        let mut unknown = Vec::new();
+        let mut written = None;
         while let Some(rows) = batches.pop() {
-            let (begun, mut has_begun) = (Instant::now(), false);
+            let begun = Instant::now();
+            let mut has_begun = false;
             let result = in_transaction(conn, |conn| {
                 has_begun = true;
                 write_and_check(&*rows, conn)?;

@@ -139,8 +139,12 @@ where
     Conn: LoadConnection<Backend: CounterBackend>,
 {
     let latest = is_in_a_lasting_transaction(conn)?;
-    let (shape, partition) = (T::shape(), Partition::chosen());
-    let (table, key, day, slot) = (shape.table, shape.entity(), shape.day(), shape.slot());
+    let shape = T::shape();
+    let partition = Partition::chosen();
+    let table = shape.table;
+    let key = shape.entity();
+    let day = shape.day();
+    let slot = shape.slot();
     let is_sqlite = Cell::new(false);
     // The keys of the entities that have rows of this node, or rows that are not the zeros that are locked.
     let find = |entities: &dyn Entities<Conn::Backend>, counts_only: bool, conn: &mut Conn| {
@@ -159,7 +163,8 @@ where
                 _ => sql!("{key}"),
             };
             let end = latest.then(|| sql!("{db.read_latest_to_change()}"));
-            let (select, by_key) = (db.select(), db.by_key());
+            let select = db.select();
+            let by_key = db.by_key();
             sql!("{select}DISTINCT {&key} FROM {table}{by_key}{rows} ORDER BY {&key}{end}")
         };
         let mut keys = load(conn, find, Stored::<T>::load)?;
@@ -254,12 +259,15 @@ where
     Stored<T>: BindKey<T::KeyType, Conn::Backend>,
     Conn: LoadConnection<Backend: CounterBackend>,
 {
-    let (shape, partition) = (T::shape(), Partition::chosen());
+    let shape = T::shape();
+    let partition = Partition::chosen();
     let entities = listed::<T::KeyType, _, Conn::Backend>(keys);
     let rows = load_number(conn, |db| {
         let is_own = db.is_own(&partition, shape.slot());
         let rows = where_all([entities.condition(db, shape.entity()), is_own]);
-        let (select, by_key, lock) = (db.select(), db.by_key(), db.lock_rows());
+        let select = db.select();
+        let by_key = db.by_key();
+        let lock = db.lock_rows();
         sql!(
             "{select}COUNT(*) FROM (SELECT 1 FROM {shape.table}{by_key}{rows}{lock}) AS diesel_counters_locked"
         )
@@ -274,8 +282,11 @@ where
     Stored<T>: BindKey<T::KeyType, Conn::Backend>,
     Conn: LoadConnection<Backend: CounterBackend>,
 {
-    let (shape, partition) = (T::shape(), Partition::chosen());
-    let (table, day, slot) = (shape.table, shape.day(), shape.slot());
+    let shape = T::shape();
+    let partition = Partition::chosen();
+    let table = shape.table;
+    let day = shape.day();
+    let slot = shape.slot();
     let entities = listed::<T::KeyType, _, Conn::Backend>(keys);
     execute(conn, |db| {
         let rows = match locks_only {

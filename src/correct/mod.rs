@@ -133,7 +133,8 @@ where
                 // In a query of its own, so that PostgreSQL evaluates it once.
                 _ => sql!("(SELECT {db.slot(shape, slots)})"),
             };
-            let (select, end) = (db.select(), db.read_latest_to_change());
+            let select = db.select();
+            let end = db.read_latest_to_change();
             sql!(
                 "{Uncached}{select}{NUMBER}, {counters}{listed}{join} AND {shape.slot()} = {slot}{end}"
             )
@@ -160,7 +161,8 @@ fn where_rows<'a, DB: CounterBackend>(
 ) -> Option<Sql<'a, DB>> {
     let of_entities = || entities.condition(db, shape.entity());
     let is_not_deleted = || {
-        let (table, rows) = (shape.table, where_all([of_entities()]));
+        let table = shape.table;
+        let rows = where_all([of_entities()]);
         db.is_not_deleted(sql!(" FROM {table}{rows}"))
     };
     let days = days.unless_all(shape.day());

@@ -240,15 +240,18 @@ impl<C: Counters, Source, Types: KeyTypes, K> Recount<C, Source, KeyPrefix<Types
         Source: QueryFragment<Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
-        let (shape, slots) = (C::Table::shape(), Slot::chosen().range(C::Table::SLOTS));
-        let (today, period) = (shape.today(), C::Table::PERIOD);
+        let shape = C::Table::shape();
+        let slots = Slot::chosen().range(C::Table::SLOTS);
+        let today = shape.today();
+        let period = C::Table::PERIOD;
         transaction_on_all_rows(conn, |conn| {
             lock_entities::<Of, Id, _>(shape, C::NAMES, keys, conn)?;
             let mut found = self.drift::<E, _>(entities, true, conn)?;
             found.sort_unstable_by(|a, b| (&a.entity, a.day).cmp(&(&b.entity, b.day)));
             let mut rows = Vec::new();
             for row in &found {
-                let (day, actual) = (row.day.unwrap_or(today), C::amounts(row.actual));
+                let day = row.day.unwrap_or(today);
+                let actual = C::amounts(row.actual);
                 let start = period.start(day);
                 // A true count of 0 removes counts that were stored under this day when the table had
                 // another period.

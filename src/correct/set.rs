@@ -124,7 +124,8 @@ impl<C: Counters, Id> SetCounter<C, Id> {
             *value = set_stock(&self.increment, *value, conn)?;
             return Ok(C::value(before));
         }
-        let (shape, latest) = (C::Table::shape(), is_in_a_lasting_transaction(conn)?);
+        let shape = C::Table::shape();
+        let latest = is_in_a_lasting_transaction(conn)?;
         transaction(conn, |conn| {
             refuse_hidden_rows(shape, conn)?;
             let key = slice::from_ref(&self.increment.id.0);
@@ -138,7 +139,8 @@ impl<C: Counters, Id> SetCounter<C, Id> {
                 let rows = load(
                     conn,
                     |db| {
-                        let (table, select) = (shape.table, db.select());
+                        let table = shape.table;
+                        let select = db.select();
                         let rows = where_rows(db, shape, &self.increment.id, &self.days, true);
                         let end = db.read_latest(shape.day(), shape.slot()).filter(|_| latest);
                         sql!("{select}{C::NAMES} FROM {table}{db.by_key()}{rows}{end}")

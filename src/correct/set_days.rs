@@ -87,7 +87,8 @@ impl<C: Counters, K: Ord + Clone> SetDays<C, K> {
         K: BindKey<KeyType<C>, Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
-        let (shape, counts) = (C::Table::shape(), add_up(self.0)?);
+        let shape = C::Table::shape();
+        let counts = add_up(self.0)?;
         let mut spellings = Spellings::default();
         counts.chunks(BATCH).try_fold(0, |different, counts| {
             let set = set_days::<KeyType<C>, K, _, Conn>;
@@ -200,12 +201,15 @@ where
     K: BindKey<Types, Conn::Backend> + Ord + Clone,
     Conn: LoadConnection<Backend: CounterBackend>,
 {
-    let (entity, partition) = (shape.entity(), Partition::chosen());
+    let entity = shape.entity();
+    let partition = Partition::chosen();
     let columns = columns_of::<Types, K, Conn::Backend>(keys.iter().cloned());
     let stored = load(
         conn,
         |db| {
-            let (table, day, slot) = (shape.table, shape.day(), shape.slot());
+            let table = shape.table;
+            let day = shape.day();
+            let slot = shape.slot();
             let texts = list(", ", entity.iter().map(|column| db.stored_text(*column)));
             let is_listed = db.is_listed(entity, (0..keys.len()).map(|i| row(&columns, i)));
             let merged = match db {

@@ -227,7 +227,8 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
         Id: BindKey<KeyType<C>, DB>,
         DB: CounterBackend,
     {
-        let (shape, increment) = (C::Table::shape(), self.increment);
+        let shape = C::Table::shape();
+        let increment = self.increment;
         let entity = increment.id.condition(db, shape.entity());
         let day = sql!("{shape.day()} = {increment.day()}");
         sql!("{where_all([entity, Some(day), more])}")
@@ -244,12 +245,11 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
         let slot = shape.slot();
         let left = C::NAMES[0];
         let own = db.slot(shape, &self.increment.slots);
-        let is_tried = match tried {
-            Tried::FromOwnSlot => ">=",
-            Tried::BeforeOwnSlot => "<",
+        // The own slot is in a query of its own, so that PostgreSQL evaluates it once.
+        let is_free = match tried {
+            Tried::FromOwnSlot => sql!("{left} >= {units} AND {slot} >= (SELECT {own})"),
+            Tried::BeforeOwnSlot => sql!("{left} >= {units} AND {slot} < (SELECT {own})"),
         };
-        // In a query of its own, so that PostgreSQL evaluates it once.
-        let is_free = sql!("{left} >= {units} AND {slot} {is_tried} (SELECT {own})");
         let rows = self.rows(db, Some(is_free));
         let lock = db.lock_free_rows();
         sql!("FROM {shape.table}{db.by_key()}{rows} ORDER BY {slot} LIMIT 1{lock}")
@@ -355,10 +355,12 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
         Id: BindKey<KeyType<C>, Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
-        let (table, left) = (C::Table::shape().table, C::NAMES[0]);
+        let table = C::Table::shape().table;
+        let left = C::NAMES[0];
         let is_later = is_in_a_lasting_transaction(conn)?;
         load_number(conn, |db| {
-            let (select, rows) = (db.select(), self.rows(db, None));
+            let select = db.select();
+            let rows = self.rows(db, None);
             let sum = db.sum_of_latest(db.sum(left), is_later);
             sql!("{select}{sum} FROM {table}{rows}")
         })
@@ -391,12 +393,16 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
         Conn: LoadConnection<Backend: CounterBackend>,
     {
         let shape = C::Table::shape();
-        let (table, slot, left) = (shape.table, shape.slot(), C::NAMES[0]);
+        let table = shape.table;
+        let slot = shape.slot();
+        let left = C::NAMES[0];
         load(
             conn,
             |db| {
                 self.is_sqlite.set(db == Dialect::Sqlite);
-                let (select, rows, lock) = (db.select(), self.rows(db, None), db.lock_rows());
+                let select = db.select();
+                let rows = self.rows(db, None);
+                let lock = db.lock_rows();
                 sql!("{select}{slot}, {left} FROM {table}{db.by_key()}{rows} ORDER BY {slot}{lock}")
             },
             |row| Ok((Conn::Backend::slot(row, 0)?, Conn::Backend::amount(row, 1)?)),
@@ -410,14 +416,18 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
         Id: BindKey<KeyType<C>, Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
-        let (shape, increment) = (C::Table::shape(), self.increment);
-        let (table, slot, left) = (shape.table, shape.slot(), C::NAMES[0]);
+        let shape = C::Table::shape();
+        let increment = self.increment;
+        let table = shape.table;
+        let slot = shape.slot();
+        let left = C::NAMES[0];
         let (first, count) = match self.is_sqlite.get() {
             true => (0, 1),
             false => (1, shape.slots),
         };
         let filled = (rest / least).clamp(1, count.into());
-        let (share, more) = (rest / filled, rest % filled);
+        let share = rest / filled;
+        let more = rest % filled;
         let in_slot = |slot: i16| match i64::from(slot) - i64::from(first) {
             place if place < 0 || place >= filled => 0,
             place => share + i64::from(place < more),
@@ -430,7 +440,8 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
             execute(conn, |db| {
                 let changed = sql!("{slot} IN ({&changed})");
                 let rows = self.rows(db, Some(changed));
-                let (update, by_key) = (db.verb("UPDATE"), db.by_key());
+                let update = db.verb("UPDATE");
+                let by_key = db.by_key();
                 sql!(
                     "{update} {table}{by_key} SET {left} = CASE \
                      WHEN {slot} < {&more} AND {slot} >= {&first} THEN {&share} + 1 \

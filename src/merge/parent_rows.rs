@@ -152,7 +152,8 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
 
     /// The names of the columns of [`Differing`].
     fn names(&self) -> Vec<&'static str> {
-        let (key, columns) = (self.key.len(), self.columns.len());
+        let key = self.key.len();
+        let columns = self.columns.len();
         [&WANTED_KEY[..key], &HELD[..columns], &TOTAL[..columns]].concat()
     }
 
@@ -171,11 +172,16 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         K: BindKey<Types, DB>,
         DB: CounterBackend,
     {
-        let (shape, table, key) = (self.shape, self.table, &self.key);
-        let (names, number) = (self.names(), self.columns.len());
-        let (entity, key_names) = (&shape.entity()[..key.len()], &names[..key.len()]);
+        let shape = self.shape;
+        let table = self.table;
+        let key = &self.key;
+        let names = self.names();
+        let number = self.columns.len();
+        let entity = &shape.entity()[..key.len()];
+        let key_names = &names[..key.len()];
         let sums = self.counters.iter().map(|counter| db.sum(*counter));
-        let (counters, days) = (shape.table, self.days.unless_all(shape.day()));
+        let counters = shape.table;
+        let days = self.days.unless_all(shape.day());
         let columns = named([key, self.columns].concat(), &names);
         let rows = where_all(range.conditions(db, key));
         // The two columns of texts can have different collations, which order texts differently.
@@ -196,7 +202,8 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         } else {
             let pairs = entity.iter().zip(key);
             let is_parent = pairs.map(|(column, name)| sql!("{TOTALS}.{column} = {table}.{name}"));
-            let (is_parent, days) = (list(" AND ", is_parent), and(days));
+            let is_parent = list(" AND ", is_parent);
+            let days = and(days);
             let totals = sums.map(|sum| {
                 sql!("(SELECT {sum} FROM {counters} AS {TOTALS} WHERE {is_parent}{days})")
             });
@@ -217,7 +224,9 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         K: BindKey<Types, DB>,
         DB: CounterBackend,
     {
-        let (table, key, columns) = (self.table, &self.key, self.columns);
+        let table = self.table;
+        let key = &self.key;
+        let columns = self.columns;
         let is_held = columns.iter().zip(HELD).map(|(column, held)| {
             sql!(" AND ({column} = {held} OR {held} IS NULL AND {column} IS NULL)")
         });
@@ -234,7 +243,8 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         let listed = db.list_of(rows, table, &types, &self.names(), None);
         let set = columns.iter().zip(TOTAL);
         let set = list(", ", set.map(|(column, total)| sql!("{column} = {total}")));
-        let (update, set) = (db.verb("UPDATE"), sql!("{Uncached}SET {set}"));
+        let update = db.verb("UPDATE");
+        let set = sql!("{Uncached}SET {set}");
         match db {
             // A trigger of the table could not write to another table that the statement names.
             Dialect::MySql => sql!("{update} {listed} STRAIGHT_JOIN {table} ON {on} {set}"),

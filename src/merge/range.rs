@@ -28,7 +28,8 @@ pub struct MergeRange {
 impl<Types, K> Compact<'_, Types, K> {
     /// The range that is merged.
     pub(super) fn range(&self) -> MergeRange {
-        let (period, mut day) = (self.shape.period, self.day);
+        let period = self.shape.period;
+        let mut day = self.day;
         // By day, a merge of slots leaves the periods of the table as they are. Rows of 1970-01-01 are
         // those without a day, so a fold leaves the period of that day out.
         let (into, first) = match self.into {
@@ -80,7 +81,8 @@ impl MergeRange {
         db: Dialect,
         shape: &Shape<'a>,
     ) -> Sql<'a, DB> {
-        let (day, slot) = (shape.day(), shape.slot());
+        let day = shape.day();
+        let slot = shape.slot();
         let MergeRange { first, before, .. } = self;
         // The only node merges what the nodes before it have left in their slots too.
         let is_mergeable = match self.partition.is_whole() {

@@ -107,7 +107,8 @@ impl<Types, K> Compact<'_, Types, K> {
     }
 
     fn count(&self, conn: &mut impl LoadConnection<Backend: CounterBackend>) -> QueryResult<u64> {
-        let (table, range) = (self.shape.table, self.range());
+        let table = self.shape.table;
+        let range = self.range();
         let rows = load_number(conn, |db| {
             let rows = range.condition(db, self.shape);
             sql!("{db.select()}COUNT(*) FROM {table} WHERE {rows}")
@@ -120,8 +121,11 @@ impl<Types, K> Compact<'_, Types, K> {
         Keys: LoadKey<Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
-        let (shape, range, limit) = (self.shape, self.range(), self.batch);
-        let (table, key) = (shape.table, &shape.key);
+        let shape = self.shape;
+        let range = self.range();
+        let limit = self.batch;
+        let table = shape.table;
+        let key = &shape.key;
         let mut so_far = Compacted::default();
         if (self.is_stopped)() {
             return Ok(so_far);
@@ -142,7 +146,8 @@ impl<Types, K> Compact<'_, Types, K> {
                     let after = values(after.as_slice()).pop();
                     let entity = shape.entity().len();
                     let after = after.map(|after| rows::compare(db, key, entity, " > ", &after));
-                    let (rows, after) = (range.condition(db, shape), and(after));
+                    let rows = range.condition(db, shape);
+                    let after = and(after);
                     sql!(
                         "{Uncached}{db.select()}{key} FROM {table}{db.by_key()} WHERE {rows}{after} \
                          ORDER BY {key} LIMIT {Number(limit)}"
@@ -216,8 +221,11 @@ impl<Types, K> Compact<'_, Types, K> {
         Keys: LoadKey<Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
-        let (shape, range) = (self.shape, self.range());
-        let (table, key, counters) = (shape.table, &shape.key, &shape.counters);
+        let shape = self.shape;
+        let range = self.range();
+        let table = shape.table;
+        let key = &shape.key;
+        let counters = &shape.counters;
         let mut wanted = range.targets_of(&rows);
 
         // The first statement of the transaction inserts the rows that others are added to, with zeros,

@@ -91,7 +91,8 @@ impl<C: Counters, E> Series<C, E> {
 
     /// The query of whole periods.
     fn whole(self) -> QueryResult<Self> {
-        let (stored, period) = (C::Table::PERIOD, self.by.0);
+        let stored = C::Table::PERIOD;
+        let period = self.by.0;
         let message = match (stored, period) {
             (Period::Total, _) => {
                 "this table stores its counts without a day: read them with `counter_value`".into()

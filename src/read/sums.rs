@@ -321,7 +321,8 @@ where
         let shape = C::Table::shape();
         let refused = (db == Dialect::MySql).then_some(vitess::REFUSED);
         let select = sql!("{db.select()}{refused}");
-        let (table, counters) = (shape.table, C::NAMES);
+        let table = shape.table;
+        let counters = C::NAMES;
         let key = &shape.entity()[..Types::COLUMNS];
         let by = self.by.columns();
         let is_one = by.is_none();

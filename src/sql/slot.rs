@@ -76,7 +76,9 @@ impl Dialect {
         if partition.is_whole() || self == Dialect::Sqlite {
             return None;
         }
-        let (merged, of, index) = (&partition.merged, &partition.of, &partition.index);
+        let merged = &partition.merged;
+        let of = &partition.of;
+        let index = &partition.index;
         Some(sql!(
             "({slot} = {merged} OR {slot} > 0 AND ({slot} - 1) % {of} = {index})"
         ))

@@ -172,7 +172,8 @@ pub fn shape<T>() -> Shape<'static>
 where
     T: CounterTable + RenderName,
 {
-    let (mut counters, mut others) = (Vec::new(), Vec::new());
+    let mut counters = Vec::new();
+    let mut others = Vec::new();
     for (name, sql_type) in T::AllColumns::column_names() {
         if T::KEY.contains(&name) {
             continue;
