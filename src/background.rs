@@ -15,8 +15,8 @@ use diesel::result::Error;
 use crate::slot::OfThread;
 
 /// Why a run of a [`Compactor`](crate::Compactor) or a write of a
-/// [`CounterBuffer`](crate::CounterBuffer) failed. Its [`source`](StdError::source) is the error of the
-/// function that returns connections, or of the database.
+/// [`CounterBuffer`](crate::CounterBuffer) failed. Its [`source`](StdError::source) is the error of
+/// the function that returns connections, or of the database.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BackgroundError {
@@ -26,7 +26,8 @@ pub enum BackgroundError {
     Database(Error),
     /// The application panicked, with this message. What was committed before it stays.
     Panicked(String),
-    /// This process is a fork of the one that started the buffer, which writes what was counted before.
+    /// This process is a fork of the one that started the buffer, which writes what was counted
+    /// before.
     Forked,
 }
 
@@ -70,8 +71,8 @@ impl fmt::Display for WithSource<'_> {
 pub(crate) type Source<Conn> =
     dyn Fn() -> Result<Conn, Box<dyn StdError + Send + Sync>> + Send + Sync;
 
-/// Runs code of the application. If it panics, returns the message, which was already printed. What the
-/// code holds must be usable after a panic.
+/// Runs code of the application. If it panics, returns the message, which was already printed. What
+/// the code holds must be usable after a panic.
 pub(crate) fn caught<T>(code: impl FnOnce() -> T) -> Result<T, BackgroundError> {
     catch_unwind(AssertUnwindSafe(code)).map_err(|panic| {
         let message = panic.downcast::<String>().map(|message| *message);
@@ -86,7 +87,8 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A thread that works again and again, until it is told to stop. Each time, it returns an `Answer`.
+/// A thread that works again and again, until it is told to stop. Each time, it returns an
+/// `Answer`.
 #[derive(Debug)]
 pub(crate) struct Background<Answer = ()> {
     running: Mutex<Option<Running<Answer>>>,
@@ -104,8 +106,8 @@ struct Running<Answer> {
 }
 
 impl<Answer: Send + 'static> Background<Answer> {
-    /// Starts a thread, which has the default slot of this one. After `wait`, or when it is asked, it
-    /// calls `work`, which returns the answer, and the time to wait before the next call.
+    /// Starts a thread, which has the default slot of this one. After `wait`, or when it is asked,
+    /// it calls `work`, which returns the answer, and the time to wait before the next call.
     pub(crate) fn start(
         name: &str,
         mut wait: Duration,
@@ -145,8 +147,8 @@ impl<Answer: Send + 'static> Background<Answer> {
         })
     }
 
-    /// Has the thread work after what it does now, and waits for the answer. Returns `None` if the thread
-    /// has ended. It must not be called on the thread itself, nor in a fork.
+    /// Has the thread work after what it does now, and waits for the answer. Returns `None` if the
+    /// thread has ended. It must not be called on the thread itself, nor in a fork.
     pub(crate) fn ask(&self) -> Option<Answer> {
         let (asker, answer) = mpsc::channel();
         let requests = lock(&self.running).as_ref()?.requests.clone();
@@ -167,8 +169,8 @@ impl<Answer> Background<Answer> {
         thread::current().id() == self.thread
     }
 
-    /// Tells the thread to end, and waits until it has ended, unless this is the thread itself, or a
-    /// fork, which does not have the thread.
+    /// Tells the thread to end, and waits until it has ended, unless this is the thread itself, or
+    /// a fork, which does not have the thread.
     pub(crate) fn stop(&self) {
         let Some(running) = lock(&self.running).take() else {
             return;

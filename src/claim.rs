@@ -9,18 +9,19 @@ use crate::sql::{CounterBackend, Dialect, Part as _, Uncached, sql};
 /// Claims a number for this connection that no other connection to the database has.
 /// [`Slot::Connection`](crate::Slot::Connection) chooses the slot by this number.
 ///
-/// On MySQL and MariaDB, run it once on each new connection, in every process that counts: with r2d2,
-/// [`ClaimSlots`](crate::ClaimSlots) does; with another pool, run it in the hook that sets up a
-/// connection. Without it, the number is `CONNECTION_ID()`, and some connections share a slot. On
-/// PostgreSQL the first increment claims the number, and SQLite has one slot, so it is not required.
+/// On MySQL and MariaDB, run it once on each new connection, in every process that counts: with
+/// r2d2, [`ClaimSlots`](crate::ClaimSlots) does; with another pool, run it in the hook that sets up
+/// a connection. Without it, the number is `CONNECTION_ID()`, and some connections share a slot. On
+/// PostgreSQL the first increment claims the number, and SQLite has one slot, so it is not
+/// required.
 ///
 /// # How long a connection has its number
 ///
-/// A claimed number is the least number, from 0, that no other session has. The session keeps it until
-/// the server ends the session, as the setting `diesel_counters.number` and an advisory lock on
-/// PostgreSQL, and as the variable `@diesel_counters_length` and a lock of `GET_LOCK` on MySQL and
-/// MariaDB. `DISCARD ALL`, or a reset of the connection, removes both. Do not remove the lock alone:
-/// another session could then claim the same number.
+/// A claimed number is the least number, from 0, that no other session has. The session keeps it
+/// until the server ends the session, as the setting `diesel_counters.number` and an advisory lock
+/// on PostgreSQL, and as the variable `@diesel_counters_length` and a lock of `GET_LOCK` on MySQL
+/// and MariaDB. `DISCARD ALL`, or a reset of the connection, removes both. Do not remove the lock
+/// alone: another session could then claim the same number.
 ///
 /// On MySQL and MariaDB, do not run it through a pooler that shares a connection between clients.
 /// ProxySQL stops sharing a connection when a statement uses a variable, and every increment does.
@@ -28,8 +29,8 @@ use crate::sql::{CounterBackend, Dialect, Part as _, Uncached, sql};
 /// # Errors
 ///
 /// [`execute`](RunQueryDsl::execute) returns the database's own error. Vitess refuses it, and
-/// some servers with Galera refuse `GET_LOCK`: do not run it there. If all 32,767 numbers are taken, or 999 on MySQL
-/// and MariaDB, the connection uses `pg_backend_pid()` or `CONNECTION_ID()`.
+/// some servers with Galera refuse `GET_LOCK`: do not run it there. If all 32,767 numbers are
+/// taken, or 999 on MySQL and MariaDB, the connection uses `pg_backend_pid()` or `CONNECTION_ID()`.
 pub fn claim_slot() -> ClaimSlot {
     ClaimSlot(())
 }
@@ -61,7 +62,8 @@ impl<DB: CounterBackend> QueryFragment<DB> for ClaimSlot {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// A pool has one customizer. If you have your own, run [`claim_slot().execute(conn)?`](claim_slot) in it.
+/// A pool has one customizer. If you have your own, run [`claim_slot().execute(conn)?`](claim_slot)
+/// in it.
 #[cfg(feature = "r2d2")]
 #[derive(Debug, Clone, Copy)]
 pub struct ClaimSlots;

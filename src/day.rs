@@ -11,8 +11,8 @@ use diesel::sql_types::Date;
 
 /// A day as a bind value, from 1000-01-01 to 9999-12-31.
 ///
-/// Outside of it, MySQL without its strict mode stores 0000-00-00, and SQLite stores a text that does
-/// not sort as the day does.
+/// Outside of it, MySQL without its strict mode stores 0000-00-00, and SQLite stores a text that
+/// does not sort as the day does.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Day(pub(crate) NaiveDate);
 
@@ -127,11 +127,11 @@ impl DayRange {
 /// A day, week, month, year or all time: the period that counts are stored by, or that
 /// [`counter_series`](crate::dsl::counter_series()) adds up.
 ///
-/// A count is stored under the first day of its period. A longer period makes fewer rows. Periods are
-/// ordered by length: `Day` is the least, `Total` the greatest.
+/// A count is stored under the first day of its period. A longer period makes fewer rows. Periods
+/// are ordered by length: `Day` is the least, `Total` the greatest.
 ///
-/// A period is printed and parsed as it is written in [`counter_table!`](crate::counter_table!), such as in
-/// a configuration file:
+/// A period is printed and parsed as it is written in [`counter_table!`](crate::counter_table!),
+/// such as in a configuration file:
 ///
 /// ```
 /// use diesel_counters::Period;

@@ -14,8 +14,8 @@ use diesel::result::Error;
 ///
 /// These are the errors that other transactions cause: deadlocks, serialization failures, lock wait
 /// timeouts, write conflicts of a cluster, and a busy SQLite database. The code that began the
-/// transaction has to run the whole transaction again. It does not tell the error of a COMMIT from others:
-/// behind Vitess, a part of the shards can have committed then.
+/// transaction has to run the whole transaction again. It does not tell the error of a COMMIT from
+/// others: behind Vitess, a part of the shards can have committed then.
 ///
 /// Diesel has a kind only for some of these errors. The others are recognized by their text, which
 /// servers translate. If the `lc_messages` of the server is not English:
@@ -33,8 +33,9 @@ pub fn is_retryable(error: &Error) -> bool {
 /// of an `i64`, or of its own column.
 ///
 /// An overflow is an [`Error::DatabaseError`] on all databases. The statement that failed changed
-/// nothing. It is recognized by its text, because Diesel does not return its code. If the `lc_messages`
-/// of a server is not English, set it as for [`is_retryable`]. A `CounterBuffer` does not require it.
+/// nothing. It is recognized by its text, because Diesel does not return its code. If the
+/// `lc_messages` of a server is not English, set it as for [`is_retryable`]. A `CounterBuffer` does
+/// not require it.
 pub fn is_overflow(error: &Error) -> bool {
     has_one_of(error, OVERFLOWS)
 }
@@ -57,9 +58,10 @@ pub(crate) fn is_passing(error: &Error) -> bool {
     is_retryable(error) || has_one_of(error, OF_THE_SERVER)
 }
 
-/// Returns whether this is an error of a COMMIT that the database defines as a rollback. After any other
-/// error, the transaction can have committed: a proxy has lost its server, a node of a cluster has lost the
-/// others, or a part of the shards has committed. That the connection still works says nothing.
+/// Returns whether this is an error of a COMMIT that the database defines as a rollback. After any
+/// other error, the transaction can have committed: a proxy has lost its server, a node of a
+/// cluster has lost the others, or a part of the shards has committed. That the connection still
+/// works says nothing.
 pub(crate) fn is_rolled_back(error: &Error) -> bool {
     let Error::DatabaseError(kind, info) = error else {
         return false;
@@ -88,8 +90,8 @@ pub(crate) fn refuse<T>(message: impl Into<Box<dyn StdError + Send + Sync>>) -> 
     Err(Error::QueryBuilderError(message.into()))
 }
 
-/// The error of a statement that the database has answered as done, and has not done: a trigger, a rule
-/// or a proxy can skip its rows, or write something else.
+/// The error of a statement that the database has answered as done, and has not done: a trigger, a
+/// rule or a proxy can skip its rows, or write something else.
 pub(crate) fn not_written<T>(table: &str) -> QueryResult<T> {
     refuse(format!(
         "the database did not write to `{table}` what a statement wrote, so this has failed and must be rolled \
@@ -192,7 +194,8 @@ const ROLLED_BACK: &[&str] = &[
 /// Returns whether the database's message contains one of these texts.
 fn has_one_of(error: &Error, texts: &[&str]) -> bool {
     match error {
-        // On MySQL and MariaDB the message contains the value, which can contain one of these texts.
+        // On MySQL and MariaDB the message contains the value, which can contain one of these
+        // texts.
         Error::DatabaseError(UniqueViolation, _) => false,
         // Of any other kind: a later version of Diesel may have a kind for these errors too.
         Error::DatabaseError(_, info) => texts.iter().any(|text| info.message().contains(text)),

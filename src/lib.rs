@@ -1,9 +1,9 @@
 //! Slotted, transactional counters for Diesel models.
 //!
-//! Transactions that add to one row wait for each other. This crate stores a counter as several rows,
-//! each for an entity, a day and a *slot*. Each database connection adds to its own slot, and a read
-//! sums the rows. The count is part of the caller's transaction: it commits and rolls back with the
-//! other rows of that transaction.
+//! Transactions that add to one row wait for each other. This crate stores a counter as several
+//! rows, each for an entity, a day and a *slot*. Each database connection adds to its own slot, and
+//! a read sums the rows. The count is part of the caller's transaction: it commits and rolls back
+//! with the other rows of that transaction.
 //!
 //! The [`guide`] begins with [Getting started](guide::start).
 //!
@@ -55,10 +55,11 @@
 //! PostgreSQL, MySQL 8.0, MariaDB 10.6 and SQLite 3.35, and later versions. For a
 //! [`MultiConnection`](diesel::MultiConnection), write [`counter_backend!`].
 //!
-//! Hot statements are prepared once for each connection, except queries of several rows on MySQL and
-//! MariaDB: MariaDB's client library hangs when it runs a prepared query again whose rows it could not
-//! read, because of a deadlock, a timeout or a `KILL`. Your own queries have the same problem with this
-//! library; [`CacheSize::Disabled`](diesel::connection::CacheSize::Disabled) avoids it.
+//! Hot statements are prepared once for each connection, except queries of several rows on MySQL
+//! and MariaDB: MariaDB's client library hangs when it runs a prepared query again whose rows it
+//! could not read, because of a deadlock, a timeout or a `KILL`. Your own queries have the same
+//! problem with this library; [`CacheSize::Disabled`](diesel::connection::CacheSize::Disabled)
+//! avoids it.
 //!
 //! # Crate features
 //!
@@ -146,8 +147,8 @@ pub mod __private {
 /// Import from here the functions that are not in the [`prelude`], as from [`diesel::dsl`]. Only
 /// [generic code](guide::generic) has to name the types.
 ///
-/// The parameters of a type are in one order: the counters `C`, or the table; the entities; how the counts
-/// are grouped; the days.
+/// The parameters of a type are in one order: the counters `C`, or the table; the entities; how the
+/// counts are grouped; the days.
 pub mod dsl {
     pub use crate::add::increment::{Increment, increment};
     pub use crate::add::many::IncrementMany;
@@ -185,10 +186,11 @@ pub mod dsl {
     pub use crate::typed::entities::AnyOf;
 }
 
-/// The traits in the bounds of this crate's functions, which [generic code](guide::generic) repeats.
+/// The traits in the bounds of this crate's functions, which [generic code](guide::generic)
+/// repeats.
 ///
-/// Each is implemented for all types that it is about: for values of keys, for counters, for rows of
-/// queries. Do not implement them. Their methods are not public, and can change in any release.
+/// Each is implemented for all types that it is about: for values of keys, for counters, for rows
+/// of queries. Do not implement them. Their methods are not public, and can change in any release.
 pub mod bounds {
     pub use crate::add::countable::GatherKey;
     #[cfg(feature = "postgres")]

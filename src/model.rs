@@ -42,21 +42,23 @@ use crate::typed::table::CounterTable;
 /// # }
 /// ```
 ///
-/// - `#[counters(table_name = path::to::table)]` names a counter table, as `#[diesel(table_name = …)]`
-///   does. Write it once for each counter table of the model. The settings of the table are in its
-///   [`counter_table!`](crate::counter_table).
-/// - The model's key is the field of the column that `#[diesel(primary_key(…))]` names. Defaults to the
-///   column `id`. It can have up to five columns, and be the first columns of a counter table's key.
+/// - `#[counters(table_name = path::to::table)]` names a counter table, as
+///   `#[diesel(table_name = …)]` does. Write it once for each counter table of the model. The
+///   settings of the table are in its [`counter_table!`](crate::counter_table).
+/// - The model's key is the field of the column that `#[diesel(primary_key(…))]` names.
+///   Defaults to the column `id`. It can have up to five columns, and be the first columns of
+///   a counter table's key.
 ///
-/// A unit struct has [counters without an entity](crate::guide::reading#counters-without-an-entity).
+/// A unit struct has [counters without an
+/// entity](crate::guide::reading#counters-without-an-entity).
 pub use diesel_counters_derive::HasCounters;
 
 /// A model with counters. [Derive it](derive@crate::HasCounters).
 ///
-/// The methods that count and read run one statement (`counter_values` can run several), in the current
-/// transaction or savepoint: a count commits and rolls back with the other rows that the caller writes.
-/// Each is short for a function of [`dsl`], which says what it costs and how it fails. The other
-/// functions of `dsl` take a model too, as in `set_counter(views).of(&article)`.
+/// The methods that count and read run one statement (`counter_values` can run several), in the
+/// current transaction or savepoint: a count commits and rolls back with the other rows that the
+/// caller writes. Each is short for a function of [`dsl`], which says what it costs and how it
+/// fails. The other functions of `dsl` take a model too, as in `set_counter(views).of(&article)`.
 ///
 /// ```
 /// # include!("../docs/doctest_setup.rs");
@@ -118,8 +120,8 @@ pub trait HasCounters: Sized {
     }
 
     /// Adds an amount, which may be negative, to a counter, or to each of a tuple of counters:
-    /// `incr_counter_by((views, likes), (1, 2), conn)` writes one row. An amount of 0, or a tuple of
-    /// zeros, sends nothing to the database.
+    /// `incr_counter_by((views, likes), (1, 2), conn)` writes one row. An amount of 0, or a tuple
+    /// of zeros, sends nothing to the database.
     fn incr_counter_by<'a, C, Conn>(
         &'a self,
         _counters: C,
@@ -140,8 +142,8 @@ pub trait HasCounters: Sized {
         }
     }
 
-    /// Reads the total of a counter, or of each of a tuple of counters: an `i64`, or a tuple of them.
-    /// See [`counter_value`](crate::dsl::counter_value()).
+    /// Reads the total of a counter, or of each of a tuple of counters: an `i64`, or a tuple of
+    /// them. See [`counter_value`](crate::dsl::counter_value()).
     fn counter_value<'a, C, Conn>(&'a self, counters: C, conn: &mut Conn) -> QueryResult<C::Value>
     where
         C: Counters<Table: CountersOf<Self>>,
@@ -188,10 +190,10 @@ pub trait HasCounters: Sized {
         counter_value(counters).of_many(models).load(conn)
     }
 
-    /// Reads the count of each day of a range, oldest first. A day in which nothing was counted has 0.
-    /// It does not compile if the table counts by another [`Period`] than the day: use
-    /// [`counter_series`](crate::dsl::counter_series()), which also reads by week, month and year, and
-    /// of many entities.
+    /// Reads the count of each day of a range, oldest first. A day in which nothing was counted has
+    /// 0. It does not compile if the table counts by another [`Period`] than the day: use
+    /// [`counter_series`](crate::dsl::counter_series()), which also reads by week, month and year,
+    /// and of many entities.
     fn daily_counts<'a, C, Conn>(
         &'a self,
         counters: C,
@@ -214,13 +216,13 @@ pub trait HasCounters: Sized {
         series.load(conn)
     }
 
-    /// Copies the totals of a counter into a `BigInt` column of a parent table, or those of a tuple of
-    /// counters into a tuple of its columns, to [sort by
+    /// Copies the totals of a counter into a `BigInt` column of a parent table, or those of a tuple
+    /// of counters into a tuple of its columns, to [sort by
     /// them](crate::guide::operations#sorting-by-a-count).
     ///
-    /// A column has the totals of the time of the copy. Run the copy regularly, and do not write the
-    /// column anywhere else. It writes only the rows that differ in one of the columns, once each, in
-    /// the order of their keys.
+    /// A column has the totals of the time of the copy. Run the copy regularly, and do not write
+    /// the column anywhere else. It writes only the rows that differ in one of the columns,
+    /// once each, in the order of their keys.
     fn materialize<C, Into>(_counters: C, _into: Into) -> MaterializeOf<C, Into, Self::Key>
     where
         C: Counters<Table: CountersOf<Self> + ChildOf<TableOf<Into>>>,
@@ -231,8 +233,8 @@ pub trait HasCounters: Sized {
     }
 }
 
-/// Executes an increment that is not 0. It is an error if the database did not write the row: a trigger of
-/// PostgreSQL or SQLite can skip it.
+/// Executes an increment that is not 0. It is an error if the database did not write the row: a
+/// trigger of PostgreSQL or SQLite can skip it.
 fn count_once<C, K, Conn>(increment: Increment<C, K>, conn: &mut Conn) -> QueryResult<()>
 where
     C: Counters,

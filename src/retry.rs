@@ -9,10 +9,11 @@ use diesel::result::Error;
 use crate::error::{is_retryable, is_rolled_back};
 use crate::sql::transaction::{TransactionError, is_in_a_transaction};
 
-/// Runs a whole transaction again if it fails with an error that [`is_retryable`]: up to five times in
-/// all, or as often as [`attempts`](Retry::attempts) sets. The delay before each further attempt is random,
-/// so that transactions that have failed together do not meet again: 5 to 10 milliseconds before the
-/// second, twice as long before each further one, and never longer than 640.
+/// Runs a whole transaction again if it fails with an error that [`is_retryable`]: up to five times
+/// in all, or as often as [`attempts`](Retry::attempts) sets. The delay before each further attempt
+/// is random, so that transactions that have failed together do not meet again: 5 to 10
+/// milliseconds before the second, twice as long before each further one, and never longer than
+/// 640.
 ///
 /// ```
 /// # include!("../docs/doctest_setup.rs");
@@ -33,11 +34,11 @@ use crate::sql::transaction::{TransactionError, is_in_a_transaction};
 /// # }
 /// ```
 ///
-/// A failed attempt is rolled back, so what it counted is not counted, except after a COMMIT of unknown
-/// result: see [`transaction`](Retry::transaction). Other effects of the closure
-/// happen once for each attempt: do not send an email in it. In a transaction that is open already, such
-/// as Diesel's test transaction, it runs the closure once, because only the code that began it can run
-/// all of it again.
+/// A failed attempt is rolled back, so what it counted is not counted, except after a COMMIT of
+/// unknown result: see [`transaction`](Retry::transaction). Other effects of the closure
+/// happen once for each attempt: do not send an email in it. In a transaction that is open already,
+/// such as Diesel's test transaction, it runs the closure once, because only the code that began it
+/// can run all of it again.
 ///
 /// MariaDB's client library waits forever if a cached query that locks rows, such as one with
 /// `for_update`, has failed and is run again. Turn the cache off on such connections, with
@@ -47,8 +48,8 @@ pub fn retry() -> Retry<'static, Error> {
 }
 
 /// As [`retry()`], for the errors for which `is_retryable` returns `true`: for an error type of the
-/// application, for more errors, or with a limit of the time. It is called with the error of each attempt
-/// but the last, so it can also log them.
+/// application, for more errors, or with a limit of the time. It is called with the error of each
+/// attempt but the last, so it can also log them.
 pub fn retry_if<'a, E>(is_retryable: impl FnMut(&E) -> bool + Send + 'a) -> Retry<'a, E> {
     Retry {
         is_retryable: Box::new(is_retryable),
@@ -69,10 +70,10 @@ type IsRetryable<'a, E> = dyn FnMut(&E) -> bool + Send + 'a;
 const DOUBLINGS: u32 = 6;
 
 impl<E> Retry<'_, E> {
-    /// Sets the greatest number of attempts in all. Defaults to five. With 0 or 1, the transaction is run
-    /// once. Each attempt after the seventh waits for another 320 to 640 milliseconds, during which the
-    /// connection is not in the pool: rather let transactions lock their rows in one order than make
-    /// more than some 10 attempts.
+    /// Sets the greatest number of attempts in all. Defaults to five. With 0 or 1, the transaction
+    /// is run once. Each attempt after the seventh waits for another 320 to 640 milliseconds,
+    /// during which the connection is not in the pool: rather let transactions lock their rows
+    /// in one order than make more than some 10 attempts.
     pub fn attempts(mut self, attempts: u32) -> Self {
         self.attempts = attempts;
         self
@@ -81,9 +82,9 @@ impl<E> Retry<'_, E> {
     /// Runs [`conn.transaction(work)`](Connection::transaction), and runs it again if it fails with
     /// an error to retry. Returns what the last attempt returned.
     ///
-    /// If the COMMIT fails, the transaction is run again only if the database defines the error as a
-    /// rollback, such as a serialization failure. After any other error it can have committed, and would
-    /// count twice.
+    /// If the COMMIT fails, the transaction is run again only if the database defines the error as
+    /// a rollback, such as a serialization failure. After any other error it can have
+    /// committed, and would count twice.
     pub fn transaction<Conn, T>(
         self,
         conn: &mut Conn,
@@ -110,11 +111,11 @@ impl<E> Retry<'_, E> {
         })
     }
 
-    /// As [`transaction`](Retry::transaction), for `work` that begins its transaction itself, such as
-    /// an `immediate_transaction` on SQLite, or that is one statement.
+    /// As [`transaction`](Retry::transaction), for `work` that begins its transaction itself, such
+    /// as an `immediate_transaction` on SQLite, or that is one statement.
     ///
-    /// It does not know which of the errors are those of a COMMIT. Behind a gate that commits on one shard
-    /// after the other, such as Vitess, use [`transaction`](Retry::transaction).
+    /// It does not know which of the errors are those of a COMMIT. Behind a gate that commits on
+    /// one shard after the other, such as Vitess, use [`transaction`](Retry::transaction).
     pub fn run<Conn: Connection, T>(
         self,
         conn: &mut Conn,
@@ -130,7 +131,8 @@ impl<E> Retry<'_, E> {
     ) -> Result<T, E> {
         for failed in 0..self.attempts.saturating_sub(1) {
             match attempt(conn) {
-                // An open transaction is not this attempt's own. On a broken connection, this is an error.
+                // An open transaction is not this attempt's own. On a broken connection, this is an
+                // error.
                 Err(failure)
                     if failure.has_rolled_back
                         && is_in_a_transaction(conn) == Ok(false)

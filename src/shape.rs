@@ -71,8 +71,8 @@ impl<'a> Shape<'a> {
         self.period.start((self.today)())
     }
 
-    /// Returns whether the table has this column, which is one of `columns`, those of the table in the
-    /// database.
+    /// Returns whether the table has this column, which is one of `columns`, those of the table in
+    /// the database.
     pub(crate) fn knows(&self, column: &str, columns: &[String]) -> bool {
         // Names can differ in case from those of the database. Only PostgreSQL allows two columns
         // whose names differ in nothing but case. There, the shape has the exact name.

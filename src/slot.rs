@@ -18,28 +18,29 @@ pub const DEFAULT_SLOTS: i16 = 32;
 pub enum Slot {
     /// Each database connection has its own slot. The default.
     ///
-    /// Transactions on different connections write different rows. They do not wait for each other's
-    /// counters and do not deadlock on them, in whatever order they count. The server chooses the slot
-    /// when it runs the statement; see [`claim_slot`](crate::dsl::claim_slot()). See also [how many
-    /// slots](crate::guide::operations#how-many-slots) a counter requires: more connections share slots,
-    /// and can wait for each other.
+    /// Transactions on different connections write different rows. They do not wait for each
+    /// other's counters and do not deadlock on them, in whatever order they count. The server
+    /// chooses the slot when it runs the statement; see
+    /// [`claim_slot`](crate::dsl::claim_slot()). See also [how many
+    /// slots](crate::guide::operations#how-many-slots) a counter requires: more connections share
+    /// slots, and can wait for each other.
     #[default]
     Connection,
     /// A random slot for each statement.
     ///
     /// To write different rows, connections require many times more slots than with
-    /// [`Connection`](Slot::Connection). Transactions that count several entities can deadlock, unless a
-    /// [`counting_transaction`](crate::counting_transaction()) writes the counts in one order.
-    /// PostgreSQL refuses it in a database with a [partition](set_default_slot).
+    /// [`Connection`](Slot::Connection). Transactions that count several entities can deadlock,
+    /// unless a [`counting_transaction`](crate::counting_transaction()) writes the counts in
+    /// one order. PostgreSQL refuses it in a database with a [partition](set_default_slot).
     Random,
-    /// Each database connection has its own slot, within one share of the slots, for [several database
-    /// nodes](crate::guide::nodes#partitions) that accept writes. No two nodes write the same row, also
-    /// in merges and corrections. Set it with [`set_default_slot`]: a process without a partition writes
-    /// and merges the rows of all nodes.
+    /// Each database connection has its own slot, within one share of the slots, for [several
+    /// database nodes](crate::guide::nodes#partitions) that accept writes. No two nodes write
+    /// the same row, also in merges and corrections. Set it with [`set_default_slot`]: a
+    /// process without a partition writes and merges the rows of all nodes.
     ///
     /// Set the same `index` in all processes that write to the same node, and the same `of` on all
-    /// nodes. A partition has the slots `index + 1`, `index + 1 + of`, and so on: as many as its node
-    /// has connections that count. Its merged rows are in slot `-index`.
+    /// nodes. A partition has the slots `index + 1`, `index + 1 + of`, and so on: as many as its
+    /// node has connections that count. Its merged rows are in slot `-index`.
     Partition {
         /// The share, from 0 to `of - 1`.
         index: u16,
@@ -56,11 +57,13 @@ thread_local! {
 
 /// Sets the [`Slot`] of this process, for every increment.
 ///
-/// Call it once, when the program starts: `set_default_slot(Slot::Partition { index: 1, of: 3 })?`. A
-/// [partition](crate::guide::nodes#partitions) also decides which rows merges and corrections write.
+/// Call it once, when the program starts: `set_default_slot(Slot::Partition { index: 1, of: 3 })?`.
+/// A [partition](crate::guide::nodes#partitions) also decides which rows merges and corrections
+/// write.
 ///
 /// On PostgreSQL, a statement that writes counters fails if the database or the role sets
-/// `diesel_counters.partition` to another partition. An increment reads that setting once a session.
+/// `diesel_counters.partition` to another partition. An increment reads that setting once a
+/// session.
 ///
 /// # Errors
 ///
@@ -73,9 +76,9 @@ pub fn set_default_slot(slot: Slot) -> Result<(), SetDefaultSlotError> {
         .map_err(|_| SetDefaultSlotError::AlreadySet(*DEFAULT.get_or_init(|| slot)))
 }
 
-/// Runs `f`, in which the default [`Slot`] of the current thread is `slot`, for a program that writes to
-/// several nodes. Make and execute statements in `f`. A [`Compactor`](crate::Compactor) and a
-/// [`CounterBuffer`](crate::CounterBuffer) that are started in it keep `slot`.
+/// Runs `f`, in which the default [`Slot`] of the current thread is `slot`, for a program that
+/// writes to several nodes. Make and execute statements in `f`. A [`Compactor`](crate::Compactor)
+/// and a [`CounterBuffer`](crate::CounterBuffer) that are started in it keep `slot`.
 ///
 /// # Panics
 ///
@@ -148,7 +151,8 @@ impl Slot {
         OfThread::now().0.unwrap_or_else(of_process)
     }
 
-    /// The slots to choose from, within 1 to `slots`. No increment writes slot 0, that of merged rows.
+    /// The slots to choose from, within 1 to `slots`. No increment writes slot 0, that of merged
+    /// rows.
     #[inline]
     pub(crate) fn range(self, slots: i16) -> SlotRange {
         let slots = slots.max(1);
@@ -216,7 +220,8 @@ impl Partition {
     }
 }
 
-/// Slots of a partition: `first`, and `count` in all. The number of the connection chooses one of them.
+/// Slots of a partition: `first`, and `count` in all. The number of the connection chooses one of
+/// them.
 #[derive(Debug, Clone)]
 pub struct SlotRange {
     pub(crate) first: i16,
@@ -250,8 +255,8 @@ impl SlotRange {
         }
     }
 
-    /// Returns how a session keeps its slot among these. `make` is called once for each table, and again by
-    /// a statement that chooses from other slots than the first one.
+    /// Returns how a session keeps its slot among these. `make` is called once for each table, and
+    /// again by a statement that chooses from other slots than the first one.
     pub(crate) fn session<'a>(
         &'a self,
         first_slots: &'a OnceLock<SlotRange>,

@@ -15,7 +15,8 @@ use crate::attr;
 
 /// A valid model.
 pub struct Model<'a> {
-    /// The columns of the primary key; empty for a unit struct, which has counters without an entity.
+    /// The columns of the primary key; empty for a unit struct, which has counters without an
+    /// entity.
     pub key: Vec<Key<'a>>,
     /// The counter tables.
     pub tables: Vec<Path>,

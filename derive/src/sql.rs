@@ -1,4 +1,5 @@
-//! SQL with parts in braces, as `diesel_counters` writes it: `sql!("DELETE FROM {table} WHERE {day} < {before}")`.
+//! SQL with parts in braces, as `diesel_counters` writes it: `sql!("DELETE FROM {table} WHERE {day}
+//! < {before}")`.
 
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
@@ -61,7 +62,8 @@ fn parts(template: &LitStr) -> Result<Vec<TokenStream>> {
     Ok(parts)
 }
 
-/// The names in a part are those of the function around the template, and an error is at the template.
+/// The names in a part are those of the function around the template, and an error is at the
+/// template.
 fn at(span: Span, tokens: TokenStream) -> TokenStream {
     let spanned = tokens.into_iter().map(|mut token| {
         if let TokenTree::Group(group) = &token {

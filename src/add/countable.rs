@@ -14,11 +14,11 @@ use crate::typed::key::{BindKey, OwnedKey};
 use crate::typed::table::CounterTable;
 
 /// An increment that a [`CountingTransaction`](crate::CountingTransaction) or a
-/// [`CounterBuffer`](crate::CounterBuffer) counts: an [`Increment`] of an entity or without one, or an
-/// [`IncrementMany`]. The compiler infers `Of`.
+/// [`CounterBuffer`](crate::CounterBuffer) counts: an [`Increment`] of an entity or without one, or
+/// an [`IncrementMany`]. The compiler infers `Of`.
 ///
-/// A key is owned, such as an `i64` or a `String`, or a reference, such as a `&str`, which is copied.
-/// Give all keys of a table as one Rust type: each type has statements of its own.
+/// A key is owned, such as an `i64` or a `String`, or a reference, such as a `&str`, which is
+/// copied. Give all keys of a table as one Rust type: each type has statements of its own.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an increment that can be gathered",
     label = "this requires an increment with the key of its entity, such as `increment(views).of(id)`",

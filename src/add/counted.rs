@@ -1,7 +1,8 @@
-//! What a transaction or the threads of a buffer count, by the type of the counters and of their keys.
+//! What a transaction or the threads of a buffer count, by the type of the counters and of their
+//! keys.
 //!
-//! A count adds to an array of amounts, which is found by the key. The amounts get the names of their
-//! counters when they move to [`Gathered`], once for each key.
+//! A count adds to an array of amounts, which is found by the key. The amounts get the names of
+//! their counters when they move to [`Gathered`], once for each key.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
@@ -30,8 +31,8 @@ impl<Conn> Default for Counted<Conn> {
 }
 
 impl<Conn: Connection<Backend: CounterBackend>> Counted<Conn> {
-    /// Adds an increment, unless its new keys take more than this `room`. Returns the room that they take.
-    /// Reads the day once in each `second`, or without one at each call.
+    /// Adds an increment, unless its new keys take more than this `room`. Returns the room that
+    /// they take. Reads the day once in each `second`, or without one at each call.
     #[inline]
     pub(crate) fn count<I: Countable<Conn, Of>, Of>(
         &mut self,
@@ -161,8 +162,8 @@ impl<C: Counters, K: Clone + Debug + Eq + Hash> CountedOf<C, K> {
         })
     }
 
-    /// Adds amounts on the day at this place, unless the key is new and takes more than this `room`.
-    /// Returns the room that it takes.
+    /// Adds amounts on the day at this place, unless the key is new and takes more than this
+    /// `room`. Returns the room that it takes.
     #[inline]
     fn add(&mut self, at: usize, key: K, amounts: C::Amounts, room: usize) -> Option<usize> {
         let (day, keys) = &mut self.days[at];

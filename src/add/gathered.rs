@@ -1,4 +1,5 @@
-//! The sums of what a transaction or a buffer has counted, by table, day and key, until they are written.
+//! The sums of what a transaction or a buffer has counted, by table, day and key, until they are
+//! written.
 
 use std::any::{Any, type_name};
 use std::collections::hash_map::Entry;
@@ -57,14 +58,14 @@ impl<Conn: Connection<Backend: CounterBackend>> Gathered<Conn> {
 pub(crate) trait Rows<Conn>: Send {
     fn any(&self) -> &dyn Any;
     fn any_mut(&mut self) -> &mut dyn Any;
-    /// Returns the name of the table, and the names of its types. A `TypeId` would have another order
-    /// in another program.
+    /// Returns the name of the table, and the names of its types. A `TypeId` would have another
+    /// order in another program.
     fn table(&self) -> (&'static str, &'static str);
     fn len(&self) -> usize;
     /// Removes the rows that `others` has too. Returns the room of their keys.
     fn remove(&mut self, others: &dyn Rows<Conn>) -> usize;
-    /// Returns the rows in parts of this number of rows or fewer, in a random order: so that rows that
-    /// cannot be written now do not keep back the same others each time.
+    /// Returns the rows in parts of this number of rows or fewer, in a random order: so that rows
+    /// that cannot be written now do not keep back the same others each time.
     fn split(&self, number: usize) -> Vec<Rc<dyn Rows<Conn>>>;
     /// Writes the rows in the order of their days and keys. Leaves out sums of 0.
     fn write(&self, conn: &mut Conn) -> QueryResult<()>;
@@ -78,8 +79,8 @@ pub(crate) struct TableRows<T, K> {
     table: PhantomData<fn() -> T>,
 }
 
-/// The sum for each counter, by its name, in the order of the names. In an `i128`, so that it does not
-/// overflow because of the order of the amounts.
+/// The sum for each counter, by its name, in the order of the names. In an `i128`, so that it does
+/// not overflow because of the order of the amounts.
 pub(crate) type Sums = Vec<(&'static str, i128)>;
 
 pub(crate) fn add_sum(to: &mut Sums, counter: &'static str, amount: i128) {
@@ -123,7 +124,8 @@ impl<T, K> Default for TableRows<T, K> {
 }
 
 impl<T, K: Hash + Ord + Debug> TableRows<T, K> {
-    /// Adds amounts of this key. Returns the room of the key if it was there already, and otherwise 0.
+    /// Adds amounts of this key. Returns the room of the key if it was there already, and otherwise
+    /// 0.
     pub(crate) fn add(
         &mut self,
         day: NaiveDate,
@@ -215,8 +217,8 @@ where
     }
 
     fn write(&self, conn: &mut Conn) -> QueryResult<()> {
-        // Also those whose sums are 0, so that the text of the statement depends on what the program
-        // counts, and not on the amounts.
+        // Also those whose sums are 0, so that the text of the statement depends on what the
+        // program counts, and not on the amounts.
         let sums = self.days.values().flat_map(HashMap::values).flatten();
         let counters: BTreeSet<_> = sums.map(|(counter, _)| *counter).collect();
         let counters: Vec<_> = counters.into_iter().map(Name).collect();

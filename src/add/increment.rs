@@ -15,12 +15,12 @@ use crate::typed::table::CounterTable;
 
 /// Adds to one or more counters of an entity.
 ///
-/// It adds 1 to each counter, or the amounts given with [`by`](Increment::by), on the day on which it is
-/// executed. The entity is given with [`of`](Increment::of), and several entities with
+/// It adds 1 to each counter, or the amounts given with [`by`](Increment::by), on the day on which
+/// it is executed. The entity is given with [`of`](Increment::of), and several entities with
 /// [`of_many`](Increment::of_many). It is a Diesel statement: run it with
-/// [`execute`](RunQueryDsl::execute), in the current transaction. `execute` returns what the database
-/// reports: 1, or 2 on MySQL and MariaDB if the row existed. It returns 0 if [a trigger of your
-/// own](crate::CounterTable#triggers-rules-and-policies-of-your-own) has skipped the row.
+/// [`execute`](RunQueryDsl::execute), in the current transaction. `execute` returns what the
+/// database reports: 1, or 2 on MySQL and MariaDB if the row existed. It returns 0 if [a trigger of
+/// your own](crate::CounterTable#triggers-rules-and-policies-of-your-own) has skipped the row.
 ///
 /// ```
 /// # include!("../../docs/doctest_setup.rs");

@@ -26,10 +26,11 @@ impl<C: Counters> Increment<C> {
     /// Sets many entities, by their keys, and the amount to add to each, in any order. The amounts
     /// of an entity that is given more than once are added up first.
     ///
-    /// On PostgreSQL it runs one statement for any number of entities. On the other databases it runs
-    /// one statement for each 256 entities, and up to eight smaller ones for the rest. It does not begin
-    /// a transaction: run it in one if either all entities or none should be counted. Entities are
-    /// written in the order of their keys, so that two calls do not deadlock.
+    /// On PostgreSQL it runs one statement for any number of entities. On the other databases it
+    /// runs one statement for each 256 entities, and up to eight smaller ones for the rest. It
+    /// does not begin a transaction: run it in one if either all entities or none should be
+    /// counted. Entities are written in the order of their keys, so that two calls do not
+    /// deadlock.
     ///
     /// # Errors
     ///
@@ -95,8 +96,8 @@ pub(crate) fn add_up<K: Ord, A: AsRef<[i64]> + AsMut<[i64]>>(
     added.map(|()| counts)
 }
 
-/// Adds to rows: a key, a day, and an amount for each counter. They are in order, with each key and day
-/// once. It runs as few statements as the backend needs.
+/// Adds to rows: a key, a day, and an amount for each counter. They are in order, with each key and
+/// day once. It runs as few statements as the backend needs.
 pub(crate) fn add_rows<Types, K, A, Conn>(
     shape: &Shape<'_>,
     counters: &[Name<'_>],

@@ -36,29 +36,33 @@ pub trait CountingDsl: Sized {
     /// # fn main() {}
     /// ```
     ///
-    /// [`execute`](RunQueryDsl::execute) returns the number of rows that the statement itself wrote.
-    /// [`load`](RunQueryDsl::load) and [`get_result`](RunQueryDsl::get_result) return its rows. Call
-    /// [`returning`](InsertStatement::returning) and `on_conflict` before `counting`.
+    /// [`execute`](RunQueryDsl::execute) returns the number of rows that the statement itself
+    /// wrote. [`load`](RunQueryDsl::load) and [`get_result`](RunQueryDsl::get_result) return
+    /// its rows. Call [`returning`](InsertStatement::returning) and `on_conflict` before
+    /// `counting`.
     ///
-    /// **It counts even if the statement writes no row**, as with `ON CONFLICT DO NOTHING` or a `DELETE`
-    /// that finds nothing, and it counts once if the statement writes several rows. If the count depends
-    /// on the rows that are written, count them with [triggers](crate::guide::triggers). The statement
-    /// and the increment read the same snapshot. Foreign keys are checked at the end: the entity can be
-    /// the row that the statement inserts.
+    /// **It counts even if the statement writes no row**, as with `ON CONFLICT DO NOTHING` or a
+    /// `DELETE` that finds nothing, and it counts once if the statement writes several rows. If
+    /// the count depends on the rows that are written, count them with
+    /// [triggers](crate::guide::triggers). The statement and the increment read the same
+    /// snapshot. Foreign keys are checked at the end: the entity can be the row that the
+    /// statement inserts.
     ///
     /// # Cost
     ///
-    /// It saves three round trips: `BEGIN`, the increment and `COMMIT`. This pays if Diesel prepares the
-    /// statement once for each connection, as it does for `values((column.eq(…), …))`, an array, a
-    /// `DELETE`, and a `#[derive(Insertable)]` **with `treat_none_as_default_value = false`**. It
-    /// prepares other structs, a `Vec`, `do_update().set(…)` and an `UPDATE` each time, which takes
-    /// about as long as the round trips on a local connection.
+    /// It saves three round trips: `BEGIN`, the increment and `COMMIT`. This pays if Diesel
+    /// prepares the statement once for each connection, as it does for `values((column.eq(…),
+    /// …))`, an array, a `DELETE`, and a `#[derive(Insertable)]` **with
+    /// `treat_none_as_default_value = false`**. It prepares other structs, a `Vec`,
+    /// `do_update().set(…)` and an `UPDATE` each time, which takes about as long as the round
+    /// trips on a local connection.
     ///
     /// # Errors
     ///
-    /// The errors of the statement, and those of [`increment`](crate::dsl::increment()). After an error,
-    /// nothing is written and nothing is counted. It fails if two increments of the statement add to the
-    /// same row: for several counters of an entity, use `increment((views, likes))`.
+    /// The errors of the statement, and those of [`increment`](crate::dsl::increment()). After an
+    /// error, nothing is written and nothing is counted. It fails if two increments of the
+    /// statement add to the same row: for several counters of an entity, use `increment((views,
+    /// likes))`.
     fn counting<C: Counters, K>(
         self,
         increment: Increment<C, K>,

@@ -36,22 +36,24 @@ use crate::sql::transaction::{Conflict, TransactionError};
 /// # }
 /// ```
 ///
-/// The increments of an entity are added up, and written in the order of tables, days and keys, as by
-/// [`of_many`](crate::dsl::Increment::of_many). A sum of 0 writes nothing. Transactions that count only
-/// in this way do not deadlock on counters; see [the
+/// The increments of an entity are added up, and written in the order of tables, days and keys, as
+/// by [`of_many`](crate::dsl::Increment::of_many). A sum of 0 writes nothing. Transactions that
+/// count only in this way do not deadlock on counters; see [the
 /// guide](crate::guide::counting#many-counts-in-one-transaction).
 ///
-/// If `work` fails, nothing is written. What `work` reads does not include what it has counted. If a
-/// transaction is open already, it runs in a savepoint, and its increments are the last statements of
-/// the savepoint only. On SQLite, write `conn.immediate_transaction(|conn| counting_transaction(conn,
-/// …))`. To retry it, `retry().run(conn, |conn| counting_transaction(conn, …))`.
+/// If `work` fails, nothing is written. What `work` reads does not include what it has counted. If
+/// a transaction is open already, it runs in a savepoint, and its increments are the last
+/// statements of the savepoint only. On SQLite, write `conn.immediate_transaction(|conn|
+/// counting_transaction(conn, …))`. To retry it, `retry().run(conn, |conn|
+/// counting_transaction(conn, …))`.
 ///
 /// # Errors
 ///
-/// It returns the error of `work`. It fails with the errors of [`increment`](crate::dsl::increment()),
-/// and with an [overflow](crate::is_overflow()) if a sum is out of the range of an `i64`. After an
-/// error, nothing is written. After an error of the COMMIT itself, it may have committed, unless the
-/// database defines the error as a rollback, such as a serialization failure.
+/// It returns the error of `work`. It fails with the errors of
+/// [`increment`](crate::dsl::increment()), and with an [overflow](crate::is_overflow()) if a sum is
+/// out of the range of an `i64`. After an error, nothing is written. After an error of the COMMIT
+/// itself, it may have committed, unless the database defines the error as a rollback, such as a
+/// serialization failure.
 pub fn counting_transaction<Conn, T, E>(
     conn: &mut Conn,
     work: impl FnOnce(&mut CountingTransaction<'_, Conn>) -> Result<T, E>,
@@ -89,8 +91,8 @@ pub struct CountingTransaction<'a, Conn> {
     counted: Counted<Conn>,
     /// Whether the last savepoint failed.
     savepoint_failed: bool,
-    /// Whether a savepoint could not be released or rolled back, because the database had rolled back
-    /// the whole transaction.
+    /// Whether a savepoint could not be released or rolled back, because the database had rolled
+    /// back the whole transaction.
     is_lost: bool,
 }
 
@@ -107,8 +109,8 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> CountingTransaction<'a, Conn
     /// Returns the connection, for the other statements of the transaction.
     ///
     /// If a statement may fail and `work` is to go on, run it in
-    /// [`transaction`](CountingTransaction::transaction). On MySQL and MariaDB, a deadlock rolls back
-    /// the whole transaction, and an error that is ignored would hide it.
+    /// [`transaction`](CountingTransaction::transaction). On MySQL and MariaDB, a deadlock rolls
+    /// back the whole transaction, and an error that is ignored would hide it.
     pub fn conn(&mut self) -> &mut Conn {
         self.conn
     }
@@ -118,12 +120,13 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> CountingTransaction<'a, Conn
         self.counted.count(increment, None, usize::MAX);
     }
 
-    /// Runs `work` in a savepoint, as `tx.conn().transaction(…)`, in which nothing can be counted. If it
-    /// fails, the savepoint is rolled back, and what `work` has counted is not counted.
+    /// Runs `work` in a savepoint, as `tx.conn().transaction(…)`, in which nothing can be counted.
+    /// If it fails, the savepoint is rolled back, and what `work` has counted is not counted.
     ///
-    /// On MySQL and MariaDB, return the error if it [`is_retryable`](crate::is_retryable()): a deadlock
-    /// has then rolled back the whole transaction. If you go on, `counting_transaction` fails at its
-    /// end, but the statements that ran after the deadlock stay committed.
+    /// On MySQL and MariaDB, return the error if it [`is_retryable`](crate::is_retryable()): a
+    /// deadlock has then rolled back the whole transaction. If you go on,
+    /// `counting_transaction` fails at its end, but the statements that ran after the deadlock
+    /// stay committed.
     pub fn transaction<T, E>(
         &mut self,
         work: impl FnOnce(&mut CountingTransaction<'_, Conn>) -> Result<T, E>,

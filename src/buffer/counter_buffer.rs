@@ -23,10 +23,10 @@ use crate::typed::counters::Counters;
 /// Counts in memory, and writes the counts from a background thread: for counts that need not be in
 /// the caller's transaction, such as page views and downloads.
 ///
-/// [`count`](CounterBuffer::count) takes nanoseconds and no connection, on any thread or task. Every
-/// second, the thread writes what was counted, in few statements, in the order of the keys. [The
-/// guide](crate::guide::counting#a-buffer) has a buffer in the struct of a program, and what it does if
-/// something fails.
+/// [`count`](CounterBuffer::count) takes nanoseconds and no connection, on any thread or task.
+/// Every second, the thread writes what was counted, in few statements, in the order of the keys.
+/// [The guide](crate::guide::counting#a-buffer) has a buffer in the struct of a program, and what
+/// it does if something fails.
 ///
 /// ```
 /// # include!("../../docs/doctest_setup.rs");
@@ -54,34 +54,36 @@ use crate::typed::counters::Counters;
 ///
 /// # What can be lost
 ///
-/// - A process that is killed loses what it has counted since its last write. [`stop`] writes what is
-///   pending, and so does dropping a buffer that was not stopped. A buffer in a `static` is never dropped:
-///   call [`stop`] at the end of `main`.
-/// - If a COMMIT is not answered, or is answered with an error, the batch of up to 2,500 rows can have been
-///   written, also if the connection still works. It is not written again, so that nothing is counted twice: it is
-///   [unknown](Write::unknown). A batch is written again only after an error that the database defines as
-///   a rollback, such as a serialization failure.
+/// - A process that is killed loses what it has counted since its last write. [`stop`] writes what
+///   is pending, and so does dropping a buffer that was not stopped. A buffer in a `static` is
+///   never dropped: call [`stop`] at the end of `main`.
+/// - If a COMMIT is not answered, or is answered with an error, the batch of up to 2,500 rows can
+///   have been written, also if the connection still works. It is not written again, so that
+///   nothing is counted twice: it is [unknown](Write::unknown). A batch is written again only after
+///   an error that the database defines as a rollback, such as a serialization failure.
 ///
 /// While the database is away, counts are pending, up to [`max_keys`] keys. A row that the database
-/// refuses, such as that of an article that was deleted, is [dropped](Write::refused), and the others
-/// are written. So count a new article after the COMMIT that inserts it.
+/// refuses, such as that of an article that was deleted, is [dropped](Write::refused), and the
+/// others are written. So count a new article after the COMMIT that inserts it.
 ///
 /// # Days, forks, asynchronous programs
 ///
-/// A count is stored under the day on which it was counted. Each thread calls the table's `today` in
-/// each second in which it counts, once for each counter or tuple of counters, and not at each count. All counts are in the slot of the connection
-/// that writes them, with the [default slot](crate::with_default_slot()) of the thread that starts the
-/// buffer.
+/// A count is stored under the day on which it was counted. Each thread calls the table's `today`
+/// in each second in which it counts, once for each counter or tuple of counters, and not at each
+/// count. All counts are in the slot of the connection that writes them, with the [default
+/// slot](crate::with_default_slot()) of the thread that starts the buffer.
 ///
-/// Start the buffer after a `fork`. In a child of the process that started it, it writes nothing, and
-/// [`count`](CounterBuffer::count) fails, for a key that was pending at the fork within 64 calls.
+/// Start the buffer after a `fork`. In a child of the process that started it, it writes nothing,
+/// and [`count`](CounterBuffer::count) fails, for a key that was pending at the fork within 64
+/// calls.
 ///
 /// Whatever is written, is written on the buffer's own thread, which also calls `connect` and
-/// [`on_write`]. [`flush`], [`stop`] and the drop of a buffer that was not stopped wait for it. So in an
-/// asynchronous program, call `flush` and `stop` in `spawn_blocking`, and `stop` before the runtime ends:
-/// if connections need the runtime, a task that waits for the thread on the only thread of the runtime
-/// waits forever. [`pending_of`](CounterBuffer::pending_of) waits while a write sorts what was counted,
-/// which can take seconds for a million texts. Other methods do not block.
+/// [`on_write`]. [`flush`], [`stop`] and the drop of a buffer that was not stopped wait for it. So
+/// in an asynchronous program, call `flush` and `stop` in `spawn_blocking`, and `stop` before the
+/// runtime ends: if connections need the runtime, a task that waits for the thread on the only
+/// thread of the runtime waits forever. [`pending_of`](CounterBuffer::pending_of) waits while a
+/// write sorts what was counted, which can take seconds for a million texts. Other methods do not
+/// block.
 ///
 /// [`max_keys`]: CounterBufferBuilder::max_keys
 /// [`on_write`]: CounterBufferBuilder::on_write
@@ -106,8 +108,8 @@ pub struct CounterBufferBuilder<Conn> {
 type OnWrite = dyn Fn(&Write) + Send + Sync;
 
 struct Shared<Conn> {
-    /// What threads have counted since the last write. A thread counts in one of them, so that threads
-    /// do not wait for each other.
+    /// What threads have counted since the last write. A thread counts in one of them, so that
+    /// threads do not wait for each other.
     shards: Box<[Shard<Conn>]>,
     /// What is to be written. A row stays here until it is written.
     backlog: Mutex<Gathered<Conn>>,
@@ -125,8 +127,8 @@ struct Shared<Conn> {
     slot: OfThread,
 }
 
-/// The number of calls, which wraps, and what they have counted. Apart from others in the processor's
-/// cache.
+/// The number of calls, which wraps, and what they have counted. Apart from others in the
+/// processor's cache.
 #[repr(align(128))]
 struct Shard<Conn>(Mutex<(u8, Counted<Conn>)>);
 
@@ -139,9 +141,9 @@ const CALLS: u8 = 64;
 const A_SECOND: Duration = Duration::from_secs(1);
 
 impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBuffer<Conn> {
-    /// Begins to build a buffer. `connect` returns a connection for each write: `move || pool.get()`
-    /// makes a `CounterBuffer<PooledConnection<ConnectionManager<PgConnection>>>`, and `move ||
-    /// PgConnection::establish(&url)` a `CounterBuffer<PgConnection>`.
+    /// Begins to build a buffer. `connect` returns a connection for each write: `move ||
+    /// pool.get()` makes a `CounterBuffer<PooledConnection<ConnectionManager<PgConnection>>>`,
+    /// and `move || PgConnection::establish(&url)` a `CounterBuffer<PgConnection>`.
     pub fn of<E: Into<Box<dyn StdError + Send + Sync>>>(
         connect: impl Fn() -> Result<Conn, E> + Send + Sync + 'static,
     ) -> CounterBufferBuilder<Conn> {
@@ -194,8 +196,8 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBuffer<Conn> {
     /// tuple. Give the key as the Rust type that is counted.
     ///
     /// To show a total with what is pending, call this first, and then read the total. In the other
-    /// order, a count that is written in between would be in neither. Out of the range of an `i64`, it
-    /// returns the nearest one.
+    /// order, a count that is written in between would be in neither. Out of the range of an `i64`,
+    /// it returns the nearest one.
     pub fn pending_of<C, K>(&self, _counters: C, key: &K) -> C::Value
     where
         C: Counters<Table: 'static>,
@@ -224,8 +226,8 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBuffer<Conn> {
         self.shared.keys.load(Ordering::Relaxed)
     }
 
-    /// Has the thread write all that was counted before the call, and waits for it. Returns the result,
-    /// which [`on_write`](CounterBufferBuilder::on_write) gets too.
+    /// Has the thread write all that was counted before the call, and waits for it. Returns the
+    /// result, which [`on_write`](CounterBufferBuilder::on_write) gets too.
     pub fn flush(&self) -> Write {
         if self.thread.is_forked() {
             return self.shared.unwritten(Some(BackgroundError::Forked));
@@ -241,12 +243,12 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBuffer<Conn> {
         })
     }
 
-    /// Refuses further counts, and has the thread write what is pending, as [`flush`](CounterBuffer::flush)
-    /// does. Returns the last write: its [`pending`](Write::pending) is what is lost, unless another `stop`
-    /// or `flush` writes it.
+    /// Refuses further counts, and has the thread write what is pending, as
+    /// [`flush`](CounterBuffer::flush) does. Returns the last write: its
+    /// [`pending`](Write::pending) is what is lost, unless another `stop` or `flush` writes it.
     ///
-    /// After it, [`count`](CounterBuffer::count) fails with [`BufferError::Stopped`], and the drop writes
-    /// nothing. Dropping a buffer that was not stopped stops it.
+    /// After it, [`count`](CounterBuffer::count) fails with [`BufferError::Stopped`], and the drop
+    /// writes nothing. Dropping a buffer that was not stopped stops it.
     pub fn stop(&self) -> Write {
         self.shared.is_stopped.store(true, Ordering::Relaxed);
         self.flush()
@@ -272,28 +274,31 @@ impl<Conn: Connection<Backend: CounterBackend>> fmt::Debug for CounterBuffer<Con
 }
 
 impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBufferBuilder<Conn> {
-    /// Writes when this time has passed since the end of each write. Defaults to a second. A time below
-    /// one millisecond is replaced by one millisecond. After a write that failed, it waits for a second
-    /// at least.
+    /// Writes when this time has passed since the end of each write. Defaults to a second. A time
+    /// below one millisecond is replaced by one millisecond. After a write that failed, it
+    /// waits for a second at least.
     pub fn every(mut self, time: Duration) -> Self {
         self.every = time.max(Duration::from_millis(1));
         self
     }
 
-    /// Sets the greatest number of pending keys, of all tables together. Defaults to 1,000,000, which is
-    /// about 120 MB of keys that are numbers, less than 500 MB of others, and twice as much during a write.
+    /// Sets the greatest number of pending keys, of all tables together. Defaults to 1,000,000,
+    /// which is about 120 MB of keys that are numbers, less than 500 MB of others, and twice as
+    /// much during a write.
     ///
-    /// A key takes room once for each day. Until the next write, it does so for each thread that counts it,
-    /// and for each of the counters or tuples of counters that are counted, such as `views` and `(views,
-    /// likes)`. A key of text or bytes takes the room of one more key for each 256 bytes that `{:?}` prints.
-    /// Threads that count at the same time can exceed the number by the keys of one call each.
+    /// A key takes room once for each day. Until the next write, it does so for each thread that
+    /// counts it, and for each of the counters or tuples of counters that are counted, such as
+    /// `views` and `(views, likes)`. A key of text or bytes takes the room of one more key for
+    /// each 256 bytes that `{:?}` prints. Threads that count at the same time can exceed the
+    /// number by the keys of one call each.
     pub fn max_keys(mut self, keys: usize) -> Self {
         self.max_keys = keys;
         self
     }
 
-    /// Calls `f` after each write, on the buffer's thread, unless there was nothing to write. If `f`
-    /// panics, the message is printed, and the thread goes on. The [`Write`] has a `Display`, for a log.
+    /// Calls `f` after each write, on the buffer's thread, unless there was nothing to write. If
+    /// `f` panics, the message is printed, and the thread goes on. The [`Write`] has a
+    /// `Display`, for a log.
     pub fn on_write(mut self, f: impl Fn(&Write) + Send + Sync + 'static) -> Self {
         self.on_write = Box::new(f);
         self
@@ -353,8 +358,8 @@ impl<Conn: Connection<Backend: CounterBackend>> Shared<Conn> {
         &self.shards[SHARD.with(|shard| *shard)].0
     }
 
-    /// Writes what was counted, and calls `on_write`. Does nothing if nothing is pending. Runs on the
-    /// buffer's thread.
+    /// Writes what was counted, and calls `on_write`. Does nothing if nothing is pending. Runs on
+    /// the buffer's thread.
     fn write(&self) -> Write {
         let Ok(turn) = self.turn.try_lock() else {
             // This flush is in a write, for example in Diesel's instrumentation.

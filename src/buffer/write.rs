@@ -16,12 +16,14 @@ pub struct Write {
     pub written: usize,
     /// The keys that the database refused. Their counts are not stored, and not written again.
     pub refused: Vec<Dropped>,
-    /// The keys of a batch whose COMMIT was not answered, or was answered with an error that the database
-    /// does not define as a rollback. Either all of their counts are stored or none, and they are not
-    /// written again. Behind a gate that commits on one shard after the other, a part can be stored.
+    /// The keys of a batch whose COMMIT was not answered, or was answered with an error that the
+    /// database does not define as a rollback. Either all of their counts are stored or none,
+    /// and they are not written again. Behind a gate that commits on one shard after the
+    /// other, a part can be stored.
     pub unknown: Vec<Dropped>,
-    /// The error of the write. Rows that were not written are still pending, and the next write tries
-    /// them again: also rows whose reason may pass, such as a lock that is held for more than a second.
+    /// The error of the write. Rows that were not written are still pending, and the next write
+    /// tries them again: also rows whose reason may pass, such as a lock that is held for more
+    /// than a second.
     pub error: Option<BackgroundError>,
     /// The number of keys that are pending after the write, as
     /// [`max_keys`](crate::dsl::CounterBufferBuilder::max_keys) counts them.
@@ -51,8 +53,9 @@ pub struct Dropped {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BufferError {
-    /// The increment has new keys, or keys that are pending since an earlier write or by other counters, and
-    /// more keys would be pending than [`max_keys`](crate::dsl::CounterBufferBuilder::max_keys) allows.
+    /// The increment has new keys, or keys that are pending since an earlier write or by other
+    /// counters, and more keys would be pending than
+    /// [`max_keys`](crate::dsl::CounterBufferBuilder::max_keys) allows.
     #[allow(missing_docs)]
     Full { max_keys: usize },
     /// This process is a fork of the one that started the buffer.

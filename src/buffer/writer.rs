@@ -42,20 +42,21 @@ const BATCH: usize = 2_500;
 /// The number of parts of a batch, and of their parts: the square root of the number of its rows.
 const PARTS: usize = 50;
 
-/// How many rows of a table a write holds before it goes on with the next table. If it is not the fault
-/// of these rows, all others would fail too.
+/// How many rows of a table a write holds before it goes on with the next table. If it is not the
+/// fault of these rows, all others would fail too.
 const MOST_HELD: usize = 10;
 
 /// An error that comes sooner is not that of a lock that another transaction holds, for which a
-/// statement waits for a second. It may have any text: servers translate it, and triggers have their own.
+/// statement waits for a second. It may have any text: servers translate it, and triggers have
+/// their own.
 const AT_ONCE: Duration = Duration::from_millis(100);
 
-// How long a statement waits for a lock: a second. On SQLite, it is the connection's own time. On MySQL
-// and MariaDB, errors are in English, because some are recognized by their text.
+// How long a statement waits for a lock: a second. On SQLite, it is the connection's own time. On
+// MySQL and MariaDB, errors are in English, because some are recognized by their text.
 const LIMIT_ON_POSTGRES: &str = "SET LOCAL lock_timeout = '1s'";
 //
-// A write that panicked has not restored them, so the variables keep the first values. MySQL takes no text
-// for the timeout, and a user variable that is NULL is a text.
+// A write that panicked has not restored them, so the variables keep the first values. MySQL takes
+// no text for the timeout, and a user variable that is NULL is a text.
 const LIMIT_ON_MYSQL: &str = "SET @diesel_counters_lock_wait = \
      CAST(COALESCE(@diesel_counters_lock_wait, @@SESSION.innodb_lock_wait_timeout) AS SIGNED), \
      SESSION innodb_lock_wait_timeout = 1, @diesel_counters_lc_messages = \
@@ -111,8 +112,8 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
         written
     }
 
-    /// Writes batches, each in its own transaction. If the database does not take a batch, writes its
-    /// parts, down to each row.
+    /// Writes batches, each in its own transaction. If the database does not take a batch, writes
+    /// its parts, down to each row.
     fn write_table(&mut self, table: usize, conn: &mut Conn) -> QueryResult<()> {
         self.table = table;
         let mut batches = lock(self.backlog).0[table].split(BATCH);
@@ -165,9 +166,9 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
         Ok(())
     }
 
-    /// Refuses rows whose errors are not known, if the table still takes the rows `written` and fails with
-    /// these again. Otherwise it may take no rows at all, or these the next time. Returns the number of
-    /// rows that are held.
+    /// Refuses rows whose errors are not known, if the table still takes the rows `written` and
+    /// fails with these again. Otherwise it may take no rows at all, or these the next time.
+    /// Returns the number of rows that are held.
     fn settle(
         &mut self,
         unknown: &mut Vec<(Batch<Conn>, Error)>,
@@ -246,8 +247,9 @@ fn in_transaction<Conn: Connection<Backend: CounterBackend>>(
     })
 }
 
-/// Writes rows, and checks what PostgreSQL would check at the COMMIT. An error of a deferred trigger can
-/// have any text, and after a COMMIT it would not say whether the batch was rolled back.
+/// Writes rows, and checks what PostgreSQL would check at the COMMIT. An error of a deferred
+/// trigger can have any text, and after a COMMIT it would not say whether the batch was rolled
+/// back.
 fn write_and_check<Conn: Connection<Backend: CounterBackend>>(
     rows: &dyn Rows<Conn>,
     conn: &mut Conn,

@@ -20,8 +20,8 @@ use crate::typed::table::CounterTable;
 /// A background thread that keeps counter tables small: it runs [`compact`](crate::dsl::compact()),
 /// [`fold`](crate::dsl::fold()) and [`materialize`](crate::HasCounters::materialize) regularly.
 ///
-/// It runs at once, and then again a day after the end of each run, or the time set with [`every`]. To
-/// merge at a time of the day, [let cron run the
+/// It runs at once, and then again a day after the end of each run, or the time set with [`every`].
+/// To merge at a time of the day, [let cron run the
 /// command](crate::guide::operations#keeping-tables-small).
 ///
 /// ```
@@ -42,19 +42,20 @@ use crate::typed::table::CounterTable;
 /// # }
 /// ```
 ///
-/// Several processes can have a `Compactor` of the same tables: one merges a table at a time, and the
-/// others [skip it](Compacted::already_running).
+/// Several processes can have a `Compactor` of the same tables: one merges a table at a time, and
+/// the others [skip it](Compacted::already_running).
 ///
 /// # Errors
 ///
-/// An error or a panic ends the current run of a table, but not the thread. [`on_run`] gets the error.
-/// The next run begins after ten minutes, or after the time of [`every`] if that is less.
+/// An error or a panic ends the current run of a table, but not the thread. [`on_run`] gets the
+/// error. The next run begins after ten minutes, or after the time of [`every`] if that is less.
 ///
 /// # Stopping
 ///
-/// After [`stop`](Compactor::stop) or the drop, the thread begins no further transaction. `stop` waits
-/// until the thread has ended. The drop does not wait, nor does `stop` in `on_run`. In an asynchronous
-/// program, call `stop` in `spawn_blocking`, because the thread may need the runtime to end its work.
+/// After [`stop`](Compactor::stop) or the drop, the thread begins no further transaction. `stop`
+/// waits until the thread has ended. The drop does not wait, nor does `stop` in `on_run`. In an
+/// asynchronous program, call `stop` in `spawn_blocking`, because the thread may need the runtime
+/// to end its work.
 ///
 /// [`every`]: CompactorBuilder::every
 /// [`on_run`]: CompactorBuilder::on_run
@@ -152,8 +153,8 @@ impl<Conn: LoadConnection<Backend: CounterBackend> + 'static> CompactorBuilder<C
     }
 
     /// [Folds](crate::dsl::fold()) this table's days that are more than `days` days ago into weeks,
-    /// months or years, or with [`Period::Total`] into one row without a day. This cannot be undone.
-    /// Call it several times for several steps.
+    /// months or years, or with [`Period::Total`] into one row without a day. This cannot be
+    /// undone. Call it several times for several steps.
     pub fn fold<T>(self, _table: T, into: Period, days: u64) -> Self
     where
         T: CounterTable<KeyType: StoredKey<Key: OwnedKey<T::KeyType, Conn::Backend>>> + 'static,
@@ -166,8 +167,8 @@ impl<Conn: LoadConnection<Backend: CounterBackend> + 'static> CompactorBuilder<C
         })
     }
 
-    /// Runs the [`compact`](crate::dsl::compact()) or [`fold`](crate::dsl::fold()) that `merge` returns,
-    /// which is called before each run: with other days, or with another batch.
+    /// Runs the [`compact`](crate::dsl::compact()) or [`fold`](crate::dsl::fold()) that `merge`
+    /// returns, which is called before each run: with other days, or with another batch.
     pub fn merge<Types, K>(
         self,
         merge: impl Fn() -> Compact<'static, Types, K> + Send + 'static,
@@ -207,13 +208,15 @@ impl<Conn: LoadConnection<Backend: CounterBackend> + 'static> CompactorBuilder<C
         self
     }
 
-    /// Sets the time from the end of a run to the next run, at least one millisecond. Defaults to a day.
+    /// Sets the time from the end of a run to the next run, at least one millisecond. Defaults to a
+    /// day.
     pub fn every(mut self, time: Duration) -> Self {
         self.every = time.max(Duration::from_millis(1));
         self
     }
 
-    /// Calls `f` after the run of each table, on the compactor's thread, which goes on if `f` panics.
+    /// Calls `f` after the run of each table, on the compactor's thread, which goes on if `f`
+    /// panics.
     pub fn on_run(mut self, f: impl FnMut(&Run) + Send + 'static) -> Self {
         self.on_run = Box::new(f);
         self

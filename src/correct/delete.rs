@@ -40,20 +40,21 @@ use crate::typed::table::CounterTable;
 /// # }
 /// ```
 ///
-/// A foreign key with `ON DELETE CASCADE` removes the counters of every entity that is deleted. Prefer
-/// it if the counter table can have one. With a [`Slot::Partition`](crate::Slot::Partition), this
-/// removes only the rows of this node. Call it on each node.
+/// A foreign key with `ON DELETE CASCADE` removes the counters of every entity that is deleted.
+/// Prefer it if the counter table can have one. With a [`Slot::Partition`](crate::Slot::Partition),
+/// this removes only the rows of this node. Call it on each node.
 ///
 /// # Concurrency
 ///
 /// It runs several statements in a transaction, or in a savepoint if a transaction is open.
 ///
-/// - An entity that has no rows is left as it is: an increment that commits meanwhile stays. With a prefix of
-///   a key, it looks again until it finds no entity, up to 100 times, so one whose first count commits while the
-///   removal waits for the others is removed too.
+/// - An entity that has no rows is left as it is: an increment that commits meanwhile stays. With a
+///   prefix of a key, it looks again until it finds no entity, up to 100 times, so one whose first
+///   count commits while the removal waits for the others is removed too.
 /// - An increment that waits for the removal continues from 0 if the table has no foreign key. If
 ///   it has one and the entity is deleted too, the increment fails.
-/// - Other corrections of the same entities wait for it, as for [`set_counter`](crate::dsl::set_counter()).
+/// - Other corrections of the same entities wait for it, as for
+///   [`set_counter`](crate::dsl::set_counter()).
 pub fn delete_counters<T: CounterTable>(_table: T) -> DeleteCounters<T> {
     DeleteCounters((), PhantomData)
 }
@@ -64,9 +65,10 @@ pub fn delete_counters<T: CounterTable>(_table: T) -> DeleteCounters<T> {
 pub struct DeleteCounters<T, E = ()>(E, PhantomData<T>);
 
 impl<T: CounterTable> DeleteCounters<T> {
-    /// Sets the entity, by its key or by its model. **With fewer values than the key has columns, all
-    /// entities whose keys begin with them are removed**: `.of(crate_id)` removes all versions of a crate,
-    /// and `.of(())` the whole table. In a table without entities, it is `.of(())`.
+    /// Sets the entity, by its key or by its model. **With fewer values than the key has columns,
+    /// all entities whose keys begin with them are removed**: `.of(crate_id)` removes all
+    /// versions of a crate, and `.of(())` the whole table. In a table without entities, it is
+    /// `.of(())`.
     pub fn of<K, N>(self, id: K) -> DeleteCounters<T, KeyPrefix<K::Types, K::Value>>
     where
         K: KeyOf<T::KeyType, N>,
@@ -74,8 +76,8 @@ impl<T: CounterTable> DeleteCounters<T> {
         DeleteCounters(KeyPrefix::new(id.into_value()), PhantomData)
     }
 
-    /// Sets many entities, by their keys, owned or borrowed. Their counters are removed in the order of
-    /// the keys, so that two deletions do not deadlock.
+    /// Sets many entities, by their keys, owned or borrowed. Their counters are removed in the
+    /// order of the keys, so that two deletions do not deadlock.
     pub fn of_many<K, N>(self, ids: impl IntoIterator<Item = K>) -> DeleteCounters<T, Vec<K::Value>>
     where
         T: CounterTable<KeyType: HasColumns<1>>,
@@ -92,8 +94,8 @@ where
     T: CounterTable<KeyType: StoredKey>,
     Types: KeyTypes,
 {
-    /// Removes the counters. Returns the number of entities that had counts. It loads the keys of the
-    /// entities: if the key of the table has an SQL type of your own, implement
+    /// Removes the counters. Returns the number of entities that had counts. It loads the keys of
+    /// the entities: if the key of the table has an SQL type of your own, implement
     /// [`StoredKey`](crate::dsl::StoredKey) for it.
     ///
     /// # Errors
@@ -129,8 +131,8 @@ impl<T: CounterTable<KeyType: StoredKey>, K: Clone> DeleteCounters<T, Vec<K>> {
 /// The Rust type of the keys of a table.
 type Stored<T> = <<T as CounterTable>::KeyType as StoredKey>::Key;
 
-/// Removes the counters of each of these entities, or of all whose keys begin with them if `are_prefixes`.
-/// Returns the number of those that had counts.
+/// Removes the counters of each of these entities, or of all whose keys begin with them if
+/// `are_prefixes`. Returns the number of those that had counts.
 fn delete<T, E, Conn>(each: &[E], are_prefixes: bool, conn: &mut Conn) -> QueryResult<usize>
 where
     T: CounterTable<KeyType: StoredKey>,
@@ -146,7 +148,8 @@ where
     let day = shape.day();
     let slot = shape.slot();
     let is_sqlite = Cell::new(false);
-    // The keys of the entities that have rows of this node, or rows that are not the zeros that are locked.
+    // The keys of the entities that have rows of this node, or rows that are not the zeros that are
+    // locked.
     let find = |entities: &dyn Entities<Conn::Backend>, counts_only: bool, conn: &mut Conn| {
         let find = |db: Dialect| {
             is_sqlite.set(db == Dialect::Sqlite);
@@ -182,8 +185,8 @@ where
         let mut removed = BTreeSet::new();
         for entities in each {
             for look in 0..LOOKS {
-                // Nothing is locked yet, so nothing is deleted where no row was found: another correction
-                // can have read a count that commits now.
+                // Nothing is locked yet, so nothing is deleted where no row was found: another
+                // correction can have read a count that commits now.
                 let found = find(entities, false, conn)?;
                 if look > 0 && is_sqlite.get() && !found.is_empty() {
                     return refuse(format!(
@@ -212,8 +215,8 @@ where
 /// How often a deletion by a prefix looks for entities, where others count all the time.
 const LOOKS: usize = 100;
 
-/// Deletes the rows of entities, which have been locked: all of those that are `counted`, and of the others
-/// the row that is the lock.
+/// Deletes the rows of entities, which have been locked: all of those that are `counted`, and of
+/// the others the row that is the lock.
 fn delete_locked<T, Conn>(
     keys: &[Stored<T>],
     counted: &[Stored<T>],
@@ -224,10 +227,10 @@ where
     Stored<T>: OwnedKey<T::KeyType, Conn::Backend>,
     Conn: LoadConnection<Backend: CounterBackend>,
 {
-    // On PostgreSQL, and on the other databases at READ COMMITTED, a statement that waits for a merge does
-    // not see the row of slot 0 that the merge inserts, and on MySQL and MariaDB it can see one of two rows
-    // that another transaction commits. The next one sees them. This ends, because the rows that are deleted
-    // stay locked.
+    // On PostgreSQL, and on the other databases at READ COMMITTED, a statement that waits for a
+    // merge does not see the row of slot 0 that the merge inserts, and on MySQL and MariaDB it
+    // can see one of two rows that another transaction commits. The next one sees them. This
+    // ends, because the rows that are deleted stay locked.
     let mut deletes = !counted.is_empty();
     let mut has_deleted = false;
     while deletes {

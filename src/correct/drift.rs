@@ -155,8 +155,8 @@ struct Compared<'a> {
 }
 
 impl<'a> Compared<'a> {
-    /// The rows of the counter table, with 0 as their true counts. They are grouped, which reads them by an
-    /// index, if it has one. SQLite groups both parts at once.
+    /// The rows of the counter table, with 0 as their true counts. They are grouped, which reads
+    /// them by an index, if it has one. SQLite groups both parts at once.
     fn stored_part<DB: CounterBackend>(
         &self,
         counters: &'static [Name<'static>],
@@ -173,8 +173,8 @@ impl<'a> Compared<'a> {
         sql!("SELECT {key}{counters}, {no_actual} FROM {table}{rows}{groups}")
     }
 
-    /// The rows of the source, with 0 as their stored counts. They are grouped by themselves if their keys are
-    /// equal as those of the counter table are.
+    /// The rows of the source, with 0 as their stored counts. They are grouped by themselves if
+    /// their keys are equal as those of the counter table are.
     fn source_part<DB: CounterBackend>(
         &self,
         key_types: impl Iterator<Item = Option<&'static str>>,
@@ -199,10 +199,10 @@ impl<'a> Compared<'a> {
         let of_entities = entities.condition(db, &ENTITY[..entity.len()]);
         let mut conditions = vec![of_entities.filter(|_| self.is_exact)];
         if are_locked && db == Dialect::PostgreSql && (!self.is_exact || entity.len() > 1) {
-            // The other databases take the condition on both parts into each of them. PostgreSQL does
-            // not if their types or collations differ, and a list of keys of several columns never. Each
-            // key has a stored row, its lock, whose text has the collation that texts of both
-            // parts are compared by.
+            // The other databases take the condition on both parts into each of them. PostgreSQL
+            // does not if their types or collations differ, and a list of keys of
+            // several columns never. Each key has a stored row, its lock, whose text
+            // has the collation that texts of both parts are compared by.
             let table = self.shape.table;
             for (column, name) in entity.iter().zip(&self.names) {
                 let rows = where_all([entities.condition(db, entity)]);

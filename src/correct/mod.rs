@@ -1,4 +1,5 @@
-//! Correcting counts, and removing them: lock the entities, read what is stored, add the difference.
+//! Correcting counts, and removing them: lock the entities, read what is stored, add the
+//! difference.
 
 pub(crate) mod delete;
 pub(crate) mod drift;
@@ -23,11 +24,11 @@ use crate::sql::{
 use crate::typed::entities::Entities;
 use crate::typed::key::{BindKey, columns_of, padded};
 
-/// Locks entities against other corrections of their counters, until the transaction ends. The keys are
-/// in order. Increments do not wait for it, except on SQLite.
+/// Locks entities against other corrections of their counters, until the transaction ends. The keys
+/// are in order. Increments do not wait for it, except on SQLite.
 ///
-/// The lock is the entity's merged row of 1970-01-01, to which 0 is added. If the row does not exist, it
-/// is inserted.
+/// The lock is the entity's merged row of 1970-01-01, to which 0 is added. If the row does not
+/// exist, it is inserted.
 fn lock_entities<Types, K, Conn>(
     shape: &Shape<'_>,
     counters: &[Name<'_>],
@@ -43,8 +44,9 @@ where
     add_rows::<Types, K, _, _>(shape, counters, &SlotRange::merged(), rows, conn)
 }
 
-/// Fails if a policy of PostgreSQL's row level security can show the caller some rows of an entity and hide
-/// others. A policy that depends on nothing but the entity's key shows all of them or none.
+/// Fails if a policy of PostgreSQL's row level security can show the caller some rows of an entity
+/// and hide others. A policy that depends on nothing but the entity's key shows all of them or
+/// none.
 fn refuse_hidden_rows<Conn>(shape: &Shape<'_>, conn: &mut Conn) -> QueryResult<()>
 where
     Conn: LoadConnection<Backend: CounterBackend>,
@@ -63,11 +65,12 @@ where
     ))
 }
 
-/// The number of rows that are compared at once. The query of their values has a text for each number.
+/// The number of rows that are compared at once. The query of their values has a text for each
+/// number.
 const COMPARED: usize = 500;
 
-/// Adds to rows, as [`add_rows`], and fails unless their counts have then changed by these amounts: a
-/// trigger can skip a row, or write something else than the statement. The rows are in order.
+/// Adds to rows, as [`add_rows`], and fails unless their counts have then changed by these amounts:
+/// a trigger can skip a row, or write something else than the statement. The rows are in order.
 ///
 /// It adds 0 first. This locks the rows, so that nobody else changes them in between.
 fn add_compared<Types, K, A, Conn>(
@@ -150,8 +153,8 @@ where
     Ok(stored)
 }
 
-/// ` WHERE` of a query of rows of entities, on these days. The query fails if the entities have been
-/// locked, and one of their rows was deleted after its snapshot.
+/// ` WHERE` of a query of rows of entities, on these days. The query fails if the entities have
+/// been locked, and one of their rows was deleted after its snapshot.
 fn where_rows<'a, DB: CounterBackend>(
     db: Dialect,
     shape: &'a Shape<'a>,

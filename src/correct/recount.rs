@@ -24,8 +24,8 @@ use crate::typed::table::CounterTable;
 /// Corrects counters from the rows that they count.
 ///
 /// `source` is a Diesel query of the true counts. The difference between the true count and the
-/// stored count is added to the counter. [`of`](Recount::of) recounts one entity, or some. Without it,
-/// all entities of the table are recounted.
+/// stored count is added to the counter. [`of`](Recount::of) recounts one entity, or some. Without
+/// it, all entities of the table are recounted.
 ///
 /// ```
 /// # include!("../../docs/doctest_setup.rs");
@@ -60,7 +60,8 @@ use crate::typed::table::CounterTable;
 ///
 /// - `(key, count)`: the difference is added **to today's count**. The total is then correct.
 ///   Today's count is not: it can be too large, or negative. [The
-///   guide](crate::guide::operations#counts-without-a-day) has a table of where each correction is stored.
+///   guide](crate::guide::operations#counts-without-a-day) has a table of where each correction is
+///   stored.
 /// - `(key, day, count)`: the difference of each day is added to that day. Totals and series are
 ///   then correct. Select the days that increments count on: days in UTC, unless the table has its
 ///   own `today`; for a table that counts by week, month or year, the first day of each period.
@@ -68,16 +69,17 @@ use crate::typed::table::CounterTable;
 /// For a tuple of counters, select a count for each of them. Several rows of one entity, or of one
 /// entity and day, are added up. Texts require the collation of the counter table's column.
 ///
-/// **If `source` does not return an entity, or a day, its true count is 0.** So `source` must return
-/// everything that the counter ever counted, or on the days given with [`between`](Recount::between). If
-/// old days were [folded](crate::dsl::fold()), the recount gives them their counts back. Fold them again
-/// afterwards.
+/// **If `source` does not return an entity, or a day, its true count is 0.** So `source` must
+/// return everything that the counter ever counted, or on the days given with
+/// [`between`](Recount::between). If old days were [folded](crate::dsl::fold()), the recount gives
+/// them their counts back. Fold them again afterwards.
 ///
 /// # Concurrency
 ///
-/// Increments do not wait for a recount, except on SQLite. Other corrections of the entity do, as for
-/// [`set_counter`](crate::dsl::set_counter()). A recount does not lose or double a count if the
-/// application writes the count and the counted row in the same transaction: one statement reads both.
+/// Increments do not wait for a recount, except on SQLite. Other corrections of the entity do, as
+/// for [`set_counter`](crate::dsl::set_counter()). A recount does not lose or double a count if the
+/// application writes the count and the counted row in the same transaction: one statement reads
+/// both.
 ///
 /// # Errors
 ///
@@ -86,14 +88,14 @@ use crate::typed::table::CounterTable;
 /// [`QueryBuilderError`](diesel::result::Error::QueryBuilderError):
 ///
 /// - if a transaction is open on MySQL or MariaDB, other than that of
-///   [`begin_test_transaction`](diesel::Connection::begin_test_transaction): a query in it can read rows as
-///   they were before the lock;
+///   [`begin_test_transaction`](diesel::Connection::begin_test_transaction): a query in it can read
+///   rows as they were before the lock;
 /// - if `source` counts on a day that is not the first day of one of the table's periods;
 /// - if it recounts the days [`between`](Recount::between), and the table counts in total, or
 ///   `source` does not select days.
 ///
-/// On PostgreSQL, `execute` and `dry_run` fail if a policy of row level security applies to the caller
-/// and a table that they read. Recount as a role with `BYPASSRLS`.
+/// On PostgreSQL, `execute` and `dry_run` fail if a policy of row level security applies to the
+/// caller and a table that they read. Recount as a role with `BYPASSRLS`.
 pub fn recount<C, S>(_counters: C, source: S) -> Recount<C, S::Query>
 where
     C: Counters,
@@ -151,8 +153,8 @@ impl<K, V> Drift<K, V> {
 const BATCH: usize = 256;
 
 impl<C: Counters, Source> Recount<C, Source> {
-    /// Recounts only this entity, given by its key or by its model, or the entities whose keys begin with
-    /// these values: all versions of a crate, with `.of(crate_id)`.
+    /// Recounts only this entity, given by its key or by its model, or the entities whose keys
+    /// begin with these values: all versions of a crate, with `.of(crate_id)`.
     pub fn of<K, N>(self, id: K) -> Recount<C, Source, KeyPrefix<K::Types, K::Value>>
     where
         K: KeyOf<KeyType<C>, N>,
@@ -168,9 +170,9 @@ impl<C: Counters, Source> Recount<C, Source> {
 }
 
 impl<C: Counters, Source, Types: KeyTypes, K> Recount<C, Source, KeyPrefix<Types, K>> {
-    /// Recounts only these days, or the whole periods that overlap them. Counts of other days do not
-    /// change, and `source` need not select them: `recount(views, log).between(day..=day)` imports the
-    /// log of a day.
+    /// Recounts only these days, or the whole periods that overlap them. Counts of other days do
+    /// not change, and `source` need not select them: `recount(views, log).between(day..=day)`
+    /// imports the log of a day.
     pub fn between(mut self, days: impl RangeBounds<NaiveDate>) -> Self {
         self.days = DayRange::whole(days, C::Table::PERIOD);
         self
@@ -180,8 +182,8 @@ impl<C: Counters, Source, Types: KeyTypes, K> Recount<C, Source, KeyPrefix<Types
     ///
     /// # Errors
     ///
-    /// Those of [`recount`], except for an open transaction: on MySQL and MariaDB it compares the rows as
-    /// they were when the transaction began.
+    /// Those of [`recount`], except for an open transaction: on MySQL and MariaDB it compares the
+    /// rows as they were when the transaction began.
     pub fn dry_run<E, Conn>(&self, conn: &mut Conn) -> QueryResult<Vec<Drift<E, C::Value>>>
     where
         K: BindKey<Types, Conn::Backend>,
@@ -194,11 +196,11 @@ impl<C: Counters, Source, Types: KeyTypes, K> Recount<C, Source, KeyPrefix<Types
 
     /// Corrects the counts that are wrong. Returns them, in the order of their keys.
     ///
-    /// One entity is locked, read and corrected in a transaction, or in a savepoint if a transaction is
-    /// open. Of several entities, it first finds those with wrong counts, as
-    /// [`dry_run`](Recount::dry_run) does. Then it corrects them, each 256 in a transaction or savepoint.
-    /// An entity whose count becomes wrong after the first query is not corrected. On MySQL and MariaDB,
-    /// a transaction is READ COMMITTED.
+    /// One entity is locked, read and corrected in a transaction, or in a savepoint if a
+    /// transaction is open. Of several entities, it first finds those with wrong counts, as
+    /// [`dry_run`](Recount::dry_run) does. Then it corrects them, each 256 in a transaction or
+    /// savepoint. An entity whose count becomes wrong after the first query is not corrected.
+    /// On MySQL and MariaDB, a transaction is READ COMMITTED.
     ///
     /// # Errors
     ///
@@ -253,8 +255,8 @@ impl<C: Counters, Source, Types: KeyTypes, K> Recount<C, Source, KeyPrefix<Types
                 let day = row.day.unwrap_or(today);
                 let actual = C::amounts(row.actual);
                 let start = period.start(day);
-                // A true count of 0 removes counts that were stored under this day when the table had
-                // another period.
+                // A true count of 0 removes counts that were stored under this day when the table
+                // had another period.
                 if day != UNDATED && day != start && !is_zero(&actual) {
                     return refuse(format!(
                         "the source of the recount has counts of {day}, but the table counts by \

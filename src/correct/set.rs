@@ -49,12 +49,13 @@ use crate::typed::table::CounterTable;
 ///
 /// # Concurrency
 ///
-/// Of a [stock](crate::dsl::take()), it locks all rows of the entity, and spreads the value over the slots.
+/// Of a [stock](crate::dsl::take()), it locks all rows of the entity, and spreads the value over
+/// the slots.
 ///
-/// A count of another transaction is neither lost nor counted twice. Other corrections of the entity
-/// wait for it: they lock the entity's row of 1970-01-01 in slot 0, which is inserted if it does not
-/// exist. Increments do not wait, except on SQLite, and on MySQL and MariaDB if the caller has a
-/// transaction open: there it locks the entity's rows until the transaction ends.
+/// A count of another transaction is neither lost nor counted twice. Other corrections of the
+/// entity wait for it: they lock the entity's row of 1970-01-01 in slot 0, which is inserted if it
+/// does not exist. Increments do not wait, except on SQLite, and on MySQL and MariaDB if the caller
+/// has a transaction open: there it locks the entity's rows until the transaction ends.
 pub fn set_counter<C: Counters>(_counters: C) -> SetCounter<C> {
     const { assert_program_sets::<C>() }
     SetCounter {
@@ -94,8 +95,9 @@ impl<C: Counters, Id> SetCounter<C, Id> {
         self
     }
 
-    /// Sets the count of this day, in place of the total. Counts of other days do not change. If the
-    /// table counts by week, month or year, it is the count of the period that contains `day`.
+    /// Sets the count of this day, in place of the total. Counts of other days do not change. If
+    /// the table counts by week, month or year, it is the count of the period that contains
+    /// `day`.
     pub fn on(mut self, day: NaiveDate) -> Self {
         self.increment = self.increment.on(day);
         self.days = DayRange::period_of(day, C::Table::PERIOD);
@@ -104,15 +106,15 @@ impl<C: Counters, Id> SetCounter<C, Id> {
 
     /// Sets the counters. Returns the value before, or a tuple of values.
     ///
-    /// It runs several statements in a transaction, or in a savepoint if a transaction is open. On MySQL
-    /// and MariaDB, the transaction is READ COMMITTED.
+    /// It runs several statements in a transaction, or in a savepoint if a transaction is open. On
+    /// MySQL and MariaDB, the transaction is READ COMMITTED.
     ///
     /// # Errors
     ///
     /// It returns the database's own errors: above [READ
-    /// COMMITTED](crate::guide::counting#isolation-levels), for example, a serialization failure. It
-    /// returns an [overflow](crate::is_overflow()) if the value before, the difference, or a row is out
-    /// of the range of an `i64`.
+    /// COMMITTED](crate::guide::counting#isolation-levels), for example, a serialization failure.
+    /// It returns an [overflow](crate::is_overflow()) if the value before, the difference, or a
+    /// row is out of the range of an `i64`.
     pub fn execute<Conn>(self, conn: &mut Conn) -> QueryResult<C::Value>
     where
         Id: BindKey<KeyType<C>, Conn::Backend> + Clone,
@@ -130,10 +132,11 @@ impl<C: Counters, Id> SetCounter<C, Id> {
             refuse_hidden_rows(shape, conn)?;
             let key = slice::from_ref(&self.increment.id.0);
             lock_entities::<KeyType<C>, Id, _>(shape, C::NAMES, key, conn)?;
-            // On MySQL and MariaDB at READ COMMITTED, another transaction can commit two rows during a
-            // read: one that the read has already passed, and one that it reaches later. So the latest
-            // rows are read until two reads in a row return the same number. The rows of the earlier
-            // read are locked and have not changed.
+            // On MySQL and MariaDB at READ COMMITTED, another transaction can commit two rows
+            // during a read: one that the read has already passed, and one that it
+            // reaches later. So the latest rows are read until two reads in a row
+            // return the same number. The rows of the earlier read are locked and have
+            // not changed.
             let mut number = None;
             let rows = loop {
                 let rows = load(

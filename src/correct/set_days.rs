@@ -45,10 +45,10 @@ impl<C: Counters> SetCounter<C> {
     /// `counts` has the key of an entity, a day, and the count of this day, in any order. Counts of
     /// other days, and of other entities, do not change. The same import twice changes nothing.
     ///
-    /// - If `counts` has a day of an entity, or a period of the table, more than once, its counts are
-    ///   added up: give all counts of a day in one call.
-    /// - **Do not set days that were [folded](crate::dsl::fold()).** They would be counted twice. Set
-    ///   the whole month, on its first day.
+    /// - If `counts` has a day of an entity, or a period of the table, more than once, its counts
+    ///   are added up: give all counts of a day in one call.
+    /// - **Do not set days that were [folded](crate::dsl::fold()).** They would be counted twice.
+    ///   Set the whole month, on its first day.
     ///
     /// # Concurrency
     ///
@@ -72,16 +72,16 @@ impl<C: Counters> SetCounter<C> {
 }
 
 impl<C: Counters, K: Ord + Clone> SetDays<C, K> {
-    /// Sets the counts. Returns the number of counts, one for each entity and day, that differed from
-    /// the stored ones.
+    /// Sets the counts. Returns the number of counts, one for each entity and day, that differed
+    /// from the stored ones.
     ///
     /// # Errors
     ///
     /// Those of [`SetCounter::execute`](crate::dsl::SetCounter::execute), and a
-    /// [`QueryBuilderError`](diesel::result::Error::QueryBuilderError) if one key of text is spelled in
-    /// two ways (see [text keys](crate::CounterTable#text-keys)), or, as in a
-    /// [recount](crate::dsl::recount()), if a transaction is open on MySQL and MariaDB. Counts of the
-    /// transactions before an error stay set.
+    /// [`QueryBuilderError`](diesel::result::Error::QueryBuilderError) if one key of text is
+    /// spelled in two ways (see [text keys](crate::CounterTable#text-keys)), or, as in a
+    /// [recount](crate::dsl::recount()), if a transaction is open on MySQL and MariaDB. Counts of
+    /// the transactions before an error stay set.
     pub fn execute<Conn>(self, conn: &mut Conn) -> QueryResult<usize>
     where
         K: BindKey<KeyType<C>, Conn::Backend>,
@@ -97,8 +97,8 @@ impl<C: Counters, K: Ord + Clone> SetDays<C, K> {
     }
 }
 
-/// Sets counts, in order, in one transaction. Returns the number of those that differed from the stored
-/// ones. `spellings` are those of the counts before.
+/// Sets counts, in order, in one transaction. Returns the number of those that differed from the
+/// stored ones. `spellings` are those of the counts before.
 fn set_days<Types, K, A, Conn>(
     shape: &Shape<'_>,
     counters: &[Name<'_>],

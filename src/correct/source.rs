@@ -2,8 +2,8 @@
 
 use diesel::sql_types::{BigInt, Date};
 
-/// The SQL type of a query of true counts: the columns of a key with the SQL types `Key`, a `Date` if it
-/// counts by day, and a count for each of the `Amounts`.
+/// The SQL type of a query of true counts: the columns of a key with the SQL types `Key`, a `Date`
+/// if it counts by day, and a count for each of the `Amounts`.
 #[diagnostic::on_unimplemented(
     message = "this is not a query of a key with the SQL types `{Key}` and of true counts",
     label = "this query selects `{Self}`",

@@ -24,13 +24,13 @@ use crate::typed::table::CounterTable;
 /// Takes units of an entity's stock, if enough are left: tickets, seats, a quota.
 ///
 /// The entity is given with [`of`](Take::of), and the units with [`by`](Take::by), 1 by default.
-/// `execute` returns whether they were left. If not, nothing has changed. The units are taken in the
-/// current transaction: if it is rolled back, they are left again. [`put_back`] adds units, and
-/// [`set_counter`](crate::dsl::set_counter()) sets how many are left. With diesel-async, `take` runs [on a blocking
-/// thread](crate::guide::diesel_async#on-a-blocking-thread).
+/// `execute` returns whether they were left. If not, nothing has changed. The units are taken in
+/// the current transaction: if it is rolled back, they are left again. [`put_back`] adds units, and
+/// [`set_counter`](crate::dsl::set_counter()) sets how many are left. With diesel-async, `take`
+/// runs [on a blocking thread](crate::guide::diesel_async#on-a-blocking-thread).
 ///
-/// A stock is a counter that [`counter_table!`](crate::counter_table) declares with `stock`. Its column
-/// has a `CHECK` that it is not negative.
+/// A stock is a counter that [`counter_table!`](crate::counter_table) declares with `stock`. Its
+/// column has a `CHECK` that it is not negative.
 ///
 /// ```
 /// # use diesel::connection::SimpleConnection;
@@ -61,23 +61,25 @@ use crate::typed::table::CounterTable;
 ///
 /// # Concurrency
 ///
-/// It takes the units from one row that no other transaction has locked, and waits for nobody: from the
-/// connection's slot, or one after it. If no such row has enough, it reads the sum of all rows, and is
-/// refused if that is too little. Otherwise it tries the slots before the connection's. If none of them has
-/// enough either, it locks all rows of the entity, which waits for transactions that have taken units of
-/// it, and spreads the rest over the slots. A merge moves all units to one row, which a take then spreads
-/// again.
+/// It takes the units from one row that no other transaction has locked, and waits for nobody: from
+/// the connection's slot, or one after it. If no such row has enough, it reads the sum of all rows,
+/// and is refused if that is too little. Otherwise it tries the slots before the connection's. If
+/// none of them has enough either, it locks all rows of the entity, which waits for transactions
+/// that have taken units of it, and spreads the rest over the slots. A merge moves all units to one
+/// row, which a take then spreads again.
 ///
-/// - Run a transaction that takes with [`retry`](crate::retry()). Transactions that take the last units
-///   can deadlock, also if each takes once: PostgreSQL keeps a row locked that another transaction emptied
-///   while the statement ran.
-/// - In a transaction that takes of several stocks, take in the order of their keys: transactions that take the
-///   same stocks in different orders can deadlock when few units are left. [`retry`](crate::retry()) runs such
-///   a transaction again, and [`attempts`](crate::Retry::attempts) sets how often.
-/// - On MySQL and MariaDB, take in transactions at READ COMMITTED. At REPEATABLE READ, a take also locks the
-///   rows that it passes, until its transaction ends, and others wait for them or deadlock.
-/// - Above READ COMMITTED on PostgreSQL, a take is refused by what was left when the transaction began. So it
-///   is on MySQL and MariaDB if `SET TRANSACTION` raised the level of one transaction.
+/// - Run a transaction that takes with [`retry`](crate::retry()). Transactions that take the last
+///   units can deadlock, also if each takes once: PostgreSQL keeps a row locked that another
+///   transaction emptied while the statement ran.
+/// - In a transaction that takes of several stocks, take in the order of their keys: transactions
+///   that take the same stocks in different orders can deadlock when few units are left.
+///   [`retry`](crate::retry()) runs such a transaction again, and
+///   [`attempts`](crate::Retry::attempts) sets how often.
+/// - On MySQL and MariaDB, take in transactions at READ COMMITTED. At REPEATABLE READ, a take also
+///   locks the rows that it passes, until its transaction ends, and others wait for them or
+///   deadlock.
+/// - Above READ COMMITTED on PostgreSQL, a take is refused by what was left when the transaction
+///   began. So it is on MySQL and MariaDB if `SET TRANSACTION` raised the level of one transaction.
 pub fn take<C: Counters<Value = i64>>(_stock: C) -> Take<C> {
     const { assert_is_stock::<C>() }
     Take(Increment::new())
@@ -115,8 +117,8 @@ impl<C: Counters<Value = i64>, Id> Take<C, Id> {
 
     /// Takes the units. Returns whether enough were left.
     ///
-    /// It runs one statement. If the rows from the connection's slot on have too few free units, it runs up to
-    /// three more, and then several in a transaction or savepoint.
+    /// It runs one statement. If the rows from the connection's slot on have too few free units, it
+    /// runs up to three more, and then several in a transaction or savepoint.
     ///
     /// # Errors
     ///
@@ -143,8 +145,9 @@ impl<C: Counters<Value = i64>, Id> Take<C, Id> {
         if stock.take_of_one_row(units, Tried::BeforeOwnSlot, conn)? {
             return Ok(true);
         }
-        // Others can have taken the rest since. The next step waits for them, and can deadlock with them:
-        // PostgreSQL keeps rows locked that were emptied while a statement looked for units.
+        // Others can have taken the rest since. The next step waits for them, and can deadlock with
+        // them: PostgreSQL keeps rows locked that were emptied while a statement looked for
+        // units.
         if stock.may_be_left(conn)? < units {
             return Ok(false);
         }
@@ -202,8 +205,8 @@ struct Stock<'a, C: Counters, Id> {
 const POSTGRES_IS_READ_COMMITTED: &str = "\
     pg_catalog.current_setting('transaction_isolation') IN ('read committed', 'read uncommitted')";
 
-/// The rows in which a take looks for units: those of the connection's slot and the slots after it, or those of
-/// the slots before it.
+/// The rows in which a take looks for units: those of the connection's slot and the slots after it,
+/// or those of the slots before it.
 #[derive(Clone, Copy)]
 enum Tried {
     FromOwnSlot,
@@ -234,8 +237,9 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
         sql!("{where_all([entity, Some(day), more])}")
     }
 
-    /// `FROM` and what follows, of one row that nobody has locked and that has these units, which it locks. The
-    /// rows are read in the order of the primary key, so that MySQL and MariaDB lock no others.
+    /// `FROM` and what follows, of one row that nobody has locked and that has these units, which
+    /// it locks. The rows are read in the order of the primary key, so that MySQL and MariaDB
+    /// lock no others.
     fn free_row<'b, DB>(&'b self, db: Dialect, units: &'b i64, tried: Tried) -> Sql<'b, DB>
     where
         Id: BindKey<KeyType<C>, DB>,
@@ -270,11 +274,12 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
             let enough = sql!("{*left} >= {&units}");
             let update = db.verb("UPDATE");
             match db {
-                // Above READ COMMITTED, PostgreSQL can show a row that a merge has deleted, and another one
-                // of this transaction in its slot: so what is left in it is compared again. At READ COMMITTED
-                // that would skip a row, and keep it locked, if others took units of it since the statement
-                // began: the row is first compared as it was then. After the update, a trigger can have kept
-                // the units.
+                // Above READ COMMITTED, PostgreSQL can show a row that a merge has deleted, and
+                // another one of this transaction in its slot: so what is left in
+                // it is compared again. At READ COMMITTED that would skip a row,
+                // and keep it locked, if others took units of it since the statement
+                // began: the row is first compared as it was then. After the update, a trigger can
+                // have kept the units.
                 Dialect::PostgreSql => {
                     let is_free = sql!(
                         "{slot} = diesel_counters_slot AND {*left} >= {&units} \
@@ -314,8 +319,8 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
         }
     }
 
-    /// As [`take_of_one_row`](Stock::take_of_one_row), on Vitess, in two statements. If no transaction is open,
-    /// the second one can wait for a row that was free.
+    /// As [`take_of_one_row`](Stock::take_of_one_row), on Vitess, in two statements. If no
+    /// transaction is open, the second one can wait for a row that was free.
     fn take_of_found_row<Conn>(
         &self,
         units: i64,
@@ -409,8 +414,8 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
         )
     }
 
-    /// Spreads `rest` over as many slots as get at least `least`. The entity's rows are locked. It is an
-    /// error if they then have something else: a trigger can skip a row, or change it.
+    /// Spreads `rest` over as many slots as get at least `least`. The entity's rows are locked. It
+    /// is an error if they then have something else: a trigger can skip a row, or change it.
     fn spread<Conn>(&self, rows: &Rows, rest: i64, least: i64, conn: &mut Conn) -> QueryResult<()>
     where
         Id: BindKey<KeyType<C>, Conn::Backend>,

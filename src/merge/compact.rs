@@ -37,47 +37,50 @@ use crate::typed::table::CounterTable;
 /// ```
 ///
 /// Run it once a day: with a [`Compactor`](crate::Compactor), or with [the
-/// command](crate::guide::operations#keeping-tables-small) `diesel-counters`. It can be killed at any
-/// time, and run again. An increment of a day that was merged inserts a new row, which the next run
-/// merges.
+/// command](crate::guide::operations#keeping-tables-small) `diesel-counters`. It can be killed at
+/// any time, and run again. An increment of a day that was merged inserts a new row, which the next
+/// run merges.
 ///
-/// It adds up every `BigInt` column of the `table!` that is not part of the primary key. The values of
-/// other columns are discarded with the rows that are merged.
+/// It adds up every `BigInt` column of the `table!` that is not part of the primary key. The values
+/// of other columns are discarded with the rows that are merged.
 ///
 /// # Concurrency
 ///
-/// It works in the order of the primary key, in transactions of one [`batch`](Compact::batch) of rows
-/// each. A row that another transaction has locked is left for the next run. So a merge does not wait
-/// for increments, and an increment of a day that is being merged waits for one batch at most. On
-/// SQLite, every write waits for a batch. There are exceptions:
+/// It works in the order of the primary key, in transactions of one [`batch`](Compact::batch) of
+/// rows each. A row that another transaction has locked is left for the next run. So a merge does
+/// not wait for increments, and an increment of a day that is being merged waits for one batch at
+/// most. On SQLite, every write waits for a batch. There are exceptions:
 ///
 /// - If the counter table has a foreign key, a merge waits for a transaction that has locked the
-///   entity's row. A run can fail with a foreign key violation, or deadlock, if entities are deleted
-///   meanwhile.
-/// - On MySQL and MariaDB, two transactions that wait for the merge of neighbouring rows of one day can
-///   deadlock. On PostgreSQL, one [above READ COMMITTED](crate::guide::counting#isolation-levels) can
-///   fail with a serialization failure.
+///   entity's row. A run can fail with a foreign key violation, or deadlock, if entities are
+///   deleted meanwhile.
+/// - On MySQL and MariaDB, two transactions that wait for the merge of neighbouring rows of one day
+///   can deadlock. On PostgreSQL, one [above READ
+///   COMMITTED](crate::guide::counting#isolation-levels) can fail with a serialization failure.
 ///
-/// A run takes an advisory lock of the session for the table (`pg_try_advisory_lock` or `GET_LOCK`), so
-/// it requires a direct connection, not a [pooler](crate::guide::operations#poolers). If another run has
-/// the lock, it does nothing, and returns [`already_running`](Compacted::already_running). On SQLite,
-/// two runs can merge the same table at the same time.
+/// A run takes an advisory lock of the session for the table (`pg_try_advisory_lock` or
+/// `GET_LOCK`), so it requires a direct connection, not a
+/// [pooler](crate::guide::operations#poolers). If another run has the lock, it does nothing, and
+/// returns [`already_running`](Compacted::already_running). On SQLite, two runs can merge the same
+/// table at the same time.
 ///
 /// # Errors
 ///
 /// [`execute`](Compact::execute) returns the database's own errors. It also fails with:
 ///
-/// - [`AlreadyInTransaction`](diesel::result::Error::AlreadyInTransaction), if a transaction is open,
-///   unless it was begun with [`begin_test_transaction`](diesel::Connection::begin_test_transaction);
-/// - a [`QueryBuilderError`](diesel::result::Error::QueryBuilderError), if the table has a column that
-///   the `table!` does not have: it could be a newer counter. At the end of a run, also if an SQLite
-///   table has days that are not stored as `YYYY-MM-DD`;
-/// - an [overflow](crate::is_overflow()), if the sum of rows to merge is out of the range of an `i64`;
+/// - [`AlreadyInTransaction`](diesel::result::Error::AlreadyInTransaction), if a transaction is
+///   open, unless it was begun with
+///   [`begin_test_transaction`](diesel::Connection::begin_test_transaction);
+/// - a [`QueryBuilderError`](diesel::result::Error::QueryBuilderError), if the table has a column
+///   that the `table!` does not have: it could be a newer counter. At the end of a run, also if an
+///   SQLite table has days that are not stored as `YYYY-MM-DD`;
+/// - an [overflow](crate::is_overflow()), if the sum of rows to merge is out of the range of an
+///   `i64`;
 /// - a [`QueryBuilderError`](diesel::result::Error::QueryBuilderError), on a connection to [several
 ///   shards](crate::guide::nodes#vitess) of Vitess. Nothing is merged;
 /// - a [`QueryBuilderError`](diesel::result::Error::QueryBuilderError), if a [trigger of your
-///   own](crate::CounterTable#triggers-rules-and-policies-of-your-own) has skipped or changed a row of a
-///   batch. The batch is rolled back;
+///   own](crate::CounterTable#triggers-rules-and-policies-of-your-own) has skipped or changed a row
+///   of a batch. The batch is rolled back;
 /// - an error on PostgreSQL, if a policy of row level security applies to the caller and the table:
 ///   merge as a role with `BYPASSRLS`.
 ///
@@ -99,9 +102,9 @@ pub type CompactOf<T> = Compact<
 /// Folds old days: merges an entity's rows of the days before a given day, into one row for each
 /// month, week or year, or into one row without a day.
 ///
-/// Totals do not change, nor do series of the period or of a longer one. The counts of each single day
-/// are lost: the count of a month is stored under its first day, and a count without a day under
-/// 1970-01-01, which no series reads. **This cannot be undone.** [The
+/// Totals do not change, nor do series of the period or of a longer one. The counts of each single
+/// day are lost: the count of a month is stored under its first day, and a count without a day
+/// under 1970-01-01, which no series reads. **This cannot be undone.** [The
 /// guide](crate::guide::operations#years) compares what to keep.
 ///
 /// ```
@@ -118,9 +121,9 @@ pub type CompactOf<T> = Compact<
 /// # }
 /// ```
 ///
-/// Rows of the day given with [`before`](Compact::before), of later days, and of days before 1970 do not
-/// change. Of a period of several days, the whole period of that day does not change, nor that of
-/// 1970-01-01. The count of a week is then that of the month in which it begins.
+/// Rows of the day given with [`before`](Compact::before), of later days, and of days before 1970
+/// do not change. Of a period of several days, the whole period of that day does not change, nor
+/// that of 1970-01-01. The count of a week is then that of the month in which it begins.
 ///
 /// See [`compact`](crate::dsl::compact()) for columns, concurrency, cost and errors. A
 /// [partitioned table](crate::CounterTable#partitions) requires a partition for the first day of
@@ -135,8 +138,8 @@ where
     }
 }
 
-/// A merge of rows of a counter table, whose keys have the SQL types `Types`, a tuple, and the Rust type
-/// `K`; made by [`compact`](crate::dsl::compact()) and [`fold`](crate::dsl::fold()).
+/// A merge of rows of a counter table, whose keys have the SQL types `Types`, a tuple, and the Rust
+/// type `K`; made by [`compact`](crate::dsl::compact()) and [`fold`](crate::dsl::fold()).
 #[must_use = "rows are not merged until this is executed"]
 pub struct Compact<'p, Types, K> {
     pub(super) shape: &'p Shape<'p>,
@@ -151,8 +154,8 @@ pub struct Compact<'p, Types, K> {
 
 opaque_debug!(Compact<'p, Types, K>);
 
-/// The result of a run of [`compact`](crate::dsl::compact()) or [`fold`](crate::dsl::fold()), or its
-/// progress so far.
+/// The result of a run of [`compact`](crate::dsl::compact()) or [`fold`](crate::dsl::fold()), or
+/// its progress so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Compacted {
@@ -204,8 +207,8 @@ impl<T: CounterTable<KeyType: StoredKey>> Fold<T> {
 }
 
 impl<'p, Types, K> Compact<'p, Types, K> {
-    /// Merges the slots of past days, as [`compact`](crate::dsl::compact()), in a table whose keys are
-    /// loaded as `K`.
+    /// Merges the slots of past days, as [`compact`](crate::dsl::compact()), in a table whose keys
+    /// are loaded as `K`.
     #[doc(hidden)]
     pub fn new(shape: &'p Shape<'p>) -> Self {
         let today = (shape.today)();
@@ -238,8 +241,9 @@ impl<'p, Types, K> Compact<'p, Types, K> {
     }
 
     /// Sets the day before which days are merged. Defaults to yesterday, so that transactions that
-    /// began before midnight are over. If the table counts by week, month or year, merges the periods
-    /// before that of `day`. A fold into weeks, months or years folds those before that of `day`.
+    /// began before midnight are over. If the table counts by week, month or year, merges the
+    /// periods before that of `day`. A fold into weeks, months or years folds those before that
+    /// of `day`.
     pub fn before(mut self, day: NaiveDate) -> Self {
         self.day = day;
         self
@@ -257,8 +261,8 @@ impl<'p, Types, K> Compact<'p, Types, K> {
         self
     }
 
-    /// Stops the run if `f`, or that of an earlier call, returns `true`. It is called before the first
-    /// transaction and after each one.
+    /// Stops the run if `f`, or that of an earlier call, returns `true`. It is called before the
+    /// first transaction and after each one.
     pub fn stop_when(mut self, f: impl Fn() -> bool + Send + 'p) -> Self
     where
         Types: 'p,

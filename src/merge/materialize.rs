@@ -18,15 +18,16 @@ use crate::typed::table::CounterTable;
 /// A copy of the totals of counters into columns of the parent table; made by
 /// [`HasCounters::materialize`](crate::HasCounters::materialize), which has an example.
 ///
-/// It compares the columns with the totals for all rows of the parent table, and writes the rows that
-/// differ. The keys have the SQL types `Types` and the Rust type `K`.
+/// It compares the columns with the totals for all rows of the parent table, and writes the rows
+/// that differ. The keys have the SQL types `Types` and the Rust type `K`.
 #[must_use = "totals are not copied until this is executed"]
 pub struct Materialize<'p, Types, K> {
     pub(super) shape: &'static Shape<'static>,
     pub(super) counters: &'static [Name<'static>],
     /// The parent table.
     pub(super) table: TableName<'static>,
-    /// Its primary key. These columns are the first columns of the counter table's key, or all of them.
+    /// Its primary key. These columns are the first columns of the counter table's key, or all of
+    /// them.
     pub(super) key: Vec<Name<'static>>,
     /// Its columns for the totals, one for each counter.
     pub(super) columns: &'static [Name<'static>],
@@ -60,14 +61,15 @@ where
 
 type ParentKey<C, Into> = <<C as Counters>::Table as ChildOf<TableOf<Into>>>::ParentKey;
 
-/// The [`Materialize`] of the counters `C` into the columns `Into` of a parent table that has keys `K`.
+/// The [`Materialize`] of the counters `C` into the columns `Into` of a parent table that has keys
+/// `K`.
 pub type MaterializeOf<C, Into, K> =
     Materialize<'static, <ParentKey<C, Into> as Expression>::SqlType, K>;
 
 impl<'p, Types, K> Materialize<'p, Types, K> {
     /// Copies the counts of these days, or of the whole periods that overlap them, in place of the
-    /// totals. For the last 90 days, give `first..`, where `first` is 89 days before today. If the days
-    /// move on, a row's count also becomes less. The next run writes that too.
+    /// totals. For the last 90 days, give `first..`, where `first` is 89 days before today. If the
+    /// days move on, a row's count also becomes less. The next run writes that too.
     pub fn between(mut self, days: impl RangeBounds<NaiveDate>) -> Self {
         self.days = DayRange::whole(days, self.shape.period);
         self

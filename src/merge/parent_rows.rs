@@ -1,4 +1,5 @@
-//! The run of a copy of totals: it compares the rows of the parent table, and writes those that differ.
+//! The run of a copy of totals: it compares the rows of the parent table, and writes those that
+//! differ.
 
 use std::convert::identity;
 
@@ -58,19 +59,19 @@ impl<Types: KeyTypes, K> KeyRange<Types, K> {
 impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
     /// Copies the totals. Returns the number of rows that were written.
     ///
-    /// Each statement that writes is a transaction of its own, unless a transaction is open. A row is
-    /// left for the next run if another transaction has changed one of these columns since it was read.
-    /// A row is also left, without an error, if a trigger prevents the update, or if SQLite stores its
-    /// key as another type.
+    /// Each statement that writes is a transaction of its own, unless a transaction is open. A row
+    /// is left for the next run if another transaction has changed one of these columns since
+    /// it was read. A row is also left, without an error, if a trigger prevents the update, or
+    /// if SQLite stores its key as another type.
     ///
     /// # Errors
     ///
     /// It returns the database's own errors: an [overflow](crate::is_overflow()), for example, if a
     /// total is out of the range of an `i64`, or, on PostgreSQL, an error if a policy of row level
     /// security hides rows from the caller. It fails with a
-    /// [`QueryBuilderError`](diesel::result::Error::QueryBuilderError) if SQLite stores a key as another
-    /// type than its column's, so that it would not end. Rows that were written before the error stay
-    /// written.
+    /// [`QueryBuilderError`](diesel::result::Error::QueryBuilderError) if SQLite stores a key as
+    /// another type than its column's, so that it would not end. Rows that were written before
+    /// the error stay written.
     pub fn execute<Conn>(self, conn: &mut Conn) -> QueryResult<usize>
     where
         K: OwnedKey<Types, Conn::Backend>,
@@ -89,8 +90,8 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
                 after: ends.last().cloned().map(KeyPrefix::new),
                 last: None,
             };
-            // It returns no row if the rest of the table is shorter than a range. PostgreSQL refuses a
-            // prepared query once the key has got another type.
+            // It returns no row if the rest of the table is shorter than a range. PostgreSQL
+            // refuses a prepared query once the key has got another type.
             let last = load(
                 conn,
                 |db| {
@@ -217,8 +218,8 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         )
     }
 
-    /// Writes totals into the rows whose columns have not changed since they were read. Each number of
-    /// rows has a text of its own, so it is not cached.
+    /// Writes totals into the rows whose columns have not changed since they were read. Each number
+    /// of rows has a text of its own, so it is not cached.
     fn update<'a, DB>(&'a self, db: Dialect, rows: &'a [Differing<Types, K>]) -> Sql<'a, DB>
     where
         K: BindKey<Types, DB>,
@@ -249,7 +250,8 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
             // A trigger of the table could not write to another table that the statement names.
             Dialect::MySql => sql!("{update} {listed} STRAIGHT_JOIN {table} ON {on} {set}"),
             Dialect::Sqlite => sql!("{update} {table} {set} FROM {listed} WHERE {on}"),
-            // Rows are locked in the order of the list, so that two such statements do not deadlock.
+            // Rows are locked in the order of the list, so that two such statements do not
+            // deadlock.
             Dialect::PostgreSql => sql!(
                 "{update} {table} {set} FROM (SELECT {WANTED}.* FROM {listed} \
                  JOIN {table} AS {PARENT} ON {on} ORDER BY {&WANTED_KEY[..key.len()]} \

@@ -30,8 +30,8 @@ impl<Types, K> Compact<'_, Types, K> {
     pub(super) fn range(&self) -> MergeRange {
         let period = self.shape.period;
         let mut day = self.day;
-        // By day, a merge of slots leaves the periods of the table as they are. Rows of 1970-01-01 are
-        // those without a day, so a fold leaves the period of that day out.
+        // By day, a merge of slots leaves the periods of the table as they are. Rows of 1970-01-01
+        // are those without a day, so a fold leaves the period of that day out.
         let (into, first) = match self.into {
             Period::Day => (Period::Day, None),
             into => {
@@ -55,8 +55,8 @@ impl<Types, K> Compact<'_, Types, K> {
 }
 
 impl MergeRange {
-    /// Returns the key of the row that this row is added to. It is not after this row in the primary
-    /// key, except after the merged row of a node that is gone.
+    /// Returns the key of the row that this row is added to. It is not after this row in the
+    /// primary key, except after the merged row of a node that is gone.
     pub(super) fn target_of<K: Clone>(&self, (entity, day, _slot): &RowKey<K>) -> RowKey<K> {
         let slot = self.partition.merged;
         (entity.clone(), self.into.start(*day), slot)

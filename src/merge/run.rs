@@ -53,7 +53,8 @@ impl<Types, K> Compact<'_, Types, K> {
         self.execute_loading(&OwnedKeys::<Types, K>::new(), conn)
     }
 
-    /// As [`execute`](Compact::execute), with keys whose types are known at run time only, to `keys`.
+    /// As [`execute`](Compact::execute), with keys whose types are known at run time only, to
+    /// `keys`.
     #[doc(hidden)]
     pub fn execute_loading<Keys, Conn>(
         mut self,
@@ -92,9 +93,9 @@ impl<Types, K> Compact<'_, Types, K> {
         Ok(merged)
     }
 
-    /// Takes the advisory lock of the table, or releases it. Returns whether it did. Two merges at a
-    /// time would be exact too, because each merges only rows that it has locked, but they would wait
-    /// for each other.
+    /// Takes the advisory lock of the table, or releases it. Returns whether it did. Two merges at
+    /// a time would be exact too, because each merges only rows that it has locked, but they
+    /// would wait for each other.
     fn lock<Conn>(&self, takes: bool, conn: &mut Conn) -> QueryResult<bool>
     where
         Conn: LoadConnection<Backend: CounterBackend>,
@@ -138,8 +139,8 @@ impl<Types, K> Compact<'_, Types, K> {
         while so_far.left > 0 || after.is_some() {
             // By another index, each batch would sort all rows that are left. PostgreSQL refuses a
             // prepared query once a column of its result has got another type, as long as the
-            // connection lives, so it is not cached. It locks no rows. Vitess cannot prepare a LIMIT that is
-            // a bind value in a session of one shard.
+            // connection lives, so it is not cached. It locks no rows. Vitess cannot prepare a
+            // LIMIT that is a bind value in a session of one shard.
             let rows = load(
                 conn,
                 |db| {
@@ -159,8 +160,8 @@ impl<Types, K> Compact<'_, Types, K> {
                 so_far.left = self.count(conn)?;
                 break;
             };
-            // SQLite stores any value in any column. If a key is stored as a value that sorts after the
-            // key that is read for it, the run would read the row again and again.
+            // SQLite stores any value in any column. If a key is stored as a value that sorts after
+            // the key that is read for it, the run would read the row again and again.
             if !ends.insert(last.clone()) {
                 return refuse(format!(
                     "SQLite stores a key of `{}` as another type than its column's, and returns \
@@ -209,8 +210,8 @@ impl<Types, K> Compact<'_, Types, K> {
         ))
     }
 
-    /// Merges the rows with these keys, except those that another transaction has locked. Returns their
-    /// number. Each number of rows has texts of its own, so they are not cached.
+    /// Merges the rows with these keys, except those that another transaction has locked. Returns
+    /// their number. Each number of rows has texts of its own, so they are not cached.
     fn merge_rows<Keys, Conn>(
         &self,
         rows: Vec<RowKey<Keys::Key>>,
@@ -228,11 +229,12 @@ impl<Types, K> Compact<'_, Types, K> {
         let counters = &shape.counters;
         let mut wanted = range.targets_of(&rows);
 
-        // The first statement of the transaction inserts the rows that others are added to, with zeros,
-        // if they do not exist. It is the only one that waits for locks: while other transactions wait
-        // for the locks of the later statements, the merge itself waits for none. On SQLite, a
-        // transaction that reads before it writes fails if another transaction has written in between.
-        // This one writes first, and waits for the write lock.
+        // The first statement of the transaction inserts the rows that others are added to, with
+        // zeros, if they do not exist. It is the only one that waits for locks: while other
+        // transactions wait for the locks of the later statements, the merge itself waits
+        // for none. On SQLite, a transaction that reads before it writes fails if another
+        // transaction has written in between. This one writes first, and waits for the
+        // write lock.
         execute(conn, |db| {
             let insert = db.insert_into(table, key, counters);
             let mut targets = values(&wanted);
@@ -321,8 +323,8 @@ impl<Types, K> Compact<'_, Types, K> {
             sql!("{delete}{of_table} {rows}")
         })?;
 
-        // A trigger can skip a row that is written or deleted, or write something else: a count would be
-        // lost, or stored twice.
+        // A trigger can skip a row that is written or deleted, or write something else: a count
+        // would be lost, or stored twice.
         let written: Vec<_> = expected.keys().cloned().collect();
         let stored = load(
             conn,

@@ -20,8 +20,8 @@ use crate::typed::table::{CounterTable, EntityOf};
 /// equal totals are in the order of their keys.
 ///
 /// [`limit`](Ranking::limit) sets the number of entities, and [`between`](Sums::between) the days:
-/// entities without counts in the range are not in the ranking. Each row has the key of an entity and its
-/// total, a `BigInt`. Load the models by the keys, in a second query:
+/// entities without counts in the range are not in the ranking. Each row has the key of an entity
+/// and its total, a `BigInt`. Load the models by the keys, in a second query:
 ///
 /// ```
 /// # include!("../../docs/doctest_setup.rs");
@@ -44,12 +44,13 @@ use crate::typed::table::{CounterTable, EntityOf};
 /// # }
 /// ```
 ///
-/// Of keys of several columns, [`of`](Ranking::of) ranks the entities whose keys begin with some values,
-/// such as the versions of one crate, and [`group_by`](Ranking::group_by) the values of one column.
+/// Of keys of several columns, [`of`](Ranking::of) ranks the entities whose keys begin with some
+/// values, such as the versions of one crate, and [`group_by`](Ranking::group_by) the values of one
+/// column.
 ///
-/// The database sums the counts of all entities that were counted on these days. For a large table, this
-/// costs far less than a [`total`](crate::dsl::total()) for each row, and more than an index on a
-/// [column that has the totals](crate::guide::operations#sorting-by-a-count).
+/// The database sums the counts of all entities that were counted on these days. For a large table,
+/// this costs far less than a [`total`](crate::dsl::total()) for each row, and more than an index
+/// on a [column that has the totals](crate::guide::operations#sorting-by-a-count).
 ///
 /// # Errors
 ///
@@ -66,8 +67,8 @@ where
     Sums::new((), by, DayRange::ALL)
 }
 
-/// A query of the entities with the greatest totals of the counter `C`, of the entities `E`; made by
-/// [`ranking`](crate::dsl::ranking()). `By` are the columns that are ranked, as a tuple.
+/// A query of the entities with the greatest totals of the counter `C`, of the entities `E`; made
+/// by [`ranking`](crate::dsl::ranking()). `By` are the columns that are ranked, as a tuple.
 pub type Ranking<C, E = (), By = EntityOf<<C as Counters>::Table>> =
     Sums<C, E, Ranked<By>, DayRange>;
 
@@ -79,8 +80,8 @@ pub struct Ranked<By> {
 }
 
 impl<C: Counters, E> Ranking<C, E> {
-    /// Ranks the values of this column of the counter table, by the totals of all entities that have
-    /// them.
+    /// Ranks the values of this column of the counter table, by the totals of all entities that
+    /// have them.
     pub fn group_by<Col>(self, _column: Col) -> Ranking<C, E, (Col,)>
     where
         Col: Column<Table = C::Table, SqlType: SingleValue>,

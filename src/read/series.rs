@@ -21,14 +21,16 @@ use crate::typed::table::CounterTable;
 /// Reads the count of each day, or of each longer period, oldest first. A period in which nothing
 /// was counted has 0.
 ///
-/// - [`of`](Sums::of) sets the entity, and [`of_many`](Sums::of_many) several, whose series all have the
-///   same periods.
-/// - [`between`](Sums::between) sets the range of days: the periods that overlap it. Without a first or
-///   a last day, the series begins or ends with the first or the last period that has a count.
+/// - [`of`](Sums::of) sets the entity, and [`of_many`](Sums::of_many) several, whose series all
+///   have the same periods.
+/// - [`between`](Sums::between) sets the range of days: the periods that overlap it. Without a
+///   first or a last day, the series begins or ends with the first or the last period that has a
+///   count.
 /// - [`per`](Series::per) sets the period. Defaults to that of the table.
 ///
 /// Counts without a day, which are stored under 1970-01-01, are in no series. An end outside of
-/// 1000-01-01 to 9999-12-31 is ignored. If a user of your program chooses the range, limit its length.
+/// 1000-01-01 to 9999-12-31 is ignored. If a user of your program chooses the range, limit its
+/// length.
 ///
 /// ```
 /// # include!("../../docs/doctest_setup.rs");
@@ -82,8 +84,8 @@ impl<C: Counters, DB: CounterBackend> GroupColumns<C, DB> for Per {
 }
 
 impl<C: Counters, E> Series<C, E> {
-    /// Sets the period of the series. Defaults to that of the table. If the table counts by week, the
-    /// count of a week is part of the month or the year of its Monday.
+    /// Sets the period of the series. Defaults to that of the table. If the table counts by week,
+    /// the count of a week is part of the month or the year of its Monday.
     pub fn per(mut self, period: Period) -> Self {
         self.by.0 = period;
         self
@@ -189,8 +191,8 @@ impl<C: Counters, Types: KeyTypes, K> Series<C, Many<Types, K>> {
     }
 }
 
-/// Returns the sums of each list of rows for each period that overlaps the given days. If the range has
-/// no first or last day, it is that of all rows.
+/// Returns the sums of each list of rows for each period that overlaps the given days. If the range
+/// has no first or last day, it is that of all rows.
 fn all_periods<C: Counters>(
     days: DayRange,
     period: Period,

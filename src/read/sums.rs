@@ -1,5 +1,5 @@
-//! Sums of counters over the rows of their table: which entities, which days, and what they are grouped
-//! by.
+//! Sums of counters over the rows of their table: which entities, which days, and what they are
+//! grouped by.
 
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
@@ -24,9 +24,9 @@ use crate::typed::entities::{AnyOf, Entities, StartOf};
 use crate::typed::key::{BindKey, HasColumns, KeyOf, KeyTypes, columns_of, padded};
 use crate::typed::table::CounterTable;
 
-/// A query of the sums of the counters `C` of the entities `E` over some days, grouped by `By`; made by
-/// [`counter_value`](crate::dsl::counter_value()), [`counter_series`](crate::dsl::counter_series()) and
-/// [`ranking`](crate::dsl::ranking()).
+/// A query of the sums of the counters `C` of the entities `E` over some days, grouped by `By`;
+/// made by [`counter_value`](crate::dsl::counter_value()),
+/// [`counter_series`](crate::dsl::counter_series()) and [`ranking`](crate::dsl::ranking()).
 #[must_use = "a query reads nothing until it is loaded"]
 #[derive(Debug, Clone, Copy, QueryId)]
 pub struct Sums<C, E = (), By = Ungrouped, Days = AllDays> {
@@ -48,8 +48,9 @@ impl<C, E, By, Days> Sums<C, E, By, Days> {
 }
 
 impl<C: Counters, By, Days> Sums<C, (), By, Days> {
-    /// Sets the entity, by its key. With fewer values than the key has columns, reads all entities whose
-    /// keys begin with them: `crate_id` for all versions of a crate. Defaults to all entities.
+    /// Sets the entity, by its key. With fewer values than the key has columns, reads all entities
+    /// whose keys begin with them: `crate_id` for all versions of a crate. Defaults to all
+    /// entities.
     pub fn of<K, N>(self, id: K) -> Sums<C, KeyPrefix<K::Types, K::Value>, By, Days>
     where
         K: KeyOf<KeyType<C>, N>,
@@ -58,7 +59,8 @@ impl<C: Counters, By, Days> Sums<C, (), By, Days> {
     }
 
     /// Sets the entities to those whose keys, or the first columns of them, `query` selects:
-    /// `articles::table.filter(articles::author_id.eq(7)).select(articles::id)`. They are read together.
+    /// `articles::table.filter(articles::author_id.eq(7)).select(articles::id)`. They are read
+    /// together.
     pub fn of_any<Q>(self, query: Q) -> Sums<C, AnyOf<Q::Query>, By, Days>
     where
         Q: AsQuery<SqlType: StartOf<KeyType<C>>>,
@@ -67,9 +69,10 @@ impl<C: Counters, By, Days> Sums<C, (), By, Days> {
         Sums::new(entities, self.by, self.days)
     }
 
-    /// Sets many entities, by their keys, by the first columns of their keys, or by their models. `load`
-    /// returns the counts of each, in this order. A key can be given more than once. On PostgreSQL, it
-    /// is one query. On the other databases, it is one query for each 1,000 keys, and on Vitess for each 100.
+    /// Sets many entities, by their keys, by the first columns of their keys, or by their models.
+    /// `load` returns the counts of each, in this order. A key can be given more than once. On
+    /// PostgreSQL, it is one query. On the other databases, it is one query for each 1,000
+    /// keys, and on Vitess for each 100.
     pub fn of_many<K, N>(
         self,
         ids: impl IntoIterator<Item = K>,
@@ -86,16 +89,17 @@ impl<C: Counters, By, Days> Sums<C, (), By, Days> {
 }
 
 impl<C: Counters, E, By, Days> Sums<C, E, By, Days> {
-    /// Reads only the count of `day`. If the table counts by another [`Period`](crate::Period) than the
-    /// day, reads the period that contains `day`.
+    /// Reads only the count of `day`. If the table counts by another [`Period`](crate::Period) than
+    /// the day, reads the period that contains `day`.
     pub fn on(self, day: NaiveDate) -> Sums<C, E, By, DayRange> {
         let days = DayRange::period_of(day, C::Table::PERIOD);
         Sums::new(self.entities, self.by, days)
     }
 
     /// Reads only the counts of a range of days: `monday..=today`, `monday..`, `..today`. An empty
-    /// or reversed range has none. If the table counts by another [`Period`](crate::Period) than the
-    /// day, reads all periods that overlap the range. Counts without a day are those of 1970-01-01.
+    /// or reversed range has none. If the table counts by another [`Period`](crate::Period) than
+    /// the day, reads all periods that overlap the range. Counts without a day are those of
+    /// 1970-01-01.
     pub fn between(self, days: impl RangeBounds<NaiveDate>) -> Sums<C, E, By, DayRange> {
         let days = DayRange::whole(days, C::Table::PERIOD);
         Sums::new(self.entities, self.by, days)
@@ -112,7 +116,8 @@ pub struct Many<Types, K> {
     types: PhantomData<fn() -> Types>,
 }
 
-// It is never run, as Diesel cannot read it. Without it, the error of the compiler would name `QueryId`.
+// It is never run, as Diesel cannot read it. Without it, the error of the compiler would name
+// `QueryId`.
 impl<Types, K> QueryId for Many<Types, K> {
     type QueryId = ();
     const HAS_STATIC_QUERY_ID: bool = false;
@@ -203,8 +208,8 @@ where
     Types: KeyTypes,
     D: Days,
 {
-    /// Reads the sums of all keys. Calls `each` with the index of the key and what `read` reads of a row,
-    /// whose first field says of which keys it is.
+    /// Reads the sums of all keys. Calls `each` with the index of the key and what `read` reads of
+    /// a row, whose first field says of which keys it is.
     pub(crate) fn read_numbered<T, Conn>(
         &self,
         conn: &mut Conn,
@@ -251,7 +256,8 @@ where
         Ok(())
     }
 
-    /// As [`read_numbered`](Sums::read_numbered), on Vitess, which routes an `IN` to the shards of the keys.
+    /// As [`read_numbered`](Sums::read_numbered), on Vitess, which routes an `IN` to the shards of
+    /// the keys.
     fn read_marked<T, Conn>(
         &self,
         conn: &mut Conn,
@@ -305,8 +311,8 @@ where
         )
     }
 
-    /// A query of the sums of the first `given` ones of these keys. Each row begins with the number of its
-    /// key in the list, from 1.
+    /// A query of the sums of the first `given` ones of these keys. Each row begins with the number
+    /// of its key in the list, from 1.
     fn numbered<'a, DB>(
         &'a self,
         db: Dialect,
@@ -332,9 +338,10 @@ where
         let days = || and(self.days.condition(shape.day()));
         // A series sorts its days.
         let order = (!By::HAS_NAMES).then(|| sql!(" ORDER BY {NUMBER}{then_by}"));
-        // One way each is the fastest: to sum the rows that are found by the list, and then to number the
-        // sums; a subquery for each key; or a join, which reads the rows once for several counters.
-        // `IN` and `GROUP BY` are not faster on MySQL and MariaDB, and could not be cached either.
+        // One way each is the fastest: to sum the rows that are found by the list, and then to
+        // number the sums; a subquery for each key; or a join, which reads the rows once
+        // for several counters. `IN` and `GROUP BY` are not faster on MySQL and MariaDB,
+        // and could not be cached either.
         if By::HAS_NAMES && db == Dialect::PostgreSql {
             let sums = &SUMS[..counters.len()];
             let is_in = db.is_in(key, keys, len);

@@ -27,8 +27,8 @@ use crate::typed::table::CounterTable;
 /// `select`, `filter` and `order`, and in joins, boxed queries and subqueries. It sums all days,
 /// unless a day is given with [`on`](Total::on) or a range with [`between`](Total::between).
 ///
-/// The parent table is declared with [`counter_table!`](crate::counter_table). If there are several, it
-/// is the first one. For any other key, use [`of`](Total::of).
+/// The parent table is declared with [`counter_table!`](crate::counter_table). If there are
+/// several, it is the first one. For any other key, use [`of`](Total::of).
 ///
 /// ```
 /// # include!("../../docs/doctest_setup.rs");
@@ -66,9 +66,9 @@ use crate::typed::table::CounterTable;
 ///
 /// # Cost
 ///
-/// It is a subquery, which the database runs for each row: in a `select`, for each row of the result; in
-/// a `filter` or an `order`, for each row of the table. For a large table, read the keys of a
-/// [`ranking`](crate::dsl::ranking()), or [sort by a
+/// It is a subquery, which the database runs for each row: in a `select`, for each row of the
+/// result; in a `filter` or an `order`, for each row of the table. For a large table, read the keys
+/// of a [`ranking`](crate::dsl::ranking()), or [sort by a
 /// column](crate::guide::operations#sorting-by-a-count).
 pub fn total<C: Counters<Value = i64>>(_counter: C) -> Total<C> {
     Total {
@@ -99,8 +99,8 @@ impl<C: Counters, Id, Days> Total<C, Id, Days> {
         self.days(DayRange::period_of(day, C::Table::PERIOD))
     }
 
-    /// Sums only the counts of a range of days; see [`Sums::between`](crate::dsl::Sums::between). The
-    /// type differs from that of a total of all days: if a variable has to hold either, use
+    /// Sums only the counts of a range of days; see [`Sums::between`](crate::dsl::Sums::between).
+    /// The type differs from that of a total of all days: if a variable has to hold either, use
     /// `between(..)`.
     pub fn between(self, days: impl RangeBounds<NaiveDate>) -> Total<C, Id, DayRange> {
         self.days(DayRange::whole(days, C::Table::PERIOD))
@@ -116,12 +116,12 @@ impl<C: Counters, Id, Days> Total<C, Id, Days> {
 }
 
 impl<C: Counters, Days> Total<C, ParentRow<C>, Days> {
-    /// Sets the entity: an expression for its key, such as a foreign key or the field of an alias. If
-    /// the key is NULL, the total is 0. For `sql`, name the type: `sql::<BigInt>("…")`.
+    /// Sets the entity: an expression for its key, such as a foreign key or the field of an alias.
+    /// If the key is NULL, the total is 0. For `sql`, name the type: `sql::<BigInt>("…")`.
     ///
-    /// For a key of several columns, give a tuple of expressions and values, such as `(articles::id,
-    /// "👍")`, none of which can be NULL. With fewer than the key has columns, it is the total of all
-    /// entities whose keys begin with them.
+    /// For a key of several columns, give a tuple of expressions and values, such as
+    /// `(articles::id, "👍")`, none of which can be NULL. With fewer than the key has columns,
+    /// it is the total of all entities whose keys begin with them.
     pub fn of<Id, N>(self, id: Id) -> Total<C, Id::Parts, Days>
     where
         Id: TotalOf<KeyType<C>, N>,
@@ -160,8 +160,8 @@ macro_rules! expressions {
 
 each_key!(expressions);
 
-/// An expression for the key of a [`Total`], which has the SQL types `Key`, or for its first columns.
-/// The compiler infers `Columns`, their number.
+/// An expression for the key of a [`Total`], which has the SQL types `Key`, or for its first
+/// columns. The compiler infers `Columns`, their number.
 #[diagnostic::on_unimplemented(
     message = "this is not an expression for a key of this counter table, whose key has the SQL types `{Key}`",
     label = "this is a `{Self}`"

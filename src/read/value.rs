@@ -15,10 +15,10 @@ use crate::typed::key::{BindKey, KeyTypes};
 
 /// Reads the total of one or more counters of an entity.
 ///
-/// The entity is given with [`of`](Sums::of), and several entities with [`of_many`](Sums::of_many). It
-/// reads all days, unless a day is given with [`on`](Sums::on) or a range with
-/// [`between`](Sums::between). It is a Diesel query of one row, with a `BigInt` for each counter. An
-/// entity that was never counted has 0.
+/// The entity is given with [`of`](Sums::of), and several entities with [`of_many`](Sums::of_many).
+/// It reads all days, unless a day is given with [`on`](Sums::on) or a range with
+/// [`between`](Sums::between). It is a Diesel query of one row, with a `BigInt` for each counter.
+/// An entity that was never counted has 0.
 ///
 /// ```
 /// # include!("../../docs/doctest_setup.rs");
@@ -41,8 +41,8 @@ use crate::typed::key::{BindKey, KeyTypes};
 /// # }
 /// ```
 ///
-/// While the columns `views` and `likes` are in scope, give variables other names. It reads one row for
-/// each slot and day that the entity was counted in: [keep tables
+/// While the columns `views` and `likes` are in scope, give variables other names. It reads one row
+/// for each slot and day that the entity was counted in: [keep tables
 /// small](crate::guide::operations#keeping-tables-small).
 ///
 /// # Errors
@@ -80,10 +80,10 @@ where
 }
 
 impl<C: Counters, Id, Days> CounterValue<C, Id, Days> {
-    /// Reads a row for each value of these columns of the counter table, in their order: the values, and
-    /// the sums. For an index to be used, they follow those given with [`of`](Sums::of): the counts of
-    /// each emoji of an article are `counter_value(given).of(7).group_by(emoji).load::<(String,
-    /// i64)>(conn)`.
+    /// Reads a row for each value of these columns of the counter table, in their order: the
+    /// values, and the sums. For an index to be used, they follow those given with
+    /// [`of`](Sums::of): the counts of each emoji of an article are
+    /// `counter_value(given).of(7).group_by(emoji).load::<(String, i64)>(conn)`.
     pub fn group_by<G>(self, columns: G) -> Sums<C, Id, Grouped<G>, Days>
     where
         G: SelectableExpression<C::Table> + ValidGrouping<(), IsAggregate = is_aggregate::No>,
@@ -128,8 +128,8 @@ where
     G: Expression,
     D: Days,
 {
-    /// Runs the query. Returns [`GroupedCounts`] for each key, in the order of the keys. An entity that
-    /// was never counted has none.
+    /// Runs the query. Returns [`GroupedCounts`] for each key, in the order of the keys. An entity
+    /// that was never counted has none.
     ///
     /// # Errors
     ///

@@ -14,8 +14,8 @@ use crate::error::refuse;
 
 /// A Diesel backend that counters support.
 ///
-/// It is implemented for Diesel's `Pg`, `Mysql` and `Sqlite`, with the features of these names. For a
-/// [`MultiConnection`], write [`counter_backend!`](crate::counter_backend).
+/// It is implemented for Diesel's `Pg`, `Mysql` and `Sqlite`, with the features of these names. For
+/// a [`MultiConnection`], write [`counter_backend!`](crate::counter_backend).
 ///
 /// [`MultiConnection`]: diesel::MultiConnection
 #[diagnostic::on_unimplemented(
@@ -47,8 +47,8 @@ pub trait CounterBackend: Binds + 'static {
     }
 }
 
-/// Implements [`CounterBackend`] for the backend of a [`MultiConnection`]. Give the [`Dialect`] of each
-/// variant. If a variant has a `#[cfg(…)]`, write the same one before it.
+/// Implements [`CounterBackend`] for the backend of a [`MultiConnection`]. Give the [`Dialect`] of
+/// each variant. If a variant has a `#[cfg(…)]`, write the same one before it.
 ///
 /// ```
 /// # include!("../../docs/doctest_setup.rs");

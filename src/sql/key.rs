@@ -37,8 +37,8 @@ pub trait Values<DB: Backend> {
     }
 }
 
-/// The entity, or the entities, whose key is `K`, or begins with it. `Types` are the SQL types of its
-/// columns.
+/// The entity, or the entities, whose key is `K`, or begins with it. `Types` are the SQL types of
+/// its columns.
 pub struct KeyPrefix<Types, K>(pub(crate) K, PhantomData<fn() -> Types>);
 
 /// All entities: a prefix without a column.

@@ -4,8 +4,8 @@ use super::{Bind, CounterBackend, Dialect, Part, Sql, list, sql};
 use crate::shape::{Name, TableName};
 
 impl Dialect {
-    /// An index hint, after the table in a `FROM`: MySQL and MariaDB find the rows by the primary key, so
-    /// that they lock no other rows.
+    /// An index hint, after the table in a `FROM`: MySQL and MariaDB find the rows by the primary
+    /// key, so that they lock no other rows.
     pub(crate) fn by_key(self) -> &'static str {
         match self {
             Dialect::MySql => " FORCE INDEX (PRIMARY)",
@@ -15,9 +15,10 @@ impl Dialect {
 
     /// The end of a `SELECT` of an entity's rows, so that it reads the latest committed rows.
     ///
-    /// On MySQL and MariaDB, it locks the rows, from the last row of the primary key to the first. A
-    /// merge cannot move the counts of a locked row. It moves the counts of other rows towards the
-    /// first row, which the query reads later. So the query neither misses a count nor reads it twice.
+    /// On MySQL and MariaDB, it locks the rows, from the last row of the primary key to the first.
+    /// A merge cannot move the counts of a locked row. It moves the counts of other rows
+    /// towards the first row, which the query reads later. So the query neither misses a count
+    /// nor reads it twice.
     ///
     /// On PostgreSQL, a statement reads the rows that were committed when it began; see
     /// [`is_not_deleted`](Dialect::is_not_deleted) for REPEATABLE READ. SQLite has one writer.
@@ -30,9 +31,10 @@ impl Dialect {
         is_mysql.then(|| sql!(" ORDER BY {day} DESC, {slot} DESC LOCK IN SHARE MODE"))
     }
 
-    /// The end of a `SELECT` of rows that this transaction has locked, or changes next, so that MySQL and
-    /// MariaDB read the latest committed rows, and lock them. An `UPDATE` that changes nothing locks a row, and
-    /// a query of the transaction still reads what the row was when the transaction began.
+    /// The end of a `SELECT` of rows that this transaction has locked, or changes next, so that
+    /// MySQL and MariaDB read the latest committed rows, and lock them. An `UPDATE` that
+    /// changes nothing locks a row, and a query of the transaction still reads what the row was
+    /// when the transaction began.
     pub(crate) fn read_latest_to_change(self) -> &'static str {
         match self {
             Dialect::MySql => " FOR UPDATE",
@@ -40,15 +42,16 @@ impl Dialect {
         }
     }
 
-    /// A condition of a query of an entity's rows, after the entity has been locked. The query then fails
-    /// with a serialization failure if one of these rows was deleted after the snapshot of its
-    /// transaction. `rows` is the `FROM` of the rows.
+    /// A condition of a query of an entity's rows, after the entity has been locked. The query then
+    /// fails with a serialization failure if one of these rows was deleted after the snapshot
+    /// of its transaction. `rows` is the `FROM` of the rows.
     ///
-    /// Only PostgreSQL above READ COMMITTED requires it: if the row that is the lock was deleted, the
-    /// statement that locks the entity inserts it again, and the query would read the rows of before.
-    /// (At SERIALIZABLE, the server notices this only if the deletion was SERIALIZABLE too.) `FOR KEY
-    /// SHARE` fails if a row was deleted, and neither fails nor waits if it was incremented. At READ
-    /// COMMITTED, a query with it could read a part of a merge.
+    /// Only PostgreSQL above READ COMMITTED requires it: if the row that is the lock was deleted,
+    /// the statement that locks the entity inserts it again, and the query would read the rows
+    /// of before. (At SERIALIZABLE, the server notices this only if the deletion was
+    /// SERIALIZABLE too.) `FOR KEY SHARE` fails if a row was deleted, and neither fails nor
+    /// waits if it was incremented. At READ COMMITTED, a query with it could read a part of a
+    /// merge.
     pub(crate) fn is_not_deleted<'a, DB: CounterBackend>(
         self,
         rows: Sql<'a, DB>,
@@ -62,8 +65,8 @@ impl Dialect {
         })
     }
 
-    /// A query of the number of PostgreSQL's policies that apply to the caller, and depend on more than these
-    /// columns of the table.
+    /// A query of the number of PostgreSQL's policies that apply to the caller, and depend on more
+    /// than these columns of the table.
     pub(crate) fn policies_of_rows<'a, DB: CounterBackend>(
         self,
         table: TableName<'a>,
@@ -71,13 +74,15 @@ impl Dialect {
     ) -> Sql<'a, DB> {
         let select = self.select();
         if self != Dialect::PostgreSql {
-            // It reads no table: SQLite would begin to read, and could then not write beside others.
+            // It reads no table: SQLite would begin to read, and could then not write beside
+            // others.
             return sql!("{select}0");
         }
         let columns = columns.iter().map(|name| Bind::Text(name.0));
         let columns = list(", ", columns.chain([Bind::Text("")]));
-        // The columns of its table that a policy reads are dependencies. The row as a whole is none: it stands
-        // in the tree of the condition. A policy for INSERT hides no row, and nor does one of another role.
+        // The columns of its table that a policy reads are dependencies. The row as a whole is
+        // none: it stands in the tree of the condition. A policy for INSERT hides no row,
+        // and nor does one of another role.
         sql!(
             "{select}COUNT(*) FROM pg_policy \
              WHERE polrelid = CAST($diesel_counters${table}$diesel_counters$ AS regclass) \
@@ -101,9 +106,10 @@ impl Dialect {
         }
     }
 
-    /// A sum of the latest rows, in a transaction that `is_later` than its first query. On MySQL and MariaDB,
-    /// whose queries then read old rows above READ COMMITTED, it is the greatest BIGINT there. The level is
-    /// the session's: MySQL runs the first comment, and MariaDB the second one.
+    /// A sum of the latest rows, in a transaction that `is_later` than its first query. On MySQL
+    /// and MariaDB, whose queries then read old rows above READ COMMITTED, it is the greatest
+    /// BIGINT there. The level is the session's: MySQL runs the first comment, and MariaDB the
+    /// second one.
     pub(crate) fn sum_of_latest<'a, DB: CounterBackend>(
         self,
         sum: impl Part<'a, DB>,
@@ -126,7 +132,8 @@ impl Dialect {
         }
     }
 
-    /// The end of a `SELECT`: it locks its rows, and skips rows that another transaction has locked.
+    /// The end of a `SELECT`: it locks its rows, and skips rows that another transaction has
+    /// locked.
     pub(crate) fn lock_free_rows(self) -> &'static str {
         match self {
             // The transaction has the write lock of the whole database.
@@ -136,8 +143,8 @@ impl Dialect {
     }
 
     /// A query that takes the table's advisory lock for the session, without waiting for it, or
-    /// releases it. The query returns 1, or 0 or NULL if it did not. `name` is the table's, without quotes, and
-    /// with its schema if it has one.
+    /// releases it. The query returns 1, or 0 or NULL if it did not. `name` is the table's, without
+    /// quotes, and with its schema if it has one.
     pub(crate) fn session_lock<'a, DB: CounterBackend>(
         self,
         takes: bool,
@@ -146,8 +153,8 @@ impl Dialect {
     ) -> Sql<'a, DB> {
         let select = self.select();
         match self {
-            // Advisory locks belong to the database. The table's oid is the same with and without its
-            // schema.
+            // Advisory locks belong to the database. The table's oid is the same with and without
+            // its schema.
             Dialect::PostgreSql => {
                 let lock = match takes {
                     true => "pg_try_advisory_lock",
@@ -160,10 +167,11 @@ impl Dialect {
                 )
             }
             // Locks belong to the server, so the database's name is part of the lock. A server can
-            // ignore the case of names. The name of a lock has up to 64 characters. A text has other
-            // bytes on a connection that writes its literals in UCS-2, UTF-16 or UTF-32, and MariaDB
-            // takes the bytes of a name. Vitess refuses a lock in an expression. In a session of one shard,
-            // it runs a query to prepare it, with NULL for the name, which no lock can have.
+            // ignore the case of names. The name of a lock has up to 64 characters. A text has
+            // other bytes on a connection that writes its literals in UCS-2, UTF-16 or
+            // UTF-32, and MariaDB takes the bytes of a name. Vitess refuses a lock in
+            // an expression. In a session of one shard, it runs a query to prepare it,
+            // with NULL for the name, which no lock can have.
             Dialect::MySql => {
                 let (lock, wait) = match takes {
                     true => ("GET_LOCK", ", 0"),

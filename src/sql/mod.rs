@@ -37,18 +37,19 @@ pub(crate) use part::{Number, Uncached, part_of};
 pub use part::{Out, Part};
 pub(crate) use rows::NUMBER;
 
-/// `sql!("DELETE FROM {table} WHERE {day} < {before}")`, where each of `table`, `day` and `before` is a
-/// [`Part`]. It makes a list, a [`Sql`], from parts that are known when the statement runs.
+/// `sql!("DELETE FROM {table} WHERE {day} < {before}")`, where each of `table`, `day` and
+/// `before` is a [`Part`]. It makes a list, a [`Sql`], from parts that are known when the
+/// statement runs.
 pub(crate) use diesel_counters_derive::sql;
 
-/// A template as that of [`sql!`], which makes a [`Part`] that keeps nothing but what it captures. It is
-/// for the statements that run most: Diesel walks a statement two or three times for each run, and a list
-/// costs more to make than the walks.
+/// A template as that of [`sql!`], which makes a [`Part`] that keeps nothing but what it
+/// captures. It is for the statements that run most: Diesel walks a statement two or three
+/// times for each run, and a list costs more to make than the walks.
 ///
-/// These are two macros because a list can be returned from any place, and owns its parts: that is what
-/// a statement with many cases needs. A part has a type of its own. `part!(match …)` with a template in
-/// each arm is therefore one part. What stands in braces is evaluated at each walk: evaluate what is
-/// random, or costs something, before.
+/// These are two macros because a list can be returned from any place, and owns its parts:
+/// that is what a statement with many cases needs. A part has a type of its own. `part!(match
+/// …)` with a template in each arm is therefore one part. What stands in braces is evaluated
+/// at each walk: evaluate what is random, or costs something, before.
 pub(crate) use diesel_counters_derive::part;
 
 /// SQL for the backend `DB`, as a list. It borrows its names and its values.
@@ -164,8 +165,8 @@ pub(crate) fn arrays<DB: CounterBackend>(
     columns.map(array).collect()
 }
 
-/// SQL that is made when the database is known: a `MultiConnection` knows it only then. Diesel caches
-/// the statement by its text.
+/// SQL that is made when the database is known: a `MultiConnection` knows it only then. Diesel
+/// caches the statement by its text.
 struct Statement<'a, DB: Backend, S> {
     make: S,
     sql: OnceCell<Sql<'a, DB>>,
@@ -191,7 +192,8 @@ impl<DB: Backend, S> Query for Statement<'_, DB, S> {
     type SqlType = Untyped;
 }
 
-/// Runs a statement, which `make` makes for the database. Returns the number of rows that it changed.
+/// Runs a statement, which `make` makes for the database. Returns the number of rows that it
+/// changed.
 pub(crate) fn execute<'a, Conn: Connection<Backend: CounterBackend>>(
     conn: &mut Conn,
     make: impl Fn(Dialect) -> Sql<'a, Conn::Backend>,
@@ -200,9 +202,9 @@ pub(crate) fn execute<'a, Conn: Connection<Backend: CounterBackend>>(
     ExecuteDsl::execute(Statement { make, sql }, conn)
 }
 
-/// Runs a statement that writes this number of rows of a table. It is an error if the database reports
-/// fewer: a trigger of PostgreSQL or SQLite can skip a row. MySQL and MariaDB have no such triggers, and
-/// report other numbers.
+/// Runs a statement that writes this number of rows of a table. It is an error if the database
+/// reports fewer: a trigger of PostgreSQL or SQLite can skip a row. MySQL and MariaDB have no such
+/// triggers, and report other numbers.
 pub(crate) fn write<'a, Conn: Connection<Backend: CounterBackend>>(
     conn: &mut Conn,
     table: &str,

@@ -41,8 +41,8 @@ impl<'a, DB: CounterBackend> Out<'_, 'a, DB> {
     }
 }
 
-/// Keeps an error, if it is the first one. Later pieces are written all the same: to look for an error
-/// before each would cost every statement more than this costs those that fail.
+/// Keeps an error, if it is the first one. Later pieces are written all the same: to look for an
+/// error before each would cost every statement more than this costs those that fail.
 #[inline(always)]
 fn keep(result: QueryResult<()>, first: &mut QueryResult<()>) {
     if result.is_err() && first.is_ok() {
@@ -103,7 +103,8 @@ impl<'a, DB: CounterBackend, F: Fn(&mut Out<'_, 'a, DB>)> Part<'a, DB> for F {
     }
 }
 
-/// The statement is prepared each time: there are many such texts, or it must not be prepared twice.
+/// The statement is prepared each time: there are many such texts, or it must not be prepared
+/// twice.
 #[derive(Clone, Copy)]
 pub(crate) struct Uncached;
 

@@ -25,8 +25,8 @@ const WANTED_ROW: [&str; 7] = numbered!(identity, "diesel_counters_wanted_": 0 1
 const LISTED: [&str; 21] =
     numbered!(identity, "column": 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21);
 
-/// The greatest number of keys that one statement of the backend numbers. On MySQL and MariaDB, each of
-/// them is one SELECT of a UNION.
+/// The greatest number of keys that one statement of the backend numbers. On MySQL and MariaDB,
+/// each of them is one SELECT of a UNION.
 pub(crate) fn most_numbered<DB: CounterBackend>() -> usize {
     if DB::HAS_ARRAYS { usize::MAX } else { 1_000 }
 }
@@ -39,8 +39,8 @@ pub(crate) fn padded<DB: CounterBackend>(keys: usize) -> usize {
     }
 }
 
-/// As [`padded`], for a query that begins with [`Dialect::select`]. On MySQL and MariaDB, the list is not padded,
-/// because the query is prepared each time.
+/// As [`padded`], for a query that begins with [`Dialect::select`]. On MySQL and MariaDB, the list
+/// is not padded, because the query is prepared each time.
 pub(crate) fn padded_for_query<DB: CounterBackend>(keys: usize) -> usize {
     match DB::DIALECT {
         Some(Dialect::MySql) => keys,
@@ -48,8 +48,9 @@ pub(crate) fn padded_for_query<DB: CounterBackend>(keys: usize) -> usize {
     }
 }
 
-/// The number of rows in the next statement, of `rows` that are left: the greatest power of two that is
-/// at most `rows` and 256. That makes nine texts, far from any database's limit of bind values.
+/// The number of rows in the next statement, of `rows` that are left: the greatest power of two
+/// that is at most `rows` and 256. That makes nine texts, far from any database's limit of bind
+/// values.
 pub(crate) fn in_one_insert<DB: CounterBackend>(rows: usize) -> usize {
     match DB::HAS_ARRAYS {
         true => rows,
@@ -64,8 +65,8 @@ impl Dialect {
     /// `UPDATE` or `DELETE`, in a statement that reads its rows by their keys.
     ///
     /// On MySQL and MariaDB, it switches `sql_safe_updates` off for this statement. That setting
-    /// refuses a statement that reads a whole table, and a list of keys is such a table. MariaDB runs
-    /// the first comment, and MySQL reads the second one as a hint.
+    /// refuses a statement that reads a whole table, and a list of keys is such a table. MariaDB
+    /// runs the first comment, and MySQL reads the second one as a hint.
     pub(crate) fn verb<'a, DB: CounterBackend>(self, verb: &'static str) -> Sql<'a, DB> {
         match self {
             Dialect::MySql => sql!(
@@ -75,8 +76,8 @@ impl Dialect {
         }
     }
 
-    /// `FROM` the table, restricted to a list of keys. Each number of rows has a text of its own, so it is
-    /// not cached.
+    /// `FROM` the table, restricted to a list of keys. Each number of rows has a text of its own,
+    /// so it is not cached.
     ///
     /// MySQL and MariaDB lock every row that they read. With `IN` and a list of keys, they can read
     /// all rows of a small table. With a join, they find each row by its key.
@@ -109,7 +110,8 @@ impl Dialect {
                 _ => sql!("({key}) IN (SELECT * FROM unnest({values}))"),
             };
         }
-        // For a list of one key of several columns, a `DELETE` of MariaDB reads all rows, and locks them.
+        // For a list of one key of several columns, a `DELETE` of MariaDB reads all rows, and locks
+        // them.
         let is_twice = self == Dialect::MySql && len == 1 && key.len() > 1;
         let rows = (0..len).chain(is_twice.then_some(0));
         self.is_listed(key, rows.map(|i| row(keys, i)))
@@ -133,9 +135,9 @@ impl Dialect {
         sql!("({key}) IN ({values}{tuples(rows)})")
     }
 
-    /// On MySQL, a text with a character for each key: `1` if the columns `key` are this key, or `0`. The
-    /// database compares them: Rust does not know which keys are equal, because a key is any value that can be
-    /// bound, and a column can have a collation.
+    /// On MySQL, a text with a character for each key: `1` if the columns `key` are this key, or
+    /// `0`. The database compares them: Rust does not know which keys are equal, because a key
+    /// is any value that can be bound, and a column can have a collation.
     pub(crate) fn marks<'a, DB: CounterBackend>(
         self,
         key: &[Name<'a>],
@@ -198,16 +200,17 @@ impl Dialect {
         keys: &'a dyn Values<DB>,
         len: usize,
     ) -> Sql<'a, DB> {
-        // With the join alone, the planner of PostgreSQL scans a whole table of about 100,000 rows. For a
-        // key of several columns, this condition on the first one could be true for most rows.
+        // With the join alone, the planner of PostgreSQL scans a whole table of about 100,000 rows.
+        // For a key of several columns, this condition on the first one could be true for
+        // most rows.
         let by_array = DB::HAS_ARRAYS && key.len() == 1;
         let is_in = by_array.then(|| sql!(" AND {self.is_in(key, keys, len)}"));
         sql!("{self.join(table)} ON {is_wanted(key)}{is_in}")
     }
 
-    /// A join of numbered keys to the counter table, where its columns `key`, the last of which is the
-    /// day, are the key. If the list `has_last` the last day of a period too, it joins all rows of the
-    /// period.
+    /// A join of numbered keys to the counter table, where its columns `key`, the last of which is
+    /// the day, are the key. If the list `has_last` the last day of a period too, it joins all
+    /// rows of the period.
     pub(crate) fn join_days<'a, DB: CounterBackend>(
         self,
         table: TableName<'a>,
@@ -230,8 +233,8 @@ impl Dialect {
         }
     }
 
-    /// A list of rows as a table in a `FROM`. Each of its columns has the type of one of `columns` of
-    /// `table`, and one of `names`. `number` is one more column.
+    /// A list of rows as a table in a `FROM`. Each of its columns has the type of one of `columns`
+    /// of `table`, and one of `names`. `number` is one more column.
     pub(crate) fn list_of<'a, DB: CounterBackend>(
         self,
         rows: impl IntoIterator<Item = Row<'a, DB>>,
@@ -278,12 +281,12 @@ pub(crate) fn tuples<'a, DB: CounterBackend>(
     list(", ", rows.into_iter().map(|row| sql!("({row})")))
 }
 
-/// A condition of a comparison: `(a, b) > (?, ?)`, or with `<=`. `entity` is the number of the columns
-/// of an entity's key among them.
+/// A condition of a comparison: `(a, b) > (?, ?)`, or with `<=`. `entity` is the number of the
+/// columns of an entity's key among them.
 ///
-/// MySQL has no index range for row values. If the entity has one column, the databases read all of its
-/// rows again with the simplest form, which are few. An entity of several columns begins with a value
-/// that most rows can have.
+/// MySQL has no index range for row values. If the entity has one column, the databases read all of
+/// its rows again with the simplest form, which are few. An entity of several columns begins with a
+/// value that most rows can have.
 pub(crate) fn compare<'a, DB: CounterBackend>(
     db: Dialect,
     key: &[Name<'a>],

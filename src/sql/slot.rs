@@ -5,7 +5,8 @@ use crate::shape::{Name, Shape};
 use crate::slot::{Partition, SessionSlot, SlotRange};
 
 impl Dialect {
-    /// Returns an SQL expression for the number of the current connection. On PostgreSQL, it claims one.
+    /// Returns an SQL expression for the number of the current connection. On PostgreSQL, it claims
+    /// one.
     #[doc(hidden)]
     pub fn connection_number(self) -> String {
         match self {
@@ -17,13 +18,14 @@ impl Dialect {
         }
     }
 
-    /// One of `slots`, chosen by the number of the connection. On PostgreSQL, it is the length of a setting
-    /// of the session. The first statement of the session claims a number and makes the setting. It is an
-    /// error then if the database has another partition.
+    /// One of `slots`, chosen by the number of the connection. On PostgreSQL, it is the length of a
+    /// setting of the session. The first statement of the session claims a number and makes the
+    /// setting. It is an error then if the database has another partition.
     ///
-    /// The query that makes the setting is a bind value: `pg_stat_activity` shows no more than 1 kB of a
-    /// statement. Each increment therefore sends 1 kB. `ts_rewrite` runs the text of a query. It is in an argument, so that it runs before the
-    /// setting is read, and `IS NULL` is false. As a subquery, each statement would initialize its plan.
+    /// The query that makes the setting is a bind value: `pg_stat_activity` shows no more than 1 kB
+    /// of a statement. Each increment therefore sends 1 kB. `ts_rewrite` runs the text of a
+    /// query. It is in an argument, so that it runs before the setting is read, and `IS NULL`
+    /// is false. As a subquery, each statement would initialize its plan.
     pub(crate) fn slot<'a, DB: CounterBackend>(
         self,
         shape: &'a Shape<'_>,
@@ -99,8 +101,8 @@ impl Dialect {
     }
 }
 
-/// The setting of a PostgreSQL database or role: `1/3` is the second of three partitions. Numbers are
-/// compared, because triggers read `01/3` too.
+/// The setting of a PostgreSQL database or role: `1/3` is the second of three partitions. Numbers
+/// are compared, because triggers read `01/3` too.
 const POSTGRES_PARTITION: &str = "\
     (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), \
     CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER))";
@@ -110,20 +112,20 @@ const POSTGRES_OTHER_PARTITION: &str = "\
     diesel_counters.partition = ' || current_setting('diesel_counters.partition') || \
     ': call set_default_slot at the start of main' AS INTEGER)";
 
-/// The number that the session has claimed, or one that this claims: the least that no other session has.
-/// The session holds an advisory lock on the number until it ends, even if the setting is rolled back, and
-/// is an empty text then. Whoever has used the session before, through a pooler, can have set it to anything:
-/// what is no number is claimed again. `generate_series` is in a `SELECT`, because in a `FROM` it would make
-/// all its rows first.
+/// The number that the session has claimed, or one that this claims: the least that no other
+/// session has. The session holds an advisory lock on the number until it ends, even if the setting
+/// is rolled back, and is an empty text then. Whoever has used the session before, through a
+/// pooler, can have set it to anything: what is no number is claimed again. `generate_series` is in
+/// a `SELECT`, because in a `FROM` it would make all its rows first.
 const POSTGRES_CLAIMED: &str = "COALESCE(\
     CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), \
     (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) \
     FROM (SELECT generate_series(0, 32766) AS number) AS numbers \
     WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1))";
 
-/// The setting of these slots, and a query that makes it and returns no row. Only the first statement of a
-/// session runs the query. It has numbers and fixed texts only. Any text has a length, whoever has set the
-/// setting.
+/// The setting of these slots, and a query that makes it and returns no row. Only the first
+/// statement of a session runs the query. It has numbers and fixed texts only. Any text has a
+/// length, whoever has set the setting.
 fn postgres_session(slots: &SlotRange) -> SessionSlot {
     let SlotRange {
         count, partition, ..
@@ -140,14 +142,15 @@ fn postgres_session(slots: &SlotRange) -> SessionSlot {
     SessionSlot { setting, make }
 }
 
-/// The number of the session, or its id. The variable has one character more than the number: any text has
-/// a length, whoever has set it. A regular expression would be compiled by each statement.
+/// The number of the session, or its id. The variable has one character more than the number: any
+/// text has a length, whoever has set it. A regular expression would be compiled by each statement.
 const MYSQL_NUMBER_OR_ID: &str =
     "COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID())";
 
 /// Claims the least number that no other session of the database has. It is a recursion, because
 /// a `WHERE` could lock all numbers before a `LIMIT` ends the query. MySQL and MariaDB end a
-/// recursion after 1,000 steps by default. The names are as in [`session_lock`](Dialect::session_lock).
+/// recursion after 1,000 steps by default. The names are as in
+/// [`session_lock`](Dialect::session_lock).
 const MYSQL_CLAIM: &str = "\
     (WITH RECURSIVE diesel_counters_numbers (number, claimed) AS (\
     SELECT 0, GET_LOCK(CONVERT(SHA2(CONVERT(CONCAT_WS(\

@@ -25,9 +25,10 @@ impl Dialect {
         })
     }
 
-    /// A query of one row, whose columns are [`SUMS`]. It is cached, also on MySQL and MariaDB: as const
-    /// table on MySQL, and as part of a `UNION` on MariaDB, the row is read before the first packet of the
-    /// result is sent. If it cannot be read, the client library gets an error alone.
+    /// A query of one row, whose columns are [`SUMS`]. It is cached, also on MySQL and MariaDB: as
+    /// const table on MySQL, and as part of a `UNION` on MariaDB, the row is read before the
+    /// first packet of the result is sent. If it cannot be read, the client library gets an
+    /// error alone.
     pub(crate) fn one_row<'a, DB: CounterBackend>(
         self,
         columns: usize,
@@ -80,8 +81,8 @@ impl Dialect {
         }
     }
 
-    /// The sum of a counter over the rows of the query. It is a BIGINT, and 0 if there are no rows. The
-    /// statement fails if the sum is out of the range of a BIGINT.
+    /// The sum of a counter over the rows of the query. It is a BIGINT, and 0 if there are no rows.
+    /// The statement fails if the sum is out of the range of a BIGINT.
     pub(crate) fn sum<'a, DB: CounterBackend>(
         self,
         counter: impl Part<'a, DB> + Copy,
@@ -96,8 +97,8 @@ impl Dialect {
         })
     }
 
-    /// The sum of a counter as [`sum`](Dialect::sum), in an `INSERT`. There, what MySQL's and MariaDB's
-    /// `DIV` fails with depends on `sql_mode`.
+    /// The sum of a counter as [`sum`](Dialect::sum), in an `INSERT`. There, what MySQL's and
+    /// MariaDB's `DIV` fails with depends on `sql_mode`.
     pub(crate) fn sum_to_insert<'a, DB: CounterBackend>(self, counter: Name<'a>) -> Sql<'a, DB> {
         if self != Dialect::MySql {
             return sql!("{self.sum(counter)}");

@@ -22,8 +22,8 @@ pub(crate) fn is_in_a_lasting_transaction<Conn: Connection>(conn: &mut Conn) -> 
 }
 
 /// Fails if a transaction is open on MySQL or MariaDB, where a query can read the snapshot of the
-/// transaction's first query. It fails before there is a statement, because an instrumentation prints
-/// statements, and an error while one is written is a panic there.
+/// transaction's first query. It fails before there is a statement, because an instrumentation
+/// prints statements, and an error while one is written is a panic there.
 pub(crate) fn refuse_old_snapshots<Conn: Connection<Backend: CounterBackend>>(
     conn: &mut Conn,
 ) -> QueryResult<()> {
@@ -59,8 +59,8 @@ pub(crate) fn transaction_on_all_rows<T, Conn: Connection<Backend: CounterBacken
     }
     let is_savepoint = is_in_a_transaction(conn)?;
     transaction(conn, |conn| {
-        // The first takes no snapshot, so that the next statement takes the transaction's. The second
-        // affects a row if the setting was on.
+        // The first takes no snapshot, so that the next statement takes the transaction's. The
+        // second affects a row if the setting was on.
         let off = match is_savepoint {
             false => "SET LOCAL row_security = off",
             true => {
@@ -118,7 +118,8 @@ pub(crate) fn transaction<T, Conn: Connection<Backend: CounterBackend>>(
     conflict.or(result)
 }
 
-/// An error of the work in a transaction or a savepoint, or of the statements that begin and end it.
+/// An error of the work in a transaction or a savepoint, or of the statements that begin and end
+/// it.
 pub(crate) enum TransactionError<E> {
     Work(E),
     Transaction(Error),
@@ -130,8 +131,8 @@ impl<E> From<Error> for TransactionError<E> {
     }
 }
 
-/// A conflict with another transaction, which a savepoint returns even if its rollback fails: MariaDB
-/// ends the whole transaction at error 1020, and then has no savepoint to roll back to.
+/// A conflict with another transaction, which a savepoint returns even if its rollback fails:
+/// MariaDB ends the whole transaction at error 1020, and then has no savepoint to roll back to.
 #[derive(Default)]
 pub(crate) struct Conflict(Option<Error>);
 

@@ -15,8 +15,8 @@ impl Dialect {
         let comma = if counters.is_empty() { "" } else { ", " };
         part!(match self {
             Dialect::MySql => "INSERT INTO {table} ({key}{comma}{counters})",
-            // An alias of the stored row, because the table's own name could be `excluded`. It is long so
-            // that no table of an application has it.
+            // An alias of the stored row, because the table's own name could be `excluded`. It is
+            // long so that no table of an application has it.
             _ => "INSERT INTO {table} AS diesel_counters_stored ({key}{comma}{counters})",
         })
     }

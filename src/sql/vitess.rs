@@ -7,9 +7,9 @@ use diesel::result::Error;
 use super::{Binds as _, CounterBackend, Dialect, Uncached, load, sql};
 use crate::error::refuse;
 
-/// A directive after the first word of a statement, which Vitess refuses before it plans the statement. MySQL
-/// and MariaDB read it as a comment. Without it, Vitess ends the connection when it plans some statements, and
-/// MariaDB's client library crashes when it reads the rows of others.
+/// A directive after the first word of a statement, which Vitess refuses before it plans the
+/// statement. MySQL and MariaDB read it as a comment. Without it, Vitess ends the connection when
+/// it plans some statements, and MariaDB's client library crashes when it reads the rows of others.
 pub(crate) const REFUSED: &str = "/*vt+ PRIORITY=none */ ";
 
 /// Returns whether it is the error of [`REFUSED`].
@@ -20,7 +20,8 @@ pub(crate) fn is_refused(error: &Error) -> bool {
     information.message().contains("Invalid priority value")
 }
 
-/// Fails on a connection to several shards of Vitess, on which `work` would fail or crash the client.
+/// Fails on a connection to several shards of Vitess, on which `work` would fail or crash the
+/// client.
 pub(crate) fn refuse_shards<Conn>(work: &str, conn: &mut Conn) -> QueryResult<()>
 where
     Conn: LoadConnection<Backend: CounterBackend>,
@@ -61,9 +62,9 @@ where
     ))
 }
 
-/// Returns those of these shards, such as `blog/-80`, on which statements of the session run. Its target is
-/// `blog`, or `blog:-80` or `blog/-80` for one shard, with `@replica` or another type of tablet after it. If it
-/// has no keyspace, Vitess looks for one that has the table.
+/// Returns those of these shards, such as `blog/-80`, on which statements of the session run. Its
+/// target is `blog`, or `blog:-80` or `blog/-80` for one shard, with `@replica` or another type of
+/// tablet after it. If it has no keyspace, Vitess looks for one that has the table.
 fn shards_of<'a>(target: &str, shards: &'a [String]) -> Vec<&'a str> {
     let (keyspace, _) = target.split_once('@').unwrap_or((target, ""));
     let is_of = |shard: &&str| match shard.split_once('/') {

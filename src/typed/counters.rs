@@ -194,15 +194,16 @@ pub(crate) const fn assert_is_stock<C: Counters>() {
     );
 }
 
-/// Fails to compile if one of the counters `C` is a stock, and others are not, or the database counts one.
+/// Fails to compile if one of the counters `C` is a stock, and others are not, or the database
+/// counts one.
 pub(crate) const fn assert_program_sets<C: Counters>() {
     if !has_stock::<C>() || C::NAMES.len() > 1 {
         assert_program_counts::<C>();
     }
 }
 
-/// Fails to compile if the database counts one of the counters `C`, or one is a stock. Every function that
-/// writes calls it itself, so that the compiler names the line of the caller.
+/// Fails to compile if the database counts one of the counters `C`, or one is a stock. Every
+/// function that writes calls it itself, so that the compiler names the line of the caller.
 pub(crate) const fn assert_program_counts<C: Counters>() {
     assert!(
         !has_stock::<C>(),

@@ -1,7 +1,7 @@
 //! Keys of entities: a key is a list of columns, from none to five.
 //!
-//! Its SQL types are a tuple, [`KeyTypes`]. Its value is a tuple too, or the value alone if there is one
-//! column: [`KeyOf`]. Statements bind it as [`BindKey`], whatever it is.
+//! Its SQL types are a tuple, [`KeyTypes`]. Its value is a tuple too, or the value alone if there
+//! is one column: [`KeyOf`]. Statements bind it as [`BindKey`], whatever it is.
 
 use std::any::TypeId;
 use std::fmt;
@@ -44,17 +44,17 @@ pub trait HasColumns<const N: usize>: KeyTypes {
     type First: KeyTypes;
 }
 
-/// A value that identifies an entity of a counter table whose key has the SQL types `Key`, or entities
-/// whose keys begin with it.
+/// A value that identifies an entity of a counter table whose key has the SQL types `Key`, or
+/// entities whose keys begin with it.
 ///
-/// - For a column, it is every value that Diesel can bind as the column's SQL type, owned or borrowed.
-///   For several columns, it is a tuple of such values, or a reference to a tuple: `(article_id, "👍")`.
-///   Columns and other expressions are not keys.
+/// - For a column, it is every value that Diesel can bind as the column's SQL type, owned or
+///   borrowed. For several columns, it is a tuple of such values, or a reference to a tuple:
+///   `(article_id, "👍")`. Columns and other expressions are not keys.
 /// - It is a reference to a model that [has counters](crate::HasCounters): `&article`.
 ///
-/// `(crate_id, version_id)` is a version, `crate_id` is all versions of a crate, and `()` is everything:
-/// see [keys of several columns](crate::guide::reading#keys-of-several-columns). The compiler infers
-/// `N`, the number of columns. Do not implement this trait yourself.
+/// `(crate_id, version_id)` is a version, `crate_id` is all versions of a crate, and `()` is
+/// everything: see [keys of several columns](crate::guide::reading#keys-of-several-columns). The
+/// compiler infers `N`, the number of columns. Do not implement this trait yourself.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a key of this counter table, whose key has the SQL types `{Key}`",
     label = "this requires values for `{Key}`, as in `.of(id)`",

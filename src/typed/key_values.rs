@@ -127,8 +127,8 @@ where
     }
 }
 
-// For keys of no column, and of several. `$i` is the number of the column, `$S` its SQL type, `$K` its
-// value.
+// For keys of no column, and of several. `$i` is the number of the column, `$S` its SQL type, `$K`
+// its value.
 macro_rules! keys {
     ($($number:tt: $([$i:tt $S:ident $K:ident])*;)*) => { $(keys!(@key $number: $([$i $S $K])*);)* };
     (@key 1: $column:tt) => {};

@@ -1,7 +1,7 @@
 //! What an application declares: counter tables, their counters and their keys.
 
-/// Calls a macro with the keys of each number of columns. A column has an index, and a name for its SQL
-/// type and for the type of its value.
+/// Calls a macro with the keys of each number of columns. A column has an index, and a name for its
+/// SQL type and for the type of its value.
 macro_rules! each_key {
     ($macro:ident) => {
         $macro! {

@@ -43,7 +43,8 @@ macro_rules! counter_keys {
 
 each_key!(counter_keys);
 
-/// The SQL type of a column of the primary key of `T`, which is for the `Entity`, the `Day` or the `Slot`.
+/// The SQL type of a column of the primary key of `T`, which is for the `Entity`, the `Day` or the
+/// `Slot`.
 #[diagnostic::on_unimplemented(
     message = "`{T}` is not a counter table: a column of its primary key has the SQL type `{Self}`",
     label = "the primary key must be (entity, day, slot) or (day, slot)",

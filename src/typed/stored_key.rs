@@ -10,9 +10,9 @@ use diesel::sql_types::{BigInt, Binary, Bool, Date, Integer, SmallInt, Text, Tim
 
 /// An SQL type of keys whose Rust type is known, or a tuple of them.
 ///
-/// Merges and [`delete_counters`](crate::dsl::delete_counters()) require it, because they load keys. It
-/// is implemented for these types, and for tuples of up to five. Implement it for an SQL type of your
-/// own.
+/// Merges and [`delete_counters`](crate::dsl::delete_counters()) require it, because they load
+/// keys. It is implemented for these types, and for tuples of up to five. Implement it for an SQL
+/// type of your own.
 ///
 /// | SQL type | Rust type |
 /// | --- | --- |

@@ -17,9 +17,9 @@ use crate::typed::primary_key::CounterKey;
 
 /// Declares a counter table: its settings and its parent tables.
 ///
-/// Write it once for each counter table, in the crate that has its `table!` and those of its parents. If
-/// another crate has them, write a `table!` of your own with `#[sql_name = "…"]`. All settings are
-/// optional:
+/// Write it once for each counter table, in the crate that has its `table!` and those of its
+/// parents. If another crate has them, write a `table!` of your own with `#[sql_name = "…"]`.
+/// All settings are optional:
 ///
 /// ```
 /// # mod schema {
@@ -40,22 +40,25 @@ use crate::typed::primary_key::CounterKey;
 /// # }
 /// ```
 ///
-/// - `parent = articles::id`: the key of the parent table, whose rows are the entities, as a tuple if it
-///   has several columns. The first columns of the counter table's key refer to it. If that key has
-///   more, as with `parent = crates::id`, the count of a crate is that of all its versions. Write
-///   `parent` once for each parent table. A [`total`](crate::dsl::total()) and
-///   [`materialize`](crate::HasCounters::materialize) require it.
-/// - `slots = 32`: the [number of slots](crate::guide::operations#how-many-slots), from 1 to 32,767.
-///   Defaults to 32.
-/// - `period = Day`, `Week`, `Month`, `Year` or `Total`: the [`Period`] that counts are stored by.
-///   Defaults to `Day`.
-/// - `today = path::to::function`: a `fn() -> chrono::NaiveDate` that returns the day to count on.
-///   Defaults to today in UTC.
-/// - `counted_by_database = (likes, comments)`: the counters that [triggers](crate::guide::triggers)
-///   count. A program that increments or sets them does not compile with `cargo build`, because each row
-///   would be counted twice. (`cargo check` does not find it.)
-/// - `stock = (remaining)`: the counters that never go below 0, for [`take`](crate::dsl::take()).
-///   Requires `period = Total`, and a `CHECK (remaining >= 0)` of the column.
+/// - `parent = articles::id`: the key of the parent table, whose rows are the entities, as a
+///   tuple if it has several columns. The first columns of the counter table's key refer to
+///   it. If that key has more, as with `parent = crates::id`, the count of a crate is that of
+///   all its versions. Write `parent` once for each parent table. A
+///   [`total`](crate::dsl::total()) and [`materialize`](crate::HasCounters::materialize)
+///   require it.
+/// - `slots = 32`: the [number of slots](crate::guide::operations#how-many-slots), from 1 to
+///   32,767. Defaults to 32.
+/// - `period = Day`, `Week`, `Month`, `Year` or `Total`: the [`Period`] that counts are stored
+///   by. Defaults to `Day`.
+/// - `today = path::to::function`: a `fn() -> chrono::NaiveDate` that returns the day to count
+///   on. Defaults to today in UTC.
+/// - `counted_by_database = (likes, comments)`: the counters that
+///   [triggers](crate::guide::triggers) count. A program that increments or sets them does not
+///   compile with `cargo build`, because each row would be counted twice. (`cargo check` does
+///   not find it.)
+/// - `stock = (remaining)`: the counters that never go below 0, for
+///   [`take`](crate::dsl::take()). Requires `period = Total`, and a `CHECK (remaining >= 0)`
+///   of the column.
 pub use diesel_counters_derive::counter_table;
 
 /// A table that stores counters: its primary key is a key of up to five columns, the day and the
@@ -67,12 +70,12 @@ pub use diesel_counters_derive::counter_table;
 ///
 /// The names of the columns do not matter. Their types do:
 ///
-/// - The first columns of the primary key, up to five, are the key of the entity: `(article_id)`, or
-///   `(article_id, emoji)`. They are `NOT NULL`, and have any types that the database can index.
+/// - The first columns of the primary key, up to five, are the key of the entity: `(article_id)`,
+///   or `(article_id, emoji)`. They are `NOT NULL`, and have any types that the database can index.
 ///   [Counters without an entity](crate::guide::reading#counters-without-an-entity) have none.
 /// - The day is a `Date`, and the slot is a `SmallInt`.
-/// - Every other `BigInt` column is a counter. It requires a default, as any other column, because an
-///   increment inserts values only for the counters that it adds to.
+/// - Every other `BigInt` column is a counter. It requires a default, as any other column, because
+///   an increment inserts values only for the counters that it adds to.
 ///
 /// Diesel supports UUIDs on PostgreSQL only. On the other databases, use a type of your own that is
 /// stored as `Binary`: on MySQL and MariaDB `VARBINARY(n)`, or `BINARY(n)` if all keys have exactly
@@ -84,14 +87,15 @@ pub use diesel_counters_derive::counter_table;
 /// MariaDB, the default collation treats `Foo` and `foo` as equal; `utf8mb4_0900_bin` (MySQL) and
 /// `utf8mb4_nopad_bin` (MariaDB) distinguish all texts. On PostgreSQL, deterministic collations do.
 ///
-/// - Give each key in one spelling only, such as in lower case. [`compact`](crate::dsl::compact()) does
-///   not merge rows of one entity whose texts differ, and on PostgreSQL a statement fails if it has two
-///   texts of one entity.
-/// - A text that is too long for the column is an error, except on MySQL and MariaDB without the strict
-///   mode (`sql_mode`): there the server cuts it off.
-/// - On MySQL and MariaDB, the column requires the collation of the parent's key if it has a foreign
-///   key, or if a query such as a [`total`](crate::dsl::total()) joins the two columns.
-/// - On PostgreSQL, use `TEXT` or `VARCHAR(n)`: with `CHAR(n)`, each read would scan the whole table.
+/// - Give each key in one spelling only, such as in lower case. [`compact`](crate::dsl::compact())
+///   does not merge rows of one entity whose texts differ, and on PostgreSQL a statement fails if
+///   it has two texts of one entity.
+/// - A text that is too long for the column is an error, except on MySQL and MariaDB without the
+///   strict mode (`sql_mode`): there the server cuts it off.
+/// - On MySQL and MariaDB, the column requires the collation of the parent's key if it has a
+///   foreign key, or if a query such as a [`total`](crate::dsl::total()) joins the two columns.
+/// - On PostgreSQL, use `TEXT` or `VARCHAR(n)`: with `CHAR(n)`, each read would scan the whole
+///   table.
 ///
 /// # Partitions
 ///
@@ -106,19 +110,21 @@ pub use diesel_counters_derive::counter_table;
 ///
 /// # Triggers, rules and policies of your own
 ///
-/// A trigger or a rule of the application on a counter table can skip a row that is written, or write
-/// something else.
+/// A trigger or a rule of the application on a counter table can skip a row that is written, or
+/// write something else.
 ///
-/// - Merges, corrections and deletions compare what is stored with what they wrote. If it differs, they fail.
-///   [`materialize`](crate::HasCounters::materialize) returns the number of rows that were written.
-/// - An increment fails if its row was skipped, except for one that the program executes itself, as with
-///   [`execute`](diesel::RunQueryDsl::execute) or [`counting`](crate::prelude::CountingDsl::counting): it then
-///   returns 0. It cannot see that a trigger has changed the row.
-/// - A [`take`](crate::dsl::take()) fails on PostgreSQL if a trigger has kept the units. On the other
-///   databases, it cannot see that a trigger has put them back into the row.
-/// - On PostgreSQL, corrections and deletions fail if a policy of row level security can hide some rows of an
-///   entity from the caller and show others. Under a policy that depends on the key of the entity only, they
-///   work. Merges fail under any policy.
+/// - Merges, corrections and deletions compare what is stored with what they wrote. If it differs,
+///   they fail. [`materialize`](crate::HasCounters::materialize) returns the number of rows that
+///   were written.
+/// - An increment fails if its row was skipped, except for one that the program executes itself, as
+///   with [`execute`](diesel::RunQueryDsl::execute) or
+///   [`counting`](crate::prelude::CountingDsl::counting): it then returns 0. It cannot see that a
+///   trigger has changed the row.
+/// - A [`take`](crate::dsl::take()) fails on PostgreSQL if a trigger has kept the units. On the
+///   other databases, it cannot see that a trigger has put them back into the row.
+/// - On PostgreSQL, corrections and deletions fail if a policy of row level security can hide some
+///   rows of an entity from the caller and show others. Under a policy that depends on the key of
+///   the entity only, they work. Merges fail under any policy.
 ///
 /// `diesel-counters check` lists such triggers.
 #[diagnostic::on_unimplemented(
@@ -129,8 +135,8 @@ pub use diesel_counters_derive::counter_table;
 pub trait CounterTable:
     Table<PrimaryKey: CounterKey<Self>, AllColumns: ColumnNames> + HasTable<Table = Self> + 'static
 {
-    /// The SQL types of the columns of the entity's key: `(BigInt,)`, or `(BigInt, Text)`; `()` for a
-    /// table without entities.
+    /// The SQL types of the columns of the entity's key: `(BigInt,)`, or `(BigInt, Text)`; `()` for
+    /// a table without entities.
     type KeyType: KeyTypes;
 
     /// The number of slots of a counter, 1 or more.
