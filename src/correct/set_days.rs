@@ -30,7 +30,8 @@ use crate::typed::table::CounterTable;
 #[derive(Debug, Clone)]
 pub struct SetDays<C: Counters, K>(Vec<Count<K, C::Amounts>>);
 
-/// A key, a day, and a count for each counter. Their order is that in which rows are locked.
+/// A key, a day, and a count for each counter. Rows are locked in this order. A merge locks the newest
+/// day first too, so the two do not deadlock.
 type Count<K, A> = ((K, Reverse<NaiveDate>), A);
 
 /// The keys of an import, and the texts of the keys that are stored for them. If there are fewer of
@@ -53,7 +54,8 @@ impl<C: Counters> SetCounter<C> {
     /// # Concurrency
     ///
     /// Each 1,024 counts are set in a transaction, or in a savepoint if a transaction is open, as
-    /// [`set_counter`](crate::dsl::set_counter()) sets one. It writes to slot 0. A merge of rows
+    /// [`set_counter`](crate::dsl::set_counter()) sets one. On MySQL and MariaDB, an open
+    /// transaction is an error. It writes to slot 0. A merge of rows
     /// without a day that runs at the same time can deadlock with it.
     pub fn of_days<K, N>(
         self,
@@ -117,7 +119,7 @@ where
     let keys = counts.iter().map(|((key, _), _)| key.clone());
     let entities = columns_of::<Types, K, Conn::Backend>(keys.clone());
     let mut keys: Vec<K> = keys.collect();
-    keys.dedup();
+    keys.dedup(); // `add_up` has sorted them, so equal keys are neighbours.
     transaction(conn, |conn| {
         refuse_hidden_rows(shape, conn)?;
         lock_entities::<Types, K, _>(shape, counters, &keys, conn)?;
@@ -147,7 +149,8 @@ where
     let days = counts.iter();
     let days = days.map(|((_, Reverse(day)), _)| DayRange::period_of(*day, shape.period));
     let days = Vec::from_iter(days);
-    // A row of another day of the period is from before the table's period was changed.
+    // A week, a month or a year can have rows of other days than its first one, from before the
+    // table's period was changed. `Total` reads the row of 1970-01-01 alone.
     let has_last = !matches!(shape.period, Period::Day | Period::Total);
     let (table, entity, mut listed) =
         (shape.table, shape.entity(), shape.entity_and_day().to_vec());
@@ -167,9 +170,13 @@ where
             let keys = (0..days.len()).map(|i| row(entities, i));
             let is_listed = (!entity.is_empty()).then(|| db.is_listed(entity, keys));
             let stored = where_all([is_listed]);
-            let is_kept = where_all([db.is_not_deleted(sql!(" FROM {table}{stored}"))]);
+            // The join finds the rows. This condition does not choose any: on PostgreSQL, above
+            // READ COMMITTED, the query fails if a row was deleted after the snapshot.
+            let fails_if_deleted = where_all([db.is_not_deleted(sql!(" FROM {table}{stored}"))]);
             let sums = list(", ", counters.iter().map(|counter| db.sum(*counter)));
-            sql!("{Uncached}{db.select()}{NUMBER}, {sums}{from}{join}{is_kept} GROUP BY {NUMBER}")
+            sql!(
+                "{Uncached}{db.select()}{NUMBER}, {sums}{from}{join}{fails_if_deleted} GROUP BY {NUMBER}"
+            )
         },
         |row| {
             // The number of a count, from 1, and its sums.
@@ -190,7 +197,8 @@ where
     Ok(rows)
 }
 
-/// Adds keys that have been locked, in order. Fails if two keys are one in the table.
+/// Adds keys, in order, to those of the batches before. Fails if two keys are one in the table.
+/// `lock_entities` has inserted a row of 1970-01-01 for each key, which has its stored spelling.
 fn spell<Types, K, Conn>(
     (given, spelled): &mut Spellings<K>,
     shape: &Shape<'_>,
@@ -213,7 +221,7 @@ where
             let texts = list(", ", entity.iter().map(|column| db.stored_text(*column)));
             let is_listed = db.is_listed(entity, (0..keys.len()).map(|i| row(&columns, i)));
             let merged = match db {
-                Dialect::Sqlite => &0,
+                Dialect::Sqlite => &0, // It ignores partitions.
                 _ => &partition.merged,
             };
             sql!(

@@ -135,12 +135,14 @@ impl<Types, K> Compact<'_, Types, K> {
         // The last row of each batch.
         let mut ends: BTreeSet<RowKey<Keys::Key>> = BTreeSet::new();
         let mut after: Option<RowKey<Keys::Key>> = None;
-        // A run that finds nothing to merge reads the table once, or only an index of it.
+        // A run that finds nothing to merge reads the table once, or only an index of it. A run that has
+        // begun reads on until no row is left, whatever the count was.
         while so_far.left > 0 || after.is_some() {
-            // By another index, each batch would sort all rows that are left. PostgreSQL refuses a
-            // prepared query once a column of its result has got another type, as long as the
-            // connection lives, so it is not cached. It locks no rows. Vitess cannot prepare a
-            // LIMIT that is a bind value in a session of one shard.
+            // The query locks no rows.
+            // - `by_key`: by another index, each batch would sort all rows that are left.
+            // - `Uncached`: PostgreSQL refuses a prepared query once a column of its result has got
+            //   another type, as long as the connection lives.
+            // - `Number`: Vitess cannot prepare a LIMIT that is a bind value in a session of one shard.
             let rows = load(
                 conn,
                 |db| {
@@ -211,7 +213,8 @@ impl<Types, K> Compact<'_, Types, K> {
     }
 
     /// Merges the rows with these keys, except those that another transaction has locked. Returns
-    /// their number. Each number of rows has texts of its own, so they are not cached.
+    /// their number. Each number of rows has texts of its own, so `listed_rows` makes the statements
+    /// uncached.
     fn merge_rows<Keys, Conn>(
         &self,
         rows: Vec<RowKey<Keys::Key>>,
@@ -238,7 +241,8 @@ impl<Types, K> Compact<'_, Types, K> {
         execute(conn, |db| {
             let insert = db.insert_into(table, key, counters);
             let mut targets = values(&wanted);
-            // PostgreSQL compares the partition, once.
+            // On PostgreSQL, the first target fails if the database has another partition. One check
+            // is enough.
             if let Some(slot) = targets.first_mut().and_then(|target| target.last_mut()) {
                 let own = db.own_slot(&range.partition, &range.partition.merged);
                 *slot = sql!("{own}");
@@ -250,7 +254,7 @@ impl<Types, K> Compact<'_, Types, K> {
             sql!("{Uncached}{insert} VALUES {targets}{db.on_conflict_keep(key, counters)}")
         })?;
 
-        // It locks rows, except those that another transaction has locked or deleted.
+        // This query locks rows, except those that another transaction has locked or deleted.
         wanted.extend(rows);
         let mut columns = Vec::new();
         let locked = load(
@@ -282,17 +286,18 @@ impl<Types, K> Compact<'_, Types, K> {
             ));
         }
 
-        // A row can be merged if the row that it is added to is locked too.
+        // A row can be merged if the row that it is added to, its target, is locked too. Of two
+        // spellings of one key, only one has a target. Rows of the other one stay.
         let is_target = |(row, _): &(RowKey<Keys::Key>, Counts)| range.target_of(row) == *row;
-        let (targets, mut merged): (Vec<_>, Vec<_>) = locked.into_iter().partition(is_target);
+        let (targets, mut sources): (Vec<_>, Vec<_>) = locked.into_iter().partition(is_target);
         let targets = BTreeMap::from_iter(targets);
-        merged.retain(|(row, _)| targets.contains_key(&range.target_of(row)));
-        if merged.is_empty() {
+        sources.retain(|(row, _)| targets.contains_key(&range.target_of(row)));
+        if sources.is_empty() {
             return Ok(0);
         }
         // What these rows should be after the merge: those that are added to, with the sums.
         let mut expected: BTreeMap<RowKey<Keys::Key>, Counts> = BTreeMap::new();
-        for (row, counts) in &merged {
+        for (row, counts) in &sources {
             let target = range.target_of(row);
             let before = &targets[&target];
             let sums = expected.entry(target).or_insert_with(|| before.clone());
@@ -300,7 +305,7 @@ impl<Types, K> Compact<'_, Types, K> {
                 *sum += count;
             }
         }
-        let rows: Vec<_> = merged.into_iter().map(|(row, _)| row).collect();
+        let rows: Vec<_> = sources.into_iter().map(|(row, _)| row).collect();
         execute(conn, |db| {
             let insert = db.insert_into(table, key, counters);
             let mut to: Vec<Sql<'_, _>> =
@@ -357,7 +362,7 @@ where
 {
     let first = shape.key.len();
     let counts = (first..first + shape.counters.len()).map(|i| {
-        // A column that can be NULL is an error elsewhere, or counts as 0.
+        // A NULL counts as 0, as in SUM. Queries that read counters fail on it.
         let count = DB::held(row, i)?;
         Ok(count.unwrap_or(0).into())
     });

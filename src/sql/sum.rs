@@ -25,10 +25,11 @@ impl Dialect {
         })
     }
 
-    /// A query of one row, whose columns are [`SUMS`]. It is cached, also on MySQL and MariaDB: as
-    /// const table on MySQL, and as part of a `UNION` on MariaDB, the row is read before the
-    /// first packet of the result is sent. If it cannot be read, the client library gets an
-    /// error alone.
+    /// A query of one row, whose columns are [`SUMS`]. It is cached, also on MySQL and MariaDB, so
+    /// `query` begins with a plain `SELECT`, not with [`select`](Dialect::select). As const table
+    /// on MySQL, and as part of a `UNION` on MariaDB, the row is read before the first packet of
+    /// the result is sent. If it cannot be read, the client library gets an error alone. The
+    /// second `SELECT` has no rows: it only makes the query a `UNION`.
     pub(crate) fn one_row<'a, DB: CounterBackend>(
         self,
         columns: usize,
@@ -47,7 +48,7 @@ impl Dialect {
         (self == Dialect::Sqlite).then(|| sql!("{day} IS date({day})"))
     }
 
-    /// The bytes that are stored in a column, as a text.
+    /// A text that differs if what is stored in a column differs.
     pub(crate) fn stored_text<'a, DB: CounterBackend>(self, column: Name<'a>) -> Sql<'a, DB> {
         match self {
             Dialect::PostgreSql => sql!("CAST({column} AS TEXT)"),
@@ -62,22 +63,28 @@ impl Dialect {
         period: Period,
         day: Name<'a>,
     ) -> Sql<'a, DB> {
-        let whole = match period {
-            Period::Day => return sql!("{day}"),
-            Period::Total if self == Dialect::Sqlite => return sql!("'1970-01-01'"),
-            Period::Total => return sql!("DATE '1970-01-01'"),
-            Period::Week => ["week", "WEEKDAY(", ")", "'weekday 0', '-6 days'"],
-            Period::Month => ["month", "DAYOFMONTH(", ") - 1", "'start of month'"],
-            Period::Year => ["year", "DAYOFYEAR(", ") - 1", "'start of year'"],
-        };
-        let [unit, passed, end, modifiers] = whole;
-        match self {
+        match (self, period) {
+            (_, Period::Day) => sql!("{day}"),
+            (Dialect::Sqlite, Period::Total) => sql!("'1970-01-01'"),
+            (_, Period::Total) => sql!("DATE '1970-01-01'"),
             // Of a date alone, `date_trunc` would make a timestamp with a time zone.
-            Dialect::PostgreSql => {
-                sql!("CAST(date_trunc('{unit}', CAST({day} AS TIMESTAMP)) AS DATE)")
+            (Dialect::PostgreSql, Period::Week) => {
+                sql!("CAST(date_trunc('week', CAST({day} AS TIMESTAMP)) AS DATE)")
             }
-            Dialect::MySql => sql!("({day} - INTERVAL {passed}{day}{end} DAY)"),
-            Dialect::Sqlite => sql!("date({day}, {modifiers})"),
+            (Dialect::PostgreSql, Period::Month) => {
+                sql!("CAST(date_trunc('month', CAST({day} AS TIMESTAMP)) AS DATE)")
+            }
+            (Dialect::PostgreSql, Period::Year) => {
+                sql!("CAST(date_trunc('year', CAST({day} AS TIMESTAMP)) AS DATE)")
+            }
+            (Dialect::MySql, Period::Week) => sql!("({day} - INTERVAL WEEKDAY({day}) DAY)"),
+            (Dialect::MySql, Period::Month) => {
+                sql!("({day} - INTERVAL DAYOFMONTH({day}) - 1 DAY)")
+            }
+            (Dialect::MySql, Period::Year) => sql!("({day} - INTERVAL DAYOFYEAR({day}) - 1 DAY)"),
+            (Dialect::Sqlite, Period::Week) => sql!("date({day}, 'weekday 0', '-6 days')"),
+            (Dialect::Sqlite, Period::Month) => sql!("date({day}, 'start of month')"),
+            (Dialect::Sqlite, Period::Year) => sql!("date({day}, 'start of year')"),
         }
     }
 
@@ -98,7 +105,8 @@ impl Dialect {
     }
 
     /// The sum of a counter as [`sum`](Dialect::sum), in an `INSERT`. There, what MySQL's and
-    /// MariaDB's `DIV` fails with depends on `sql_mode`.
+    /// MariaDB's `DIV` fails with depends on `sql_mode`. A sum that is no BIGINT is an overflow on
+    /// purpose: the greatest BIGINT plus the number of rows, which is 1 or more.
     pub(crate) fn sum_to_insert<'a, DB: CounterBackend>(self, counter: Name<'a>) -> Sql<'a, DB> {
         if self != Dialect::MySql {
             return sql!("{self.sum(counter)}");

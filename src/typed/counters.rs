@@ -24,6 +24,7 @@ pub trait Counters: Expression<SqlType: CounterType<Self>> + QueryId + Clone {
     type Table: CounterTable;
     /// The type of an amount and of a count: `i64`, or a tuple with an `i64` for each counter.
     type Value: Copy + 'static;
+    /// The same as `Value`, as an array.
     #[doc(hidden)]
     type Amounts: AsRef<[i64]> + AsMut<[i64]> + Copy + Default + fmt::Debug + Send + Sync + 'static;
     #[doc(hidden)]
@@ -71,7 +72,8 @@ pub(crate) fn difference<A: AsMut<[i64]>>(mut to: A, from: &impl AsRef<[i64]>) -
 }
 
 // The compiler rejects a blanket impl for columns next to one for tuples, because they could
-// overlap. Impls for their SQL types do not overlap.
+// overlap. Impls for their SQL types do not overlap: there is one impl for all `C`, and
+// `CounterType<C>` is implemented for `BigInt` and for tuples of it.
 impl<C> Counters for C
 where
     C: Expression + QueryId + Clone,
@@ -181,7 +183,7 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
     i == a.len() && i == b.len()
 }
 
-/// Returns whether one of the counters `C` is a stock.
+/// Returns whether one of the counters `C` is a stock: a counter that never goes below 0.
 pub(crate) const fn has_stock<C: Counters>() -> bool {
     share(C::NAMES, C::Table::STOCK)
 }
@@ -194,8 +196,7 @@ pub(crate) const fn assert_is_stock<C: Counters>() {
     );
 }
 
-/// Fails to compile if one of the counters `C` is a stock, and others are not, or the database
-/// counts one.
+/// Fails to compile as [`assert_program_counts`], but allows a stock alone.
 pub(crate) const fn assert_program_sets<C: Counters>() {
     if !has_stock::<C>() || C::NAMES.len() > 1 {
         assert_program_counts::<C>();
