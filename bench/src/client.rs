@@ -14,10 +14,11 @@ use clap::ValueEnum;
 use diesel::prelude::*;
 use diesel_counters::dsl::{counter_value, increment, set_counter, take, total};
 
+use crate::create::{create_without_triggers, drop_tables};
 use crate::database::Database;
 use crate::schema::bench_article_counters::views;
 use crate::schema::bench_tickets::remaining;
-use crate::schema::{bench_articles, bench_hits, create_without_triggers, drop_tables};
+use crate::schema::{bench_articles, bench_hits};
 use crate::table::{Table, three_digits};
 
 /// The program that the measurement runs, if there is one.

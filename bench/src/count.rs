@@ -13,8 +13,8 @@ use diesel_counters::Slot;
 
 use crate::Plan;
 use crate::compare::{Cell, commit, compare, on_threads, sum_of_threads};
+use crate::create::{FOREIGN_KEY, create_tables, drop_tables};
 use crate::database::{Engine, with_connection};
-use crate::schema::{FOREIGN_KEY, create_tables, drop_tables};
 use crate::server::on_each;
 use crate::tally::Tally;
 use crate::way::{Counting, LAST_UNITS, STOCK, Way, Ways};

@@ -8,8 +8,7 @@ use diesel_counters::Slot;
 
 #[cfg(feature = "postgres")]
 use {
-    crate::schema::{bench_article_counters::views, bench_comments},
-    crate::way::BODY,
+    crate::schema::{BODY, bench_article_counters::views, bench_comments},
     diesel_counters::dsl::increment,
     diesel_counters::prelude::CountingDsl,
 };

@@ -5,6 +5,7 @@ mod buffer;
 mod client;
 mod compare;
 mod count;
+mod create;
 mod database;
 mod forum;
 mod merge;

@@ -13,8 +13,9 @@ use diesel_counters::Compacted;
 use diesel_counters::dsl::compact;
 use diesel_counters::prelude::*;
 
+use crate::create::{create_tables, drop_tables};
 use crate::database::{Database, Engine, for_each_connection, with_connection};
-use crate::schema::{bench_article_counters, create_tables, drop_tables};
+use crate::schema::bench_article_counters;
 use crate::server::on_each;
 use crate::table::{Table, three_digits};
 use crate::tally::Latencies;

@@ -7,8 +7,8 @@ use diesel::connection::SimpleConnection;
 
 use crate::compare::compare;
 use crate::count::Run;
+use crate::create::{create_tables, create_without_triggers, drop_tables};
 use crate::database::Database;
-use crate::schema::{create_tables, create_without_triggers, drop_tables};
 use crate::way::Way;
 use crate::workload::{Entities, each_with_a_thread};
 

@@ -10,8 +10,9 @@ use rand::seq::{IndexedRandom, SliceRandom};
 
 use crate::Plan;
 use crate::compare::{median, spread};
+use crate::create::{create_tables, drop_tables};
 use crate::database::{Database, for_each_connection, with_connection};
-use crate::schema::{bench_article_counters, bench_articles, create_tables, drop_tables};
+use crate::schema::{bench_article_counters, bench_articles};
 use crate::server::on_each;
 use crate::table::{Table, three_digits};
 

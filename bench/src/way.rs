@@ -10,7 +10,8 @@ use diesel_counters::{CounterBackend, Dialect, Slot};
 use crate::database::{Database, for_each_connection};
 use crate::schema::bench_tickets::remaining;
 use crate::schema::{
-    bench_article_counters, bench_comments, bench_counted_comments, bench_hits, bench_hot_comments,
+    BODY, bench_article_counters, bench_comments, bench_counted_comments, bench_hits,
+    bench_hot_comments,
 };
 
 /// What a transaction does next to the insert of its business row, or instead of it.
@@ -207,8 +208,6 @@ pub const LAST_UNITS: i64 = 320;
 fn is_taken(taken: bool) -> QueryResult<()> {
     taken.then_some(()).ok_or(diesel::result::Error::NotFound)
 }
-
-pub const BODY: &str = "What is counted is a comment like this one.";
 
 /// Has a static `QueryId`, so that Diesel prepares it once a connection, as it does the other ways.
 /// (It caches neither `sql_query` nor its own upserts.)
