@@ -71,7 +71,8 @@ impl<K: Eq + Hash> SharedMap<K> {
     }
 }
 
-/// Prints the speed and the memory of counting, and for each database, or for all, the cost of a write.
+/// Prints the speed and the memory of counting, and for each database, or for all, the cost of a
+/// write.
 pub fn run(engines: &[Engine], rounds: u16, seconds: f64) -> Result<()> {
     counting(rounds, Duration::from_secs_f64(seconds))?;
     memory()?;
@@ -120,7 +121,8 @@ fn report<K: Eq + Hash + Send + Sync>(
     theirs: impl Fn(&SharedMap<K>, usize) + Sync,
     ours: impl Fn(&Buffer, usize) -> bool + Sync,
 ) -> Result<()> {
-    let (mut all, mut ratios) = ([vec![], vec![]], vec![]);
+    let mut all = [vec![], vec![]];
+    let mut ratios = vec![];
     for _ in 0..rounds {
         let map = SharedMap::new();
         let count = |i| {
@@ -256,7 +258,8 @@ fn count_for(time: Duration, threads: usize, count: impl Fn(usize) -> bool + Syn
     let ends = AtomicBool::new(false);
     let begun = Instant::now();
     let counted: u64 = thread::scope(|scope| {
-        let (count, ends) = (&count, &ends);
+        let count = &count;
+        let ends = &ends;
         let threads = (0..threads as u64).map(|thread| {
             scope.spawn(move || {
                 let keys = skewed(thread);
@@ -283,7 +286,8 @@ fn count_for(time: Duration, threads: usize, count: impl Fn(usize) -> bool + Syn
     (counted, counted as f64 / begun.elapsed().as_secs_f64())
 }
 
-/// The numbers of keys, of which the first are more frequent: the tenth of them has 56% of the counts.
+/// The numbers of keys, of which the first are more frequent: the tenth of them has 56% of the
+/// counts.
 fn skewed(seed: u64) -> Vec<u16> {
     use rand::{RngExt, SeedableRng, rngs::StdRng};
     let mut random = StdRng::seed_from_u64(seed);

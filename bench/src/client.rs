@@ -1,7 +1,7 @@
 //! What a statement costs in the client, beside the same statement written by hand in Diesel.
 //!
-//! The program runs itself under valgrind, with a number of runs and with twice as many. The difference
-//! is the cost of the runs alone, and is the same on a busy machine.
+//! The program runs itself under valgrind, with a number of runs and with twice as many. The
+//! difference is the cost of the runs alone, and is the same on a busy machine.
 
 mod by_hand;
 
@@ -69,7 +69,8 @@ const TIMES: u32 = 200;
 /// Prints what each statement costs: instructions, or nanoseconds if there is no valgrind.
 pub fn run(client: &Client) -> Result<()> {
     if let Some(statement) = client.statement {
-        let (by_hand, times) = (client.by_hand, client.times);
+        let by_hand = client.by_hand;
+        let times = client.times;
         return Program {
             statement,
             by_hand,

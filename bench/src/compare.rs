@@ -19,8 +19,8 @@ pub struct Cell {
     pub tally: Tally,
 }
 
-/// Runs each of the `ways` once a round, in random order. Returns the medians over the rounds, and of
-/// the rounds' ratios to each of the `bases`: its name, and its place in `ways`.
+/// Runs each of the `ways` once a round, in random order. Returns the medians over the rounds, and
+/// of the rounds' ratios to each of the `bases`: its name, and its place in `ways`.
 pub fn compare(
     title: &str,
     ways: &[&str],
@@ -78,8 +78,8 @@ pub fn spread(values: Vec<f64>) -> [f64; 3] {
 /// Statements are prepared, and pages are read.
 const WARM_UP: Duration = Duration::from_millis(200);
 
-/// Calls `once` on a thread for each of the states, again and again, until the end that it is given:
-/// first that of the warm-up, then that of the cell.
+/// Calls `once` on a thread for each of the states, again and again, until the end that it is
+/// given: first that of the warm-up, then that of the cell.
 pub fn on_threads<S: Send>(
     states: Vec<S>,
     seconds: f64,
@@ -160,6 +160,9 @@ pub fn commit(
 
 /// PostgreSQL's, and MySQL's and MariaDB's.
 fn is_deadlock(error: &Error) -> bool {
-    matches!(error, Error::DatabaseError(_, info)
-        if ["deadlock detected", "Deadlock found"].iter().any(|text| info.message().starts_with(text)))
+    let Error::DatabaseError(_, info) = error else {
+        return false;
+    };
+    let message = info.message();
+    message.starts_with("deadlock detected") || message.starts_with("Deadlock found")
 }

@@ -71,7 +71,8 @@ fn measure<C: Ways>(engine: Engine, url: &str, args: &Count) -> Result<()> {
         let bases = bases.filter_map(|way| Some((way.name(), place(way)?)));
         let bases: Vec<_> = bases.collect();
         let names: Vec<_> = ways.iter().map(|way| way.name()).collect();
-        let (rounds, seconds) = (args.plan.rounds(3), args.plan.seconds(1.2));
+        let rounds = args.plan.rounds(3);
+        let seconds = args.plan.seconds(1.2);
         let table = compare(&name, &names, &bases, rounds, |i| {
             create_tables(conn)?;
             if args.foreign_key {
@@ -93,9 +94,10 @@ fn measure<C: Ways>(engine: Engine, url: &str, args: &Count) -> Result<()> {
                 reads: args.read,
                 seconds,
             };
-            let cell = match is_last {
-                true => run.last_units(conn),
-                false => run.cell::<C>(),
+            let cell = if is_last {
+                run.last_units(conn)
+            } else {
+                run.cell::<C>()
             };
             let cell = cell.with_context(|| format!("{name}: {}", way.name()))?;
             // A way that loses counts has no figures.
@@ -113,8 +115,8 @@ fn measure<C: Ways>(engine: Engine, url: &str, args: &Count) -> Result<()> {
     Ok(drop_tables(conn)?)
 }
 
-/// Waits until the server has ended the sessions of the cell before, which hold the least numbers: until
-/// it has no more than the `others`. It gives up where the server is shared.
+/// Waits until the server has ended the sessions of the cell before, which hold the least numbers:
+/// until it has no more than the `others`. It gives up where the server is shared.
 pub fn wait_for_sessions<C: Ways>(conn: &mut C, others: i64) -> Result<()> {
     let end = Instant::now() + Duration::from_secs(2);
     while conn.number(C::OTHER_SESSIONS)? > others && Instant::now() < end {

@@ -25,7 +25,9 @@ const CREATE: &str = "CREATE TABLE bench_articles (
          id BIGINT NOT NULL PRIMARY KEY, title TEXT NOT NULL, total_views BIGINT NOT NULL
      );
      CREATE TABLE bench_comments (id AUTO_ID, article_id BIGINT NOT NULL, body TEXT NOT NULL);
-     CREATE TABLE bench_counted_comments (id AUTO_ID, article_id BIGINT NOT NULL, body TEXT NOT NULL);
+     CREATE TABLE bench_counted_comments (
+         id AUTO_ID, article_id BIGINT NOT NULL, body TEXT NOT NULL
+     );
      CREATE TABLE bench_hot_comments (id AUTO_ID, article_id BIGINT NOT NULL, body TEXT NOT NULL);
      CREATE TABLE bench_article_counters (
          article_id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
@@ -34,7 +36,8 @@ const CREATE: &str = "CREATE TABLE bench_articles (
      )TABLE_OPTIONS;
      CREATE TABLE bench_tickets (
          article_id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
-         remaining BIGINT NOT NULL DEFAULT 0 CHECK (remaining >= 0), PRIMARY KEY (article_id, day, slot)
+         remaining BIGINT NOT NULL DEFAULT 0 CHECK (remaining >= 0),
+         PRIMARY KEY (article_id, day, slot)
      )TABLE_OPTIONS;
      CREATE TABLE bench_hot_articles (
          id BIGINT NOT NULL PRIMARY KEY, comments BIGINT NOT NULL DEFAULT 0

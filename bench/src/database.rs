@@ -59,8 +59,8 @@ pub trait Database: R2D2Connection + Send + 'static {
 
     /// A query for the number of sessions of this database but this one.
     const OTHER_SESSIONS: &'static str;
-    /// Queries for the numbers of rows and of blocks that were read so far, named so. The first one is
-    /// run before.
+    /// Queries for the numbers of rows and of blocks that were read so far, named so. The first one
+    /// is run before.
     const READS: [&'static str; 2] = ["", ""];
     /// The type of a sum.
     const INTEGER: &'static str = "BIGINT";
@@ -204,8 +204,9 @@ impl Database for SqliteConnection {
     const TABLE_OPTIONS: &'static str = " WITHOUT ROWID";
     const TRIGGERS: [&'static str; 2] = reference_triggers!("sqlite");
     const COLUMN_TRIGGERS: [&'static str; 2] = column_triggers!("sqlite");
-    // After this, the SQLite that libsqlite3-sys bundles plans each read of a total again, as it does
-    // any statement whose best plan could depend on a value that was bound (SQLITE_ENABLE_STAT4).
+    // After this, the SQLite that libsqlite3-sys bundles plans each read of a total again, as it
+    // does any statement whose best plan could depend on a value that was bound
+    // (SQLITE_ENABLE_STAT4).
     const AFTER_LOADING: &'static str =
         "ANALYZE bench_articles; ANALYZE bench_article_counters; PRAGMA wal_checkpoint(TRUNCATE)";
     const VERSION: &'static str = "'SQLite ' || sqlite_version()";
@@ -302,7 +303,9 @@ macro_rules! with_connection {
                 $function::<diesel::MysqlConnection>($($argument),*)
             }
             #[cfg(feature = "sqlite")]
-            $crate::database::Engine::Sqlite => $function::<diesel::SqliteConnection>($($argument),*),
+            $crate::database::Engine::Sqlite => {
+                $function::<diesel::SqliteConnection>($($argument),*)
+            }
             #[cfg(not(all(feature = "postgres", feature = "mysql", feature = "sqlite")))]
             other => Err(anyhow::anyhow!("this was built without the feature of {}", other.name())),
         }

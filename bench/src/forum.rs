@@ -1,8 +1,8 @@
-//! A forum that counts with triggers: the votes and the comments of posts, and what each person, each
-//! community and the site has. Forums write such triggers by hand.
+//! A forum that counts with triggers: the votes and the comments of posts, and what each person,
+//! each community and the site has. Forums write such triggers by hand.
 //!
-//! The triggers of this crate are what `diesel-counters generate triggers` writes: a test of the command
-//! compares them.
+//! The triggers of this crate are what `diesel-counters generate triggers` writes: a test of the
+//! command compares them.
 
 use std::collections::HashMap;
 use std::thread;
@@ -121,8 +121,8 @@ fn transactions() -> Vec<(u32, &'static str)> {
     weighted.collect()
 }
 
-/// The values of a connection's transaction. Connections write rows of their own, but for what they vote and
-/// comment on.
+/// The values of a connection's transaction. Connections write rows of their own, but for what they
+/// vote and comment on.
 fn values(connection: i32, number: i32, workload: Workload) -> HashMap<&'static str, i32> {
     let earlier = rand::random_range(0..=number);
     let person = |number| number % VOTERS * CONNECTIONS + connection + 1;
@@ -229,7 +229,8 @@ fn wrong_counts(way: Way) -> impl Iterator<Item = String> {
     })
 }
 
-/// Creates the tables again, with the rows that exist, and then the triggers, which count what exists.
+/// Creates the tables again, with the rows that exist, and then the triggers, which count what
+/// exists.
 fn create_tables<C: Forum>(conn: &mut C, engine: Engine, way: Way) -> QueryResult<()> {
     drop_tables(conn, engine)?;
     let is_cut = engine != Engine::Postgres && way == Way::Columns;

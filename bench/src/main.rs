@@ -48,8 +48,8 @@ enum Command {
     Forum(Plan),
     /// Counting in memory, beside a map of atomic counters that all threads share.
     Buffer(Plan),
-    /// What a statement costs in the client, beside the same statement written by hand in Diesel: in
-    /// SQLite in memory, and on PostgreSQL if POSTGRES_URL is set.
+    /// What a statement costs in the client, beside the same statement written by hand in Diesel:
+    /// in SQLite in memory, and on PostgreSQL if POSTGRES_URL is set.
     #[cfg(all(feature = "sqlite", feature = "postgres"))]
     Client(client::Client),
     /// Count on several nodes of a Galera cluster at once.

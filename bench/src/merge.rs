@@ -1,5 +1,5 @@
-//! What merging costs: how fast it is, how long its transactions are, and what the transactions that
-//! count meanwhile notice of it.
+//! What merging costs: how fast it is, how long its transactions are, and what the transactions
+//! that count meanwhile notice of it.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
@@ -65,9 +65,12 @@ for_each_connection!(
 
 /// Prints the cost of a merge on each database but SQLite, which has one slot.
 pub fn run(engines: &[Engine], batch: usize) -> Result<()> {
-    on_each(engines, |engine, url| match engine.has_slots() {
-        true => with_connection!(engine, measure(url, batch)),
-        false => Ok(()),
+    on_each(engines, |engine, url| {
+        if engine.has_slots() {
+            with_connection!(engine, measure(url, batch))
+        } else {
+            Ok(())
+        }
     })
 }
 

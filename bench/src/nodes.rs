@@ -29,7 +29,8 @@ pub fn run(urls: &[String]) -> Result<()> {
     let conn = &mut MysqlConnection::connect(&urls[0])?;
     for entities in [Entities::One, Entities::ThreeOfFive] {
         let workload = each_with_a_thread(entities, WRITERS, 0);
-        let (title, names) = (workload.name(), WAYS.map(|(name, ..)| name));
+        let title = workload.name();
+        let names = WAYS.map(|(name, ..)| name);
         let table = compare(&title, &names, &[("no counter", 0)], 5, |i| {
             create_tables(conn)?;
             let (_, way, partitions) = WAYS[i];

@@ -131,7 +131,8 @@ fn load<C: Read>(conn: &mut C, shape: Shape) -> QueryResult<Vec<(i64, i64)>> {
                     rows.push((*id, slot, views));
                 }
             }
-            // Counting makes a day's rows in any order, and that is how PostgreSQL and SQLite keep them.
+            // Counting makes a day's rows in any order, and that is how PostgreSQL and SQLite keep
+            // them.
             rows.shuffle(&mut rand::rng());
             let date = first_day + Days::new(day as u64);
             let values = |(id, slot, views): &(i64, i64, i64)| {
@@ -190,7 +191,9 @@ fn measure<C: Read>(url: &str, shape: Shape, rounds: u16) -> Result<f64> {
     time(conn, &all, C::one_row)?;
     time(conn, &all, C::total)?;
 
-    let (mut rows, mut sums, mut ratios) = (vec![], vec![], vec![]);
+    let mut rows = vec![];
+    let mut sums = vec![];
+    let mut ratios = vec![];
     let start = Instant::now();
     while ratios.len() < rounds.into() && start.elapsed() < LONGEST {
         let some: Vec<_> = (0..READS_IN_A_ROUND)
@@ -208,7 +211,8 @@ fn measure<C: Read>(url: &str, shape: Shape, rounds: u16) -> Result<f64> {
     let spread = spread(ratios);
     let [ratio, least, greatest] = spread.map(three_digits);
     eprintln!(
-        "{:3} days, {:2} slots, {:8} {:5} rows × {:5} entities: {ratio:>5} ({least}..{greatest}) in {} rounds; {:.1} µs / {:.1} µs",
+        "{:3} days, {:2} slots, {:8} {:5} rows × {:5} entities: {ratio:>5} ({least}..{greatest}) \
+         in {} rounds; {:.1} µs / {:.1} µs",
         shape.days,
         shape.slots,
         if shape.merged { "merged:" } else { "unmerged:" },

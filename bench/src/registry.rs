@@ -1,5 +1,5 @@
-//! A registry of packages with a year of daily downloads: its pages, from a counter table, from a table
-//! of daily rows that is written by hand, and from a plain column.
+//! A registry of packages with a year of daily downloads: its pages, from a counter table, from a
+//! table of daily rows that is written by hand, and from a plain column.
 
 use std::ops::RangeInclusive;
 use std::time::Instant;
@@ -166,7 +166,7 @@ for_each_connection!(
                 Page::Recount => {
                     use bench_version_downloads as by_hand;
                     let source = by_hand::table.select((by_hand::version_id, by_hand::downloads));
-                    let drift: Vec<diesel_counters::Drift<i64>> = recount(downloads, source).execute(self)?;
+                    let drift = recount(downloads, source).execute::<i64, _>(self)?;
                     Ok(drift.into_iter().map(|drift| drift.entity).collect())
                 }
                 Page::Materialize => {
@@ -187,13 +187,16 @@ for_each_connection!(
             use bench_versions::{id, name, package_id};
 
             // Diesel's `sum` is NUMERIC, for which each database has another type.
-            let sum = || sql::<BigInt>(&format!("CAST(SUM(bench_version_downloads.downloads) AS {})", Self::INTEGER));
+            let integer = Self::INTEGER;
+            let cast = format!("CAST(SUM(bench_version_downloads.downloads) AS {integer})");
+            let sum = || sql::<BigInt>(&cast);
             let last = |days| day.between(today - Days::new(days - 1), today);
             match page {
                 Page::Top { days } => {
                     let rows = table.inner_join(bench_versions::table).filter(last(days));
                     let rows = rows.group_by((id, name)).select((name, sum()));
-                    let rows: Vec<(String, i64)> = rows.order((sum().desc(), id)).limit(10).load(self)?;
+                    let top = rows.order((sum().desc(), id)).limit(10);
+                    let rows: Vec<(String, i64)> = top.load(self)?;
                     Ok(rows.into_iter().map(|row| row.1).collect())
                 }
                 Page::Totals { versions } => {
@@ -233,8 +236,9 @@ for_each_connection!(
 
             match page {
                 Page::Top { days: 90 } => {
-                    let rows = table.order((recent_downloads.desc(), id.desc())).limit(10);
-                    let rows: Vec<(String, i64)> = rows.select((name, recent_downloads)).load(self)?;
+                    let sorted = table.order((recent_downloads.desc(), id.desc()));
+                    let top = sorted.select((name, recent_downloads)).limit(10);
+                    let rows: Vec<(String, i64)> = top.load(self)?;
                     Ok(rows.into_iter().map(|row| row.1).collect())
                 }
                 Page::Totals { versions } => {
@@ -255,9 +259,11 @@ for_each_connection!(
                     let found = table.filter(package_id.le(FOUND)).select(recent_downloads);
                     found.order((recent_downloads.desc(), id.desc())).limit(20).load(self)
                 }
-                Page::Top { .. } | Page::Series | Page::ManySeries | Page::Recount | Page::Materialize => {
-                    Ok(Vec::new())
-                }
+                Page::Top { .. }
+                | Page::Series
+                | Page::ManySeries
+                | Page::Recount
+                | Page::Materialize => Ok(Vec::new()),
             }
         }
 
@@ -401,7 +407,8 @@ fn fill<C: Registry>(conn: &mut C, today: NaiveDate, size: &Size) -> Result<()> 
         let day = today - Days::new(ago);
         // A few versions are popular.
         let select = format!(
-            "(id * 7919 + {ago} * 104729) % 97 + 1 + CASE WHEN id % 997 = 7 THEN 1000 + id ELSE 0 END
+            "(id * 7919 + {ago} * 104729) % 97 + 1
+             + CASE WHEN id % 997 = 7 THEN 1000 + id ELSE 0 END
              FROM bench_versions"
         );
         conn.batch_execute(&format!(

@@ -10,8 +10,8 @@ use tempfile::TempDir;
 
 use crate::database::{Engine, describe, with_connection};
 
-/// Measures on each of the `engines`, or on each that is available where none is named. Only one server
-/// runs at a time.
+/// Measures on each of the `engines`, or on each that is available where none is named. Only one
+/// server runs at a time.
 pub fn on_each(
     engines: &[Engine],
     mut measure: impl FnMut(Engine, &str) -> Result<()>,

@@ -193,8 +193,8 @@ for_each_connection!(
         }
 
         fn number(&mut self, sql: &str) -> QueryResult<i64> {
-            diesel::select(diesel::dsl::sql::<BigInt>(&format!("CAST(({sql}) AS {})", Self::INTEGER)))
-                .get_result(self)
+            let number = format!("CAST(({sql}) AS {})", Self::INTEGER);
+            diesel::select(diesel::dsl::sql::<BigInt>(&number)).get_result(self)
         }
     }
 );

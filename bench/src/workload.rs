@@ -61,7 +61,8 @@ pub struct Workload {
 
 impl Workload {
     pub fn all(engine: Engine) -> Vec<Self> {
-        // SQLite has one writer, and connections that wait for it poll: 64 of them for many seconds.
+        // SQLite has one writer, and connections that wait for it poll: 64 of them for many
+        // seconds.
         let connections: &[u32] = if engine.has_slots() {
             &[1, 4, 16, 64]
         } else {

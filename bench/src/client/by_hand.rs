@@ -1,5 +1,5 @@
-//! The statements, as a user of Diesel can write them: with the same SQL, and a static query id where
-//! the text does not depend on a number of rows.
+//! The statements, as a user of Diesel can write them: with the same SQL, and a static query id
+//! where the text does not depend on a number of rows.
 
 use std::collections::HashMap;
 
