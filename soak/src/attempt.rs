@@ -12,15 +12,46 @@ use diesel_counters::dsl::{put_back, set_counter};
 use diesel_counters::prelude::*;
 
 use super::reads::read_values;
-use super::thread::Thread;
 use super::{Conn, IS_MYSQL, IS_SQLITE, planted};
 use crate::fault::Fault;
 use crate::history::Step;
 use crate::record::{Cell, Kind, Seen, Time, Value, now};
+use crate::run::Run;
 use crate::tables::article_counters::dsl::{comments, views};
 use crate::tables::label_counters::dsl::given;
 use crate::tables::tickets::dsl::remaining;
 use crate::tables::{self, article_likes, counted, day, number_of};
+
+/// Who runs a transaction: a thread that writes to a node, of so many.
+pub struct Writer<'a> {
+    pub run: &'a Run,
+    pub node: usize,
+    pub nodes: usize,
+    /// The comments that it has inserted, which it can delete.
+    pub comments: Vec<(i64, i64, u8)>,
+}
+
+impl Writer<'_> {
+    /// Whether it leaves out what makes the nodes of a cluster conflict.
+    pub fn keeps_apart(&self) -> bool {
+        self.nodes > 1 && !self.run.settings.conflicts
+    }
+
+    /// Whether a COMMIT asks the other nodes, which refuse it if they have written the same row,
+    /// and what would make them refuse it is left out.
+    pub fn asks_nodes(&self) -> bool {
+        self.keeps_apart() && !self.run.settings.applies_later
+    }
+
+    /// The user with this number. Each node has its own users.
+    pub fn user(&self, number: i64) -> i64 {
+        if self.keeps_apart() {
+            number * self.nodes as i64 + self.node as i64
+        } else {
+            number
+        }
+    }
+}
 
 /// Why a transaction ends without a commit.
 pub enum Stop {
@@ -76,25 +107,26 @@ impl Attempt {
         counted.count() as u64
     }
 
-    pub fn steps(&mut self, steps: &[Step], of: &Thread, conn: &mut Conn) -> Result<(), Stop> {
+    pub fn steps(&mut self, steps: &[Step], of: &Writer, conn: &mut Conn) -> Result<(), Stop> {
         for step in steps {
             self.step(step, of, conn)?;
         }
         Ok(())
     }
 
-    fn step(&mut self, step: &Step, of: &Thread, conn: &mut Conn) -> Result<(), Stop> {
-        let (run, settings) = (of.run, &of.run.settings);
+    fn step(&mut self, step: &Step, of: &Writer, conn: &mut Conn) -> Result<(), Stop> {
+        let run = of.run;
+        let settings = &of.run.settings;
         let is_left_out = match step {
             // Without these, transactions in different slots write no row of each other.
             Step::Like(..) | Step::Unlike(..) | Step::Read(_) => settings.only_counts,
-            Step::Set(..) => settings.only_counts || of.keeps_apart(),
+            Step::Set(..) => settings.only_counts || of.asks_nodes(),
             // A stock has no partitions.
             Step::Take(..) | Step::PutBack(..) | Step::SetStock(..) => {
                 settings.only_counts || of.nodes > 1
             }
-            // No row says that it was done.
-            Step::Miscount(..) => run.is_client(),
+            // No row says that it was done. Two nodes that both correct it would correct it twice.
+            Step::Miscount(..) => run.is_client() || settings.applies_later,
             Step::Savepoint { fails, .. } => *fails && settings.keep_savepoints,
             _ => false,
         };
@@ -269,17 +301,19 @@ impl Attempt {
             Some(level) => level == "READ COMMITTED",
             None => !IS_MYSQL,
         };
-        match each_statement && !IS_SQLITE {
-            true => now(),
-            false => self.began,
+        if each_statement && !IS_SQLITE {
+            now()
+        } else {
+            self.began
         }
     }
 
     /// The earliest time of what a statement sees that locks rows.
     fn lock_from(&self) -> Time {
-        match IS_MYSQL {
-            true => now(),
-            false => self.snapshot_from(),
+        if IS_MYSQL {
+            now()
+        } else {
+            self.snapshot_from()
         }
     }
 
@@ -322,8 +356,8 @@ pub fn transaction<T>(
     })
 }
 
-/// Inserts the rows by which it is known later whether this transaction has committed, and what it has
-/// counted. Counts the same views once more, by label.
+/// Inserts the rows by which it is known later whether this transaction has committed, and what it
+/// has counted. Counts the same views once more, by label.
 pub fn write_counted(id: i64, counted_by: &[Counted], conn: &mut Conn) -> QueryResult<()> {
     let mut sums = BTreeMap::from([((1, 0), [0, 0])]);
     for (key, [amount, units]) in counted_by {

@@ -20,8 +20,9 @@ const MOST_LINES: usize = 12;
 pub struct Round {
     before: Vec<i64>,
     pub changes: Vec<Change>,
-    /// The articles whose comments were recounted by a server that was killed before it answered.
-    pub unknown: HashSet<i64>,
+    /// The counts of articles that are not known, such as comments that a server recounted that was
+    /// killed before it answered.
+    pub unknown: HashSet<(Kind, i64)>,
 }
 
 impl Round {
@@ -64,12 +65,11 @@ impl Round {
         self.check(cells.collect(), &Tally::default())
     }
 
-    /// Returns `None` if it is not known. The changes in `certain` had committed before, and `others`
-    /// may have.
+    /// Returns `None` if it is not known. The changes in `certain` had committed before, and
+    /// `others` may have.
     fn explains(&self, seen: &Seen, certain: &[i64], others: &[Change]) -> Option<bool> {
         let mut observed = seen.values.iter().flat_map(|value| &value.cells);
-        let is_unknown =
-            |cell: Cell| cell.kind() == Kind::Comments && self.unknown.contains(&cell.article());
+        let is_unknown = |cell: Cell| self.unknown.contains(&(cell.kind(), cell.article()));
         if observed.any(|&(cell, _)| is_unknown(cell)) {
             return None;
         }
@@ -87,7 +87,8 @@ impl Round {
     }
 }
 
-/// Returns what was read of each value, less what had committed before and what the reader did itself.
+/// Returns what was read of each value, less what had committed before and what the reader did
+/// itself.
 fn missing(seen: &Seen, certain: &[i64]) -> Vec<i64> {
     let own = |cell| sum_of(&seen.own, cell);
     let known = seen.sums(|cell| certain[cell.0] + own(cell));
@@ -156,8 +157,8 @@ impl Change {
     }
 }
 
-/// Returns whether `wanted` is the sum of some of the items, or `None` if there are too many sums to
-/// search.
+/// Returns whether `wanted` is the sum of some of the items, or `None` if there are too many sums
+/// to search.
 fn can_reach(wanted: Vec<i64>, mut items: Vec<Vec<i64>>) -> Option<bool> {
     items.sort_by_cached_key(|item| item.iter().position(|&amount| amount != 0));
     let mut sums = HashSet::from([vec![0; wanted.len()]]);

@@ -69,17 +69,15 @@ pub enum Read {
     Expression,
 }
 
-/// The work of a thread in a round.
-const WORK: usize = 40;
 /// How deep savepoints are in each other.
 const SAVEPOINTS: u8 = 2;
 
-/// Returns for each thread what it does, one after another. The seed determines it. With `often`, each
-/// merge and correction comes up so many times more often.
-pub fn generate(seed: u64, threads: usize, often: u32) -> Vec<Vec<Work>> {
+/// Returns for each thread so much work, to be done one after another. The seed determines it. With
+/// `often`, each merge and correction comes up so many times more often.
+pub fn generate(seed: u64, threads: usize, work: usize, often: u32) -> Vec<Vec<Work>> {
     let mut random = Random(StdRng::seed_from_u64(seed));
-    let mut work = || (0..WORK).map(|_| random.work(often)).collect();
-    (0..threads).map(|_| work()).collect()
+    let mut of_thread = || (0..work).map(|_| random.work(often)).collect();
+    (0..threads).map(|_| of_thread()).collect()
 }
 
 struct Random(StdRng);
@@ -175,7 +173,8 @@ impl Random {
     }
 
     fn read(&mut self) -> Read {
-        let (article, day) = (self.article(), self.day());
+        let article = self.article();
+        let day = self.day();
         match self.up_to(6) {
             0 => Read::Total { article },
             1 => Read::Day { article, day },

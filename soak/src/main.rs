@@ -33,10 +33,10 @@ use clap::{Parser, Subcommand};
 
 use crate::buffered::{Buffered, Client};
 use crate::interleave::Interleave;
-use crate::run::{Failure, Run, Settings};
+use crate::run::{FAILED, RIGHT, Run, Settings, WRONG, scheme_of};
 
-/// Checks that counts are exact: runs random transactions from many threads, and compares the counts
-/// that are read with what had committed.
+/// Checks that counts are exact: runs random transactions from many threads, and compares the
+/// counts that are read with what had committed.
 #[derive(Debug, Parser)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 struct Args {
@@ -58,11 +58,6 @@ enum Command {
     BufferedClient(Client),
 }
 
-/// The exit codes.
-const RIGHT: u8 = 0;
-const WRONG: u8 = 1;
-const FAILED: u8 = 2;
-
 fn main() -> ExitCode {
     let args = Args::parse();
     let code = match args.command {
@@ -70,9 +65,13 @@ fn main() -> ExitCode {
         Some(Command::Buffered(args)) => buffered(&args),
         Some(Command::BufferedClient(args)) => buffered_client(&args),
         #[cfg(feature = "postgres")]
-        Some(Command::Regions(args)) => said("regions", || regions::run(&args)),
+        Some(Command::Regions(args)) if args.orders || args.replay.is_some() => {
+            regions::orders::run(&args)
+        }
+        #[cfg(feature = "postgres")]
+        Some(Command::Regions(args)) => regions::cuts::run(&args),
         #[cfg(feature = "mysql")]
-        Some(Command::Vitess(args)) => said("vitess", || vitess::run(&args)),
+        Some(Command::Vitess(args)) => vitess(&args),
         None => check(args.settings),
     };
     let code = code.unwrap_or_else(|error| {
@@ -80,10 +79,6 @@ fn main() -> ExitCode {
         FAILED
     });
     ExitCode::from(code)
-}
-
-fn scheme_of(url: &str) -> &str {
-    url.split_once("://").map_or("sqlite", |(scheme, _)| scheme)
 }
 
 /// Calls a function of the module `on` of the URL's database.
@@ -115,7 +110,8 @@ fn buffered(args: &Buffered) -> Result<u8> {
     let seconds = began.elapsed().as_secs();
     let Some(wrong) = wrong else {
         println!(
-            "{name}: {seconds} s, 0 doubled, and lost only by kills and COMMITs of unknown result{tally}"
+            "{name}: {seconds} s, 0 doubled, and lost only by kills and COMMITs of unknown \
+             result{tally}"
         );
         return Ok(RIGHT);
     };
@@ -123,17 +119,17 @@ fn buffered(args: &Buffered) -> Result<u8> {
     Ok(WRONG)
 }
 
-/// Runs a check of a cluster, and prints what it did and what is wrong. Returns the exit code.
-#[cfg(any(feature = "postgres", feature = "mysql"))]
-fn said(name: &str, run: impl FnOnce() -> Result<(String, Option<String>)>) -> Result<u8> {
+/// Counts on a cluster of Vitess. Returns the exit code.
+#[cfg(feature = "mysql")]
+fn vitess(args: &vitess::Vitess) -> Result<u8> {
     let began = Instant::now();
-    let (done, wrong) = run()?;
+    let (done, wrong) = vitess::run(args)?;
     let seconds = began.elapsed().as_secs();
     let Some(wrong) = wrong else {
-        println!("{name}: {seconds} s, {done}: 0 wrong");
+        println!("vitess: {seconds} s, {done}: 0 wrong");
         return Ok(RIGHT);
     };
-    println!("{name}: {seconds} s, {done}: WRONG: {wrong}");
+    println!("vitess: {seconds} s, {done}: WRONG: {wrong}");
     Ok(WRONG)
 }
 
@@ -154,10 +150,5 @@ fn check(settings: Settings) -> Result<u8> {
             Some(on_database!(&url, soak::client(run))?)
         }
     };
-    run.report(failure.as_ref());
-    Ok(match failure {
-        None => RIGHT,
-        Some(Failure::Wrong(_)) => WRONG,
-        Some(Failure::Other(_)) => FAILED,
-    })
+    Ok(run.report(failure.as_ref()))
 }

@@ -64,8 +64,8 @@ pub const TABLE_LOCK: [&str; 3] = [
 /// SQL types and literals.
 pub const INTEGER: &str = "SIGNED";
 pub const UNDATED: &str = "DATE '1970-01-01'";
-/// How long a statement may take until the server is asked whether it waits, which takes longer than
-/// most statements. Nothing depends on it but the time of a run.
+/// How long a statement may take until the server is asked whether it waits, which takes longer
+/// than most statements. Nothing depends on it but the time of a run.
 pub const ASK_AFTER: Duration = Duration::from_micros(2_000);
 /// Removes what emptying the tables has left.
 pub const VACUUM: &str = "";
@@ -87,9 +87,10 @@ pub fn slot_number(number: i64, conn: &mut Conn) -> QueryResult<()> {
 
 /// The session, as the tables name it that `waiting` reads.
 pub fn session_id(conn: &mut Conn) -> QueryResult<i64> {
-    let id = match is_mariadb(conn)? {
-        true => "CAST(CONNECTION_ID() AS SIGNED)",
-        false => "CAST(PS_CURRENT_THREAD_ID() AS SIGNED)",
+    let id = if is_mariadb(conn)? {
+        "CAST(CONNECTION_ID() AS SIGNED)"
+    } else {
+        "CAST(PS_CURRENT_THREAD_ID() AS SIGNED)"
     };
     diesel::select(sql::<BigInt>(id)).get_result(conn)
 }
@@ -106,9 +107,10 @@ fn is_mariadb(conn: &mut Conn) -> QueryResult<bool> {
 
 /// The isolation levels, and what sets them on a session.
 pub fn levels(conn: &mut Conn) -> QueryResult<Vec<(String, String)>> {
-    let snapshot: &[&str] = match is_mariadb(conn)? {
-        true => &["OFF", "ON"],
-        false => &[""],
+    let snapshot: &[&str] = if is_mariadb(conn)? {
+        &["OFF", "ON"]
+    } else {
+        &[""]
     };
     let mut all = Vec::new();
     for snapshot in snapshot {
@@ -135,16 +137,18 @@ pub fn waiting(sessions: &[i64], conn: &mut Conn) -> QueryResult<Vec<bool>> {
     }
     let waiting = sql::<BigInt>(
         "CAST(COALESCE(requesting_thread_id, 0) AS SIGNED) FROM performance_schema.data_lock_waits
-         UNION ALL SELECT CAST(COALESCE(owner_thread_id, 0) AS SIGNED) FROM performance_schema.metadata_locks
+         UNION ALL SELECT CAST(COALESCE(owner_thread_id, 0) AS SIGNED)
+         FROM performance_schema.metadata_locks
          WHERE lock_status = 'PENDING'",
     );
     let waiting: Vec<i64> = diesel::select(waiting).load(conn)?;
     Ok(sessions.iter().map(|one| waiting.contains(one)).collect())
 }
 
-/// MariaDB's tables show who waits for a row as it was up to 0.1 s ago. Its status shows at any time how
-/// many wait: if it is all of these, each of them waits. If others use the server, one that does not
-/// wait can be taken for one that does: the order is then another one, and its outcome is compared.
+/// MariaDB's tables show who waits for a row as it was up to 0.1 s ago. Its status shows at any
+/// time how many wait: if it is all of these, each of them waits. If others use the server, one
+/// that does not wait can be taken for one that does: the order is then another one, and its
+/// outcome is compared.
 fn waiting_on_mariadb(sessions: &[i64], conn: &mut Conn) -> QueryResult<Vec<bool>> {
     let both = sql::<(BigInt, BigInt)>(
         "0, CAST(variable_value AS SIGNED) FROM information_schema.global_status

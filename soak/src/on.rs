@@ -5,7 +5,7 @@ use super::*;
 #[path = "attempt.rs"]
 mod attempt;
 #[path = "audit.rs"]
-mod audit;
+pub mod audit;
 #[path = "buffered/run.rs"]
 pub mod buffered;
 #[path = "own_database.rs"]
@@ -28,4 +28,4 @@ pub mod operations;
 #[path = "gated/planted_locks.rs"]
 mod planted_locks;
 #[path = "gated/worker.rs"]
-mod worker;
+pub mod worker;

@@ -88,8 +88,8 @@ pub fn take_tickets(
         return Ok(is_taken);
     }
     if fault == Some(Fault::TakeWithoutALock) {
-        // A list, so that MySQL's queries are not cached: at SERIALIZABLE they lock, and MariaDB's client
-        // hangs if a cached one has failed and is run again.
+        // A list, so that MySQL's queries are not cached: at SERIALIZABLE they lock, and MariaDB's
+        // client hangs if a cached one has failed and is run again.
         let rows = || tickets::table.filter(tickets::article_id.eq_any([article]));
         let row = rows()
             .filter(remaining.ge(units))

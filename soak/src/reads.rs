@@ -6,9 +6,8 @@ use diesel_counters::dsl::total;
 use diesel_counters::prelude::*;
 
 use super::Conn;
-use super::thread::Recorded;
 use crate::history::Read;
-use crate::record::{Cell, Kind, Seen, Value, now};
+use crate::record::{Cell, Kind, Recorded, Seen, Value, now};
 use crate::tables::article_counters::dsl::{comments, likes, views};
 use crate::tables::{ARTICLES, Article, DAYS, FOLDED, articles, day, number_of, today};
 

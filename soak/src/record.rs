@@ -22,7 +22,7 @@ pub fn now() -> Time {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Cell(pub usize);
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ValueEnum)]
 pub enum Kind {
     Views,
     Comments,
@@ -59,7 +59,9 @@ impl Cell {
 
 impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (article, kind, day) = (self.article(), self.kind(), self.0 % DAYS);
+        let article = self.article();
+        let kind = self.kind();
+        let day = self.0 % DAYS;
         write!(f, "{kind:?} of article {article}, day {day}")
     }
 }
@@ -117,6 +119,14 @@ impl Seen {
     }
 }
 
+/// What a thread has recorded.
+#[derive(Default)]
+pub struct Recorded {
+    pub changes: Vec<Change>,
+    pub seen: Vec<Seen>,
+    pub unknown: Vec<(Kind, i64)>,
+}
+
 /// A value that was read: the sum of these cells, each times a factor.
 #[derive(Debug, Clone)]
 pub struct Value {
@@ -145,16 +155,22 @@ impl Value {
             at_most: false,
         }
     }
+
+    /// Whether it is such a difference.
+    pub fn is_drift(&self) -> bool {
+        self.cells.iter().any(|(_, factor)| *factor < 0)
+    }
 }
 
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (first, factor) = self.cells[0];
-        let (article, kind) = (first.article(), first.kind());
+        let (first, _) = self.cells[0];
+        let article = first.article();
+        let kind = first.kind();
         let most = if self.at_most { "at most " } else { "" };
         match self.cells.as_slice() {
             [_] => write!(f, "{first}: {}", self.value),
-            [.., (_, last)] if factor != *last => {
+            _ if self.is_drift() => {
                 let drift = self.value;
                 write!(f, "{kind:?} of article {article}: {drift} more than rows")
             }

@@ -14,14 +14,23 @@ use indicatif::HumanCount;
 
 use crate::fault::Fault;
 use crate::interleave::case::name_of;
-use crate::scheme_of;
 use crate::server::Server;
 use crate::tables::today;
+
+/// The exit codes.
+pub const RIGHT: u8 = 0;
+pub const WRONG: u8 = 1;
+pub const FAILED: u8 = 2;
+
+/// That of a URL of a server; the others are paths of SQLite files.
+pub fn scheme_of(url: &str) -> &str {
+    url.split_once("://").map_or("sqlite", |(scheme, _)| scheme)
+}
 
 /// How long a server may be away.
 pub const PATIENCE: Duration = Duration::from_secs(300);
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct Settings {
     /// The URL of a server, or of each node of a cluster; for SQLite, the path of a file to create
     ///
@@ -30,7 +39,7 @@ pub struct Settings {
     pub urls: Vec<String>,
     /// The database's name in the output [default: the scheme of the URL]
     #[arg(long)]
-    name: Option<String>,
+    pub name: Option<String>,
     /// How long rounds are run
     #[arg(long, default_value_t = 20.0)]
     pub seconds: f64,
@@ -41,10 +50,10 @@ pub struct Settings {
     pub threads: usize,
     /// The seed of the first round [default: random]
     #[arg(long)]
-    seed: Option<u64>,
+    pub seed: Option<u64>,
     /// The command that starts the server, which is then killed now and then
     #[arg(long)]
-    server: Option<String>,
+    pub server: Option<String>,
     /// Seconds between two kills of the server
     #[arg(long, default_value_t = 10.0)]
     pub kill_every: f64,
@@ -56,7 +65,7 @@ pub struct Settings {
     pub fault: Option<Fault>,
     /// Others kill the server, or a node, so connections are lost
     #[arg(long)]
-    killed: bool,
+    pub killed: bool,
     /// Runs increments, and no reads, corrections or merges
     #[arg(long)]
     pub only_counts: bool,
@@ -75,13 +84,18 @@ pub struct Settings {
     /// What it did is known from the table `counted` alone.
     #[arg(long, hide = true)]
     pub client: Option<NaiveDate>,
+    /// A node applies what another one has committed some time later, and neither waits for the
+    /// other
+    #[arg(skip)]
+    pub applies_later: bool,
 }
 
 impl Settings {
     /// The options that change what threads do, without those that have a value.
     fn flags(&self) -> impl Iterator<Item = &'static str> {
         let flags = [
-            ("--killed", self.killed),
+            // Regions have the commands of their servers.
+            ("--killed", self.killed && !self.applies_later),
             ("--only-counts", self.only_counts),
             ("--conflicts", self.conflicts),
             ("--keep-savepoints", self.keep_savepoints),
@@ -101,6 +115,8 @@ pub struct Run {
     /// The number of the current round.
     round: AtomicU64,
     pub server: Option<Server>,
+    /// Held while a server is killed, or while nothing may happen to any.
+    pub quiet: Mutex<()>,
     pub tally: Tally,
     began: Instant,
     /// The second of the last line of progress.
@@ -137,6 +153,7 @@ impl Run {
             round: 0.into(),
             server: settings.server.clone().map(Server::run).transpose()?,
             settings,
+            quiet: Mutex::new(()),
             tally: Tally::default(),
             began: Instant::now(),
             said: 0.into(),
@@ -159,6 +176,11 @@ impl Run {
 
     pub fn has(&self, fault: Fault) -> bool {
         self.settings.fault == Some(fault)
+    }
+
+    /// How much work a thread has in a round. The nodes are to differ before they are compared.
+    pub fn work(&self) -> usize {
+        if self.settings.applies_later { 400 } else { 40 }
     }
 
     /// How much more often merges and corrections come up: most planted faults are in them.
@@ -225,9 +247,11 @@ impl Run {
         }
     }
 
-    /// Prints what was done and found, and how to run it again.
-    pub fn report(&self, failure: Option<&Failure>) {
-        let (name, tally, seed) = (self.name(), &self.tally, self.seed);
+    /// Prints what was done and found, and how to run it again. Returns the exit code.
+    pub fn report(&self, failure: Option<&Failure>) -> u8 {
+        let name = self.name();
+        let tally = &self.tally;
+        let seed = self.seed;
         let seconds = self.began.elapsed().as_secs();
         let found = match failure {
             None => "0 lost or doubled",
@@ -235,10 +259,12 @@ impl Run {
             Some(Failure::Other(_)) => "ended by an error",
         };
         println!("{name}: {seconds} s, {tally}, {found} (seed {seed})");
-        let Some(failure) = failure else { return };
-        let what = match failure {
-            Failure::Wrong(_) => "WRONG",
-            Failure::Other(_) => "FAILED",
+        let Some(failure) = failure else {
+            return RIGHT;
+        };
+        let (what, code) = match failure {
+            Failure::Wrong(_) => ("WRONG", WRONG),
+            Failure::Other(_) => ("FAILED", FAILED),
         };
         println!("{name}: {what}: {failure}");
         let settings = &self.settings;
@@ -254,6 +280,7 @@ impl Run {
         }
         let seed = seed.wrapping_add(self.round.load(Relaxed));
         println!("The same round again: scripts/soak 1 {again} --seed {seed}");
+        code
     }
 }
 

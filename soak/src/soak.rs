@@ -13,14 +13,15 @@ use diesel::r2d2::{ConnectionManager, CustomizeConnection};
 use diesel_counters::dsl::claim_slot;
 use diesel_counters::{Slot, with_default_slot};
 
+use super::attempt::Writer;
 use super::own_database::{OwnDatabase, connect, connect_to};
-use super::thread::{Pool, Recorded, Thread, connection};
-use super::{Conn, SETTINGS, audit, planted};
-use crate::WRONG;
+use super::thread::{Pool, Thread, connection};
+use super::{Conn, IS_MYSQL, SETTINGS, audit, planted};
 use crate::check::Round;
 use crate::fault::Fault;
 use crate::history::{self, Work};
-use crate::run::{Failure, Run};
+use crate::record::{Recorded, Value};
+use crate::run::{Failure, Run, WRONG};
 
 /// Rounds until the tables are emptied, so that a round stays short.
 const ROUNDS_KEPT: u64 = 20;
@@ -47,12 +48,16 @@ impl CustomizeConnection<Conn, diesel::r2d2::Error> for Session {
     }
 }
 
+/// Waits until all nodes of a cluster have the same rows, or returns how they differ.
+pub type Meet<'a> = &'a (dyn Fn() -> Result<(), Failure> + Sync);
+
 struct Soak<'a> {
     run: &'a Run,
     /// One for each node of the database.
     pools: Vec<Pool>,
-    /// Held while the server is killed, or while nothing may happen to it.
-    quiet: Mutex<()>,
+    /// Called before the rows are read, when no thread runs: waits until all nodes have the same
+    /// ones.
+    meet: Meet<'a>,
     materializing: Mutex<()>,
 }
 
@@ -62,7 +67,7 @@ pub fn soak(run: &mut Run) -> Result<Option<Failure>> {
     run.settings.urls = database.urls.clone();
     let keeps_apart = run.settings.urls.len() > 1 && !run.settings.conflicts;
     audit::create(keeps_apart, &mut connect(&run.settings.urls[0])?)?;
-    let mut failure = rounds(run)?;
+    let mut failure = rounds(run, &|| Ok(()))?;
     if failure.is_none() {
         failure = killed_clients(run)?;
     }
@@ -72,9 +77,11 @@ pub fn soak(run: &mut Run) -> Result<Option<Failure>> {
     Ok(failure)
 }
 
-fn rounds(run: &Run) -> Result<Option<Failure>> {
+/// Runs rounds until the time is over or a count is wrong. `meet` waits for the nodes of a cluster
+/// on which a COMMIT does not.
+pub fn rounds(run: &Run, meet: Meet) -> Result<Option<Failure>> {
     // Its sessions end with its pools.
-    let soak = Soak::new(run);
+    let soak = Soak::new(run, meet);
     thread::scope(|scope| {
         let kills = run.server.is_some() || run.has(Fault::RowLostAfterAKill);
         let killer = kills.then(|| scope.spawn(|| soak.kill_now_and_then()));
@@ -91,9 +98,9 @@ fn rounds(run: &Run) -> Result<Option<Failure>> {
 
 /// The work of a process that is killed.
 pub fn client(run: &Run) -> Result<Failure> {
-    let soak = Soak::new(run);
+    let soak = Soak::new(run, &|| Ok(()));
     for round in 0.. {
-        let history = history::generate(run.seed_of(round), run.settings.threads, 1);
+        let history = history::generate(run.seed_of(round), run.settings.threads, run.work(), 1);
         if let Err(failure) = soak.threads(&history) {
             return Ok(failure);
         }
@@ -102,14 +109,14 @@ pub fn client(run: &Run) -> Result<Failure> {
 }
 
 impl<'a> Soak<'a> {
-    fn new(run: &'a Run) -> Self {
+    fn new(run: &'a Run, meet: Meet<'a>) -> Self {
         let settings = &run.settings;
         let nodes = settings.urls.len();
         let pools = settings.urls.iter().enumerate().map(|(node, url)| {
             // MySQL's triggers have 32 slots and do not know the partition: with these numbers of
             // connections, they count in its slots.
-            let number = match nodes {
-                1 => String::new(),
+            let number = match () {
+                _ if nodes == 1 || !IS_MYSQL => String::new(),
                 _ => format!(
                     "SET @diesel_counters_length =
                          REPEAT('x', 1 + {node} + {nodes} * (CONNECTION_ID() % {}));",
@@ -130,14 +137,15 @@ impl<'a> Soak<'a> {
         Soak {
             run,
             pools: pools.collect(),
-            quiet: Mutex::new(()),
+            meet,
             materializing: Mutex::new(()),
         }
     }
 
-    /// Runs `work` while the server is not killed.
+    /// Runs `work` while no server is killed, and when all nodes have the same rows.
     fn quietly<T>(&self, work: impl FnOnce(&mut Conn) -> QueryResult<T>) -> Result<T, Failure> {
-        let _quiet = self.quiet.lock();
+        let _quiet = self.run.quiet.lock();
+        (self.meet)()?;
         work(&mut *connection(&self.pools[0], || false)?).map_err(Failure::new)
     }
 
@@ -150,7 +158,7 @@ impl<'a> Soak<'a> {
                 break;
             }
             let seed = run.seed_of(round);
-            let history = history::generate(seed, run.settings.threads, run.often());
+            let history = history::generate(seed, run.settings.threads, run.work(), run.often());
             stored = self.round(&history, stored)?;
             if (round + 1) % ROUNDS_KEPT == 0 {
                 stored = self.start_again()?;
@@ -160,8 +168,8 @@ impl<'a> Soak<'a> {
         self.start_again().map(drop)
     }
 
-    /// Compares the counts with the rows that the transactions wrote, and empties the tables. Returns
-    /// what is then stored.
+    /// Compares the counts with the rows that the transactions wrote, and empties the tables.
+    /// Returns what is then stored.
     fn start_again(&self) -> Result<Vec<i64>, Failure> {
         let compared = self.quietly(|conn| {
             let compared = audit::compare(conn)?;
@@ -174,11 +182,13 @@ impl<'a> Soak<'a> {
         self.quietly(audit::cells)
     }
 
-    /// Runs a history, and checks it. Returns what is then stored. `before` is what was stored before it.
+    /// Runs a history, and checks it. Returns what is then stored. `before` is what was stored
+    /// before it.
     fn round(&self, history: &[Vec<Work>], before: Vec<i64>) -> Result<Vec<i64>, Failure> {
         let recorded = self.threads(history)?;
         let now = self.quietly(audit::cells)?;
-        let (mut round, mut seen) = (Round::new(before), Vec::new());
+        let mut round = Round::new(before);
+        let mut seen = Vec::new();
         for thread in recorded {
             round.changes.extend(thread.changes);
             round.unknown.extend(thread.unknown);
@@ -186,9 +196,14 @@ impl<'a> Soak<'a> {
         }
         let tally = &self.run.tally;
         if self.pools.len() > 1 {
-            // A node may show less than what another one has committed.
-            tally.not_checked.fetch_add(seen.len() as u64, Relaxed);
-            seen.clear();
+            // A node may show less than what another one has committed, but no part of a
+            // transaction: where nothing miscounts, all counts are those of the rows at any time.
+            let read = seen.len();
+            let miscounts = !self.run.settings.applies_later;
+            seen.retain(|seen| !miscounts && seen.values.iter().all(Value::is_drift));
+            tally
+                .not_checked
+                .fetch_add((read - seen.len()) as u64, Relaxed);
         }
         let checked = round.check(seen, tally);
         let checked = checked.and_then(|()| round.check_end(&now));
@@ -203,19 +218,25 @@ impl<'a> Soak<'a> {
                 let node = number % nodes;
                 let mut thread = Thread {
                     run: self.run,
+                    writer: Writer {
+                        run: self.run,
+                        node,
+                        nodes,
+                        comments: Vec::new(),
+                    },
                     pool: &self.pools[node],
-                    node,
-                    nodes,
                     number,
                     materializing: &self.materializing,
-                    comments: Vec::new(),
                     recorded: Recorded::default(),
                 };
-                // Of one node, it has all slots.
-                let (index, of) = (node as u16, nodes as u16);
-                let slot = match nodes {
-                    1 => Slot::Connection,
-                    _ => Slot::Partition { index, of },
+                let has_all_slots = nodes == 1 || self.run.has(Fault::NoPartitions);
+                let slot = if has_all_slots {
+                    Slot::Connection
+                } else {
+                    Slot::Partition {
+                        index: node as u16,
+                        of: nodes as u16,
+                    }
                 };
                 scope.spawn(move || {
                     let result = with_default_slot(slot, || thread.work(work));
@@ -226,7 +247,8 @@ impl<'a> Soak<'a> {
                 })
             });
             let threads: Vec<_> = threads.collect();
-            let (mut recorded, mut failures) = (Vec::new(), Vec::new());
+            let mut recorded = Vec::new();
+            let mut failures = Vec::new();
             for thread in threads {
                 match thread.join() {
                     Ok(Ok(of_thread)) => recorded.push(of_thread),
@@ -244,7 +266,7 @@ impl<'a> Soak<'a> {
     fn kill_now_and_then(&self) -> Result<()> {
         let every = Duration::from_secs_f64(self.run.settings.kill_every);
         while self.run.goes_on_for(every) {
-            let _quiet = self.quiet.lock();
+            let _quiet = self.run.quiet.lock();
             let server = self.run.server.as_ref();
             if let Some(server) = server {
                 server.kill()?;

@@ -53,8 +53,8 @@ pub const TABLE_LOCK: [&str; 3] = ["", "DELETE FROM article_counters WHERE 0", "
 /// SQL types and literals.
 pub const INTEGER: &str = "BIGINT";
 pub const UNDATED: &str = "'1970-01-01'";
-/// How long a statement may take until the server is asked whether it waits, which takes longer than
-/// most statements. Nothing depends on it but the time of a run.
+/// How long a statement may take until the server is asked whether it waits, which takes longer
+/// than most statements. Nothing depends on it but the time of a run.
 pub const ASK_AFTER: Duration = Duration::from_micros(500);
 /// Removes what emptying the tables has left.
 pub const VACUUM: &str = "";

@@ -81,8 +81,8 @@ diesel::table! {
     }
 }
 
-// The views that each transaction counted, and the tickets that it put in or took (less than 0), written
-// by the same transaction.
+// The views that each transaction counted, and the tickets that it put in or took (less than 0),
+// written by the same transaction.
 diesel::table! {
     counted (transaction_id, article_id, day) {
         transaction_id -> BigInt,
@@ -134,8 +134,8 @@ pub fn day(number: u8) -> NaiveDate {
     today() - Days::new(u64::from(number) * days)
 }
 
-/// Returns the label under which the views of this day are counted too, in the table with a key of two
-/// columns.
+/// Returns the label under which the views of this day are counted too, in the table with a key of
+/// two columns.
 pub fn label_of(number: u8) -> &'static str {
     ["even", "odd"][usize::from(number % 2)]
 }

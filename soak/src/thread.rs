@@ -11,12 +11,12 @@ use diesel::result::Error;
 use diesel_counters::dsl::{compact, fold, recount, set_counter};
 use diesel_counters::{Drift, Period, is_retryable};
 
-use super::attempt::{Attempt, Stop, transaction, write_counted};
+use super::attempt::{Attempt, Stop, Writer, transaction, write_counted};
 use super::reads::materialized;
 use super::{Conn, IS_MYSQL, planted};
 use crate::fault::Fault;
 use crate::history::{Step, Transaction, Work};
-use crate::record::{Cell, Change, Kind, Seen, Time, Value, now};
+use crate::record::{Cell, Change, Kind, Recorded, Seen, Time, Value, now};
 use crate::run::{Failure, PATIENCE, Run};
 use crate::tables::article_counters::dsl::{article_counters, comments, views};
 use crate::tables::label_counters::table as label_counters;
@@ -57,31 +57,19 @@ pub fn fold_into(period: Period, conn: &mut Conn) -> QueryResult<()> {
     of_labels.batch(20).execute(conn).map(drop)
 }
 
-/// What a thread has recorded.
-#[derive(Default)]
-pub struct Recorded {
-    pub changes: Vec<Change>,
-    pub seen: Vec<Seen>,
-    pub unknown: Vec<i64>,
-}
-
 pub struct Thread<'a> {
     pub run: &'a Run,
+    pub writer: Writer<'a>,
     pub pool: &'a Pool,
-    /// The node that it writes to, of so many.
-    pub node: usize,
-    pub nodes: usize,
     pub number: usize,
     pub materializing: &'a Mutex<()>,
-    /// The comments that it has inserted, which it can delete.
-    pub comments: Vec<(i64, i64, u8)>,
     pub recorded: Recorded,
 }
 
 /// Returns whether the transaction was rolled back because of another one.
 ///
-/// PostgreSQL finds two updates in a row's locks, if it asks while the transaction of one of them rolls
-/// back and others have share locks, as those of foreign keys.
+/// PostgreSQL finds two updates in a row's locks, if it asks while the transaction of one of them
+/// rolls back and others have share locks, as those of foreign keys.
 ///
 /// If MariaDB or MySQL rolls back a transaction while it is in a savepoint, for a reason other than
 /// a deadlock, Diesel returns the error of its own `ROLLBACK TO SAVEPOINT`. Such reasons are a
@@ -121,13 +109,15 @@ impl Thread<'_> {
     fn one(&mut self, work: &Work, by: String) -> Result<(), Failure> {
         match work {
             Work::Transaction(transaction) => match transaction.steps[..] {
-                [Step::Set(article, to), ..] if self.keeps_apart() => self.set(article, to, by),
+                [Step::Set(article, to), ..] if self.writer.asks_nodes() => {
+                    self.set(article, to, by)
+                }
                 _ => self.transaction(transaction, by),
             },
             _ if self.run.settings.only_counts => Ok(()),
             Work::Recount(article) => self.recount(&[*article], by),
             Work::RecountAll => self.recount(&Vec::from_iter(1..=ARTICLES), by),
-            Work::Materialize if self.keeps_apart() && self.node > 0 => Ok(()),
+            Work::Materialize if self.writer.asks_nodes() && self.writer.node > 0 => Ok(()),
             Work::Materialize => {
                 let materializing = self.materializing;
                 let _only_one = materializing.lock();
@@ -141,19 +131,6 @@ impl Thread<'_> {
                 let mut periods = [Period::Month, Period::Year, Period::Total].into_iter();
                 periods.try_for_each(|into| fold_into(into, conn))
             }),
-        }
-    }
-
-    /// Whether it leaves out what makes the nodes of a cluster conflict.
-    pub fn keeps_apart(&self) -> bool {
-        self.nodes > 1 && !self.run.settings.conflicts
-    }
-
-    /// The user with this number. Each node has its own users.
-    pub fn user(&self, number: i64) -> i64 {
-        match self.keeps_apart() {
-            true => number * self.nodes as i64 + self.node as i64,
-            false => number,
         }
     }
 
@@ -200,14 +177,15 @@ impl Thread<'_> {
         let message = error.to_string();
         let has_not_joined = message.contains("WSREP has not yet prepared node")
             || message.contains("--super-read-only");
-        match self.run.kills() && (has_not_joined || conn.ping().is_err()) {
-            true => Ok(()),
-            false => Err(error),
+        if self.run.kills() && (has_not_joined || conn.ping().is_err()) {
+            Ok(())
+        } else {
+            Err(error)
         }
     }
 
     fn transaction(&mut self, history: &Transaction, by: String) -> Result<(), Failure> {
-        let is_left_out = |level: &&str| self.keeps_apart() && *level == "SERIALIZABLE";
+        let is_left_out = |level: &&str| self.writer.keeps_apart() && *level == "SERIALIZABLE";
         let level = history.level.filter(|level| !is_left_out(level));
         loop {
             let mut conn = self.connection()?;
@@ -225,7 +203,7 @@ impl Thread<'_> {
             }
             let result = transaction(&mut conn, level, |conn| {
                 attempt.began = now();
-                attempt.steps(&history.steps, self, conn)?;
+                attempt.steps(&history.steps, &self.writer, conn)?;
                 if history.fails {
                     return Err(Stop::Planned);
                 }
@@ -249,8 +227,10 @@ impl Thread<'_> {
                     }
                     if !is_lost {
                         let deleted = &attempt.uncommented;
-                        self.comments.retain(|(id, ..)| !deleted.contains(id));
-                        self.comments.extend(&attempt.comments);
+                        self.writer
+                            .comments
+                            .retain(|(id, ..)| !deleted.contains(id));
+                        self.writer.comments.extend(&attempt.comments);
                     }
                     self.recorded.changes.push(Change {
                         from,
@@ -275,7 +255,8 @@ impl Thread<'_> {
     ) -> Result<Outcome, Failure> {
         let error = match (result, commits) {
             (Ok(()), Some(from)) => {
-                let (to, is_lost) = (now(), false);
+                let to = now();
+                let is_lost = false;
                 return Ok(Outcome::Ended { from, to, is_lost });
             }
             (Ok(()), None) | (Err(Stop::Planned), _) => {
@@ -371,8 +352,10 @@ impl Thread<'_> {
             }
             Ok(())
         })?;
-        if !was_answered {
-            self.recorded.unknown.extend(ids);
+        // Where nothing miscounts, it has added nothing.
+        if !was_answered && !self.run.settings.applies_later {
+            let unknown = ids.iter().map(|&id| (Kind::Comments, id));
+            self.recorded.unknown.extend(unknown);
         }
         Ok(())
     }

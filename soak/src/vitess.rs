@@ -1,4 +1,5 @@
-//! Counts through the gate of a Vitess keyspace, while its tablets are killed and its shards are split.
+//! Counts through the gate of a Vitess keyspace, while its tablets are killed and its shards are
+//! split.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -90,7 +91,8 @@ pub fn run(args: &Vitess) -> Result<(String, Option<String>)> {
             scope.spawn(move || checker.repeat(&args.url, transaction));
         }
         scope.spawn(move || checker.repeat(&args.url, compare_some));
-        // Not before it serves: a row that is merged while it is copied is copied again, or not at all.
+        // Not before it serves: a row that is merged while it is copied is copied again, or not at
+        // all.
         let merges = |shards: &[String]| {
             for shard in shards {
                 let url = format!("{}:{shard}", args.url);
@@ -178,7 +180,8 @@ impl Checker {
         let [transactions, reads, merged, kills] =
             [&self.transactions, &self.reads, &self.merged, &self.kills].map(|n| n.load(Relaxed));
         format!(
-            "{transactions} transactions, {reads} reads compared, {merged} rows merged, {kills} tablets killed"
+            "{transactions} transactions, {reads} reads compared, {merged} rows merged, \
+             {kills} tablets killed"
         )
     }
 
@@ -208,8 +211,11 @@ impl Checker {
 fn transaction(checker: &Checker, conn: &mut MysqlConnection) -> QueryResult<()> {
     let random = &mut rand::rng();
     let article = |random: &mut rand::rngs::ThreadRng| random.random_range(1..=ARTICLES);
-    let (kind, first, second) = (random.random_range(0..20), article(random), article(random));
-    let (number, amount) = (random.random_range(0..DAYS), random.random_range(-3..10));
+    let kind = random.random_range(0..20);
+    let first = article(random);
+    let second = article(random);
+    let number = random.random_range(0..DAYS);
+    let amount = random.random_range(-3..10);
     let of_one = kind < 14 || first == second;
     let id = checker.next_id.fetch_add(10, Relaxed) + if of_one { 1 } else { 2 };
     let row = |article: i64, amount: i64, conn: &mut MysqlConnection| {
@@ -285,7 +291,8 @@ fn compare_some(checker: &Checker, conn: &mut MysqlConnection) -> QueryResult<()
     Ok(())
 }
 
-/// The views of articles, and those of their rows. MySQL's transactions read one snapshot by default.
+/// The views of articles, and those of their rows. MySQL's transactions read one snapshot by
+/// default.
 fn both(articles: &[i64], conn: &mut MysqlConnection) -> QueryResult<(Vec<i64>, Vec<i64>)> {
     conn.transaction(|conn| {
         let stored = match articles {

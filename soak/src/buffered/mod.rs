@@ -12,7 +12,8 @@ use clap::{Args, ValueEnum};
 use indicatif::HumanCount;
 use serde::{Deserialize, Serialize};
 
-/// Kills processes that count in a CounterBuffer, and compares what they counted with what is stored
+/// Kills processes that count in a CounterBuffer, and compares what they counted with what is
+/// stored
 #[derive(Debug, Args)]
 pub struct Buffered {
     /// The URL of a server, or the path of an SQLite file to create
@@ -82,8 +83,8 @@ pub fn key_of_all(client: i64) -> i64 {
     -(client << 32)
 }
 
-/// The key of a number, which counts from 1 on. It is counted once. Later keys are smaller: a merge goes
-/// through the keys in order, and would never end if others were added there.
+/// The key of a number, which counts from 1 on. It is counted once. Later keys are smaller: a merge
+/// goes through the keys in order, and would never end if others were added there.
 pub fn key_of(client: i64, thread: usize, number: i64) -> i64 {
     key_of_all(client) - ((thread as i64 + 1) << 28) - number
 }
@@ -109,8 +110,8 @@ pub struct Ended {
     pub begun: [i64; THREADS],
     pub written: [i64; THREADS],
     pub failed: u64,
-    /// The keys of batches of which it is not known whether they have committed. The amounts are written
-    /// or lost.
+    /// The keys of batches of which it is not known whether they have committed. The amounts are
+    /// written or lost.
     pub unknown: BTreeMap<i64, i64>,
 }
 
@@ -131,7 +132,8 @@ impl Ended {
     /// Compares what is stored with what the process counted, and removes it from `stored`.
     fn check(&self, stored: &mut BTreeMap<i64, i64>) -> Result<Lost, String> {
         let client = self.number;
-        let (mut all, mut lost) = (0, Lost::default());
+        let mut all = 0;
+        let mut lost = Lost::default();
         for thread in 0..THREADS {
             for number in 1..=self.begun[thread] {
                 let what = || format!("process {client}, thread {thread}, number {number}");
@@ -150,18 +152,19 @@ impl Ended {
             }
         }
         let sum = stored.remove(&key_of_all(client)).unwrap_or(0);
-        let (written, begun) = (self.written.iter().sum(), self.begun.iter().sum::<i64>());
+        let written: i64 = self.written.iter().sum();
+        let begun: i64 = self.begun.iter().sum();
         let unknown = self.unknown.get(&key_of_all(client)).unwrap_or(&0);
         // A kill between two batches can have lost the numbers only, or this key only.
         let least = if self.was_killed { written } else { begun } - unknown;
         let is_right = (least..=begun).contains(&sum);
-        match is_right {
-            true => Ok(lost),
-            false => Err(format!(
-                "the key that process {client} counts each time has {sum}; it has written {written} \
-                 and counted {begun}, of which {all} are stored, and does not know of {unknown}"
-            )),
+        if is_right {
+            return Ok(lost);
         }
+        Err(format!(
+            "the key that process {client} counts each time has {sum}; it has written {written} \
+             and counted {begun}, of which {all} are stored, and does not know of {unknown}"
+        ))
     }
 }
 
@@ -181,8 +184,8 @@ pub struct Tally {
     pub failed: u64,
     pub commits_cut: u64,
     pub commits_with_errors: u64,
-    /// How many numbers were in batches of which it is not known whether they have committed, and how many
-    /// of them are lost.
+    /// How many numbers were in batches of which it is not known whether they have committed, and
+    /// how many of them are lost.
     pub unknown: u64,
     pub unknown_lost: u64,
     pub merged: u64,
@@ -201,9 +204,10 @@ impl Tally {
             self.unknown += client.unknown.len() as u64;
             self.unknown_lost += lost.by_commits;
             self.failed += client.failed;
-            match client.was_killed {
-                true => self.windows.push(lost.by_kill),
-                false => self.stopped += 1,
+            if client.was_killed {
+                self.windows.push(lost.by_kill)
+            } else {
+                self.stopped += 1
             }
         }
         match stored.first_key_value() {

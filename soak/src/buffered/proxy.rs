@@ -42,9 +42,10 @@ impl Proxy {
         let (_, host, _) = parts(url)?;
         let is_mysql = url.starts_with("mysql");
         let port = if is_mysql { 3306 } else { 5432 };
-        let server = match host.contains(':') {
-            true => host.to_owned(),
-            false => format!("{host}:{port}"),
+        let server = if host.contains(':') {
+            host.to_owned()
+        } else {
+            format!("{host}:{port}")
         };
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let proxy = Arc::new(Proxy {

@@ -33,8 +33,8 @@ use crate::server::Server;
 
 /// The number of kills until all processes stop, and their counts are checked.
 const ROUND: u64 = 25;
-/// The number of processes that count at the same time: those that are killed and replaced, and those
-/// that live until the end of the round.
+/// The number of processes that count at the same time: those that are killed and replaced, and
+/// those that live until the end of the round.
 const KILLED: usize = 2;
 const STOPPED: usize = 1;
 /// A process waits while it has this number of keys to write.
@@ -80,7 +80,8 @@ pub fn client(args: &Client) -> Result<()> {
             has_ended.store(true, SeqCst);
         });
         for (thread, counted) in counted.iter().enumerate() {
-            let (buffer, has_ended) = (&buffer, &has_ended);
+            let buffer = &buffer;
+            let has_ended = &has_ended;
             scope.spawn(move || {
                 while !has_ended.load(SeqCst) {
                     if buffer.pending() < PENDING {
@@ -238,7 +239,8 @@ impl Run<'_> {
     fn kill(&mut self, clients: &mut [Process]) -> Result<Vec<Ended>> {
         let mut ended = Vec::new();
         let so_far = self.tally.windows.len() as u64;
-        let (kills, server_kills) = (self.args.kills, self.args.server_kills);
+        let kills = self.args.kills;
+        let server_kills = self.args.server_kills;
         for number in so_far..(so_far + ROUND).min(kills) {
             pause(200);
             let kills_server = (number + 1) * server_kills / kills > number * server_kills / kills;
@@ -255,7 +257,8 @@ impl Run<'_> {
         Ok(ended)
     }
 
-    /// Compares what is stored, read without this crate, with what was counted, and empties the tables.
+    /// Compares what is stored, read without this crate, with what was counted, and empties the
+    /// tables.
     fn check(
         &mut self,
         ended: &[Ended],

@@ -9,6 +9,7 @@ use clap::ValueEnum;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Date};
+use diesel_counters::Slot;
 use diesel_counters_cli::recounts;
 
 use super::worker::{Job, Worker};
@@ -94,8 +95,16 @@ impl Driver {
         let workers = (0..connections)
             .zip(set_up.iter().cycle())
             .map(|(connection, set)| {
-                let (sender, recounts) = (sender.clone(), Arc::clone(&recounts));
-                Worker::start(connection, url, set.clone(), sender, recounts)
+                let sender = sender.clone();
+                let recounts = Arc::clone(&recounts);
+                Worker::start(
+                    connection,
+                    url,
+                    set.clone(),
+                    Slot::Connection,
+                    sender,
+                    recounts,
+                )
             });
         let workers = workers.collect::<Result<_>>()?;
         let mut conn = Conn::establish(url)?;
@@ -115,9 +124,10 @@ impl Driver {
     fn reset(&mut self, case: &Case) -> Result<()> {
         let writes_rows = case.any(Operation::writes_rows);
         let is_new = self.state != Some(case.state);
-        let sql = match is_new || writes_rows {
-            true => case.state.sql(),
-            false => case.state.counters_sql(),
+        let sql = if is_new || writes_rows {
+            case.state.sql()
+        } else {
+            case.state.counters_sql()
         };
         // The rows are not as they were if this fails, or after a case that writes them.
         self.state = (!writes_rows).then_some(case.state);

@@ -12,11 +12,12 @@ use super::driver::Driver;
 use super::own_database::{OwnDatabase, connect};
 use super::{REFERENCE, TRIGGERS, database, levels};
 use crate::interleave::Interleave;
-use crate::interleave::case::{Case, cases, name_of, of};
+use crate::interleave::case::{Case, cases, name_of, of, replayed};
 use crate::interleave::outcome::{Ended, Outcome, Transaction};
 use crate::interleave::report::{Found, HEADER, Tally, What};
 use crate::interleave::schedule::Orders;
-use crate::{scheme_of, tables};
+use crate::run::scheme_of;
+use crate::tables;
 
 /// Transactions in an order.
 type Transactions = Vec<Transaction>;
@@ -37,9 +38,10 @@ fn run_on(url: &str, args: &Interleave) -> Result<u64> {
     let wanted = args.level.to_lowercase().replace('-', " ");
     let all = levels(conn)?.into_iter();
     // All connections have the same level, or the first and the second one have different ones.
-    let levels = match wanted.contains(BESIDE.trim()) {
-        true => different(&all.collect::<Vec<_>>()),
-        false => all.map(|(name, set)| (name, vec![set])).collect(),
+    let levels = if wanted.contains(BESIDE.trim()) {
+        different(&all.collect::<Vec<_>>())
+    } else {
+        all.map(|(name, set)| (name, vec![set])).collect()
     };
     let wanted = levels
         .iter()
@@ -48,11 +50,8 @@ fn run_on(url: &str, args: &Interleave) -> Result<u64> {
     let name = args.name.as_deref().unwrap_or(scheme_of(&args.url));
     let (cases, given) = match &args.replay {
         Some(replay) => {
-            let (case, order) = replay.rsplit_once(' ').context("--replay has no order")?;
-            let order = order
-                .bytes()
-                .map(|letter| usize::from(letter.wrapping_sub(b'A')));
-            (vec![case.parse()?], Some(order.collect::<Vec<_>>()))
+            let (case, order) = replayed(replay)?;
+            (vec![case], Some(order))
         }
         None => (chosen(args, seed), None),
     };
@@ -61,7 +60,10 @@ fn run_on(url: &str, args: &Interleave) -> Result<u64> {
         "there is nothing to run on this database"
     );
     let connections = cases.iter().map(|case| case.scripts.len()).max();
-    let fault = args.fault.as_ref().map(name_of);
+    let fault = match &args.fault {
+        None => String::new(),
+        Some(fault) => format!(" --fault {}", name_of(fault)),
+    };
     println!("{name}, seed {seed}\n{HEADER}");
     let mut all = Tally::default();
     let mut printed = false;
@@ -79,7 +81,8 @@ fn run_on(url: &str, args: &Interleave) -> Result<u64> {
         let tally = level_of.tally;
         println!("| {name}, {level} | {tally} |");
         for (number, found) in tally.found.values() {
-            found.print(*number, name, level, fault.clone());
+            let command = format!("scripts/interleave {name} --level \"{level}\"{fault}");
+            found.print(*number, &format!("{name}, {level}"), &command);
             printed = true;
         }
         if printed {
@@ -172,8 +175,10 @@ impl Level {
             }
         }
         self.tally.sampled += u64::from(orders.is_sampled());
-        let (done, wrong) = (self.tally.interleavings, self.tally.wrong);
-        let (name, done) = (&self.name, HumanCount(done));
+        let done = self.tally.interleavings;
+        let wrong = self.tally.wrong;
+        let name = &self.name;
+        let done = HumanCount(done);
         self.bar.set_message(format!(
             "{name}: {done} interleavings, {wrong} wrong; {case}"
         ));
@@ -181,14 +186,16 @@ impl Level {
         Ok(())
     }
 
-    /// Compares what an order left with what the transactions that committed leave one after another.
+    /// Compares what an order left with what the transactions that committed leave one after
+    /// another.
     fn compare(
         &mut self,
         case: &Case,
         ended: &[(Transaction, Ended)],
         known: &mut HashMap<Transactions, Serial>,
     ) -> Result<Option<What>> {
-        let (mut committed, mut perhaps) = (Vec::new(), Vec::new());
+        let mut committed = Vec::new();
+        let mut perhaps = Vec::new();
         for (key, ended) in ended {
             match ended {
                 Ended::Committed(_) => committed.push(*key),

@@ -25,7 +25,7 @@ use crate::tables::{
 };
 
 /// What a connection adds, so that it is known from a sum who has counted.
-fn amount(connection: usize) -> i64 {
+pub fn amount(connection: usize) -> i64 {
     10_i64.pow(connection as u32)
 }
 

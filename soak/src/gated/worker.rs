@@ -11,7 +11,7 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::result::DatabaseErrorKind::{ForeignKeyViolation, UniqueViolation};
 use diesel::result::Error;
-use diesel_counters::{is_overflow, is_retryable};
+use diesel_counters::{Slot, is_overflow, is_retryable, with_default_slot};
 use diesel_counters_cli::Recount;
 
 use super::operations;
@@ -25,7 +25,7 @@ use crate::interleave::outcome::{Ended, Failed};
 pub struct Job {
     pub script: Script,
     pub transactions: Range<usize>,
-    /// The number of the slot that it counts in.
+    /// The number of the session, which chooses its slot.
     pub slot: i64,
     /// Others delete articles at the same time, or insert the same one.
     pub deletes_articles: bool,
@@ -40,11 +40,12 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Connects, and starts the thread. `set_up` is run on the connection.
+    /// Connects, and starts the thread, which counts in `slot`. `set_up` is run on the connection.
     pub fn start(
         connection: usize,
         url: &str,
         set_up: String,
+        slot: Slot,
         events: Sender<Event>,
         recounts: Arc<Vec<Recount>>,
     ) -> Result<Worker> {
@@ -67,7 +68,7 @@ impl Worker {
             events,
             recounts,
         };
-        thread::spawn(move || thread.run(conn, to_do));
+        thread::spawn(move || with_default_slot(slot, || thread.run(conn, to_do)));
         Ok(Worker {
             session,
             jobs,
@@ -76,7 +77,8 @@ impl Worker {
         })
     }
 
-    /// Runs transactions, and holds their statements if `is_closed`. An event says that it has ended.
+    /// Runs transactions, and holds their statements if `is_closed`. An event says that it has
+    /// ended.
     pub fn run(&self, job: Job, is_closed: bool) -> Result<()> {
         self.is_closed.store(is_closed, Relaxed);
         self.jobs

@@ -177,6 +177,14 @@ impl FromStr for Case {
     }
 }
 
+/// Reads what `--replay` takes: a case, and who runs each statement.
+pub fn replayed(text: &str) -> Result<(Case, Vec<usize>)> {
+    let (case, order) = text.rsplit_once(' ').context("--replay has no order")?;
+    let letters = order.bytes();
+    let order = letters.map(|letter| usize::from(letter.wrapping_sub(b'A')));
+    Ok((case.parse()?, order.collect()))
+}
+
 fn parse<T: ValueEnum>(text: &str) -> Result<T> {
     T::from_str(text, false).map_err(anyhow::Error::msg)
 }

@@ -14,7 +14,6 @@ pub mod trace;
 use clap::Args;
 
 use self::operation::Operation;
-use self::outcome::Transaction;
 use self::planted::Planted;
 
 /// Runs the statements of operations in all orders, and compares what they leave with what they
@@ -40,8 +39,8 @@ pub struct Interleave {
     pub with: Vec<Operation>,
     /// The isolation levels whose name contains this [default: all]
     ///
-    /// With `beside`, the two connections have different levels: `--level beside` runs every pair of
-    /// levels, and `--level "READ COMMITTED beside SERIALIZABLE"` runs that pair.
+    /// With `beside`, the two connections have different levels: `--level beside` runs every pair
+    /// of levels, and `--level "READ COMMITTED beside SERIALIZABLE"` runs that pair.
     #[arg(long, default_value = "")]
     pub level: String,
     /// The orders of a case that are run depth first; if there are more, as many at random
@@ -59,17 +58,4 @@ pub struct Interleave {
     /// Runs one order again, as it was printed: OPERATION:CONTEXT,… STATE SLOTS ORDER
     #[arg(long)]
     pub replay: Option<String>,
-}
-
-/// What a connection is called in what is printed.
-pub fn letter(connection: usize) -> char {
-    char::from(b'A' + connection as u8)
-}
-
-/// What a transaction is called: by its connection, and its number there if it is not the first.
-pub fn transaction_name((connection, number): Transaction) -> String {
-    match number {
-        0 => letter(connection).to_string(),
-        number => format!("{}{}", letter(connection), number + 1),
-    }
 }

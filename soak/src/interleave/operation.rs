@@ -203,8 +203,8 @@ impl Operation {
         )
     }
 
-    /// Whether what it returns has to be that of a serial order. It is not if it is the number of rows
-    /// that were merged or copied, or if the statement is the application's own.
+    /// Whether what it returns has to be that of a serial order. It is not if it is the number of
+    /// rows that were merged or copied, or if the statement is the application's own.
     pub fn returns_what_is_compared(self) -> bool {
         !self.is_in_parts() && !self.writes_rows()
     }

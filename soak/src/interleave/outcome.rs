@@ -12,6 +12,19 @@ use crate::tables::folded_before;
 /// A transaction: its connection, and its number there.
 pub type Transaction = (usize, usize);
 
+/// What a connection is called in what is printed.
+pub fn letter(connection: usize) -> char {
+    char::from(b'A' + connection as u8)
+}
+
+/// What a transaction is called: by its connection, and its number there if it is not the first.
+pub fn transaction_name((connection, number): Transaction) -> String {
+    match number {
+        0 => letter(connection).to_string(),
+        number => format!("{}{}", letter(connection), number + 1),
+    }
+}
+
 /// How a transaction ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ended {
@@ -66,8 +79,8 @@ pub struct Comparison {
     /// Something runs in several transactions: each article, its column, and each value that was
     /// returned are compared by themselves.
     pub by_article: bool,
-    /// An article is deleted and inserted again while totals are copied. The new one can get the total
-    /// of the old one, because its column is as it was read; the next run corrects it.
+    /// An article is deleted and inserted again while totals are copied. The new one can get the
+    /// total of the old one, because its column is as it was read; the next run corrects it.
     pub ignores_column: bool,
     /// A fold moves the counts of the days before [`folded_before`] into these periods. They are
     /// compared by period.
@@ -169,7 +182,7 @@ impl Outcome {
             }
         });
         let returned = self.returned.iter().map(|(transaction, value)| {
-            let name = super::transaction_name(*transaction);
+            let name = transaction_name(*transaction);
             format!("{name} returned {value}")
         });
         articles.chain(returned).collect::<Vec<_>>().join("; ")

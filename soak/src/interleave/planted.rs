@@ -42,8 +42,8 @@ impl Planted {
             Planted::MergeWithoutLocks => (&[PlantedCompact, Past], State::Unmerged),
             Planted::RecountDeletesFirst => (&[PlantedRecount, Comment], State::OneRow),
             Planted::RecountWithoutALock => (&[PlantedRecountWithoutALock, Recount], State::Drift),
-            // InnoDB finds what the merge inserts, unless another row has made the deletion wait. That
-            // row is counted first: the orders that begin with it are run first.
+            // InnoDB finds what the merge inserts, unless another row has made the deletion wait.
+            // That row is counted first: the orders that begin with it are run first.
             Planted::DeleteInOneStatement if on == Database::Mysql => (
                 &[Past, PlantedDeleteInOneStatement, Compact],
                 State::Unmerged,

@@ -7,9 +7,8 @@ use std::time::Duration;
 use indicatif::HumanCount;
 
 use super::case::Case;
-use super::outcome::{Outcome, Transaction};
+use super::outcome::{Outcome, Transaction, letter, transaction_name};
 use super::trace::Trace;
-use super::{letter, transaction_name};
 
 /// What was run at one isolation level.
 #[derive(Debug, Default)]
@@ -90,19 +89,23 @@ pub enum What {
         serial: Vec<(Vec<Transaction>, Outcome)>,
     },
     Error(String),
+    /// Two nodes differ, or a count is not what was counted.
+    #[cfg(feature = "postgres")]
+    Count(String),
 }
 
 impl Found {
     /// Prints what was seen, the statements, and the command that runs them again.
-    pub fn print(&self, number: u64, database: &str, level: &str, fault: Option<String>) {
+    ///
+    /// `command` runs orders at this level, and takes `--replay`.
+    pub fn print(&self, number: u64, level: &str, command: &str) {
         let case = &self.case;
-        println!(
-            "\n{database}, {level}: {}: {number} WRONG",
-            case.operations()
-        );
+        println!("\n{level}: {}: {number} WRONG", case.operations());
         println!("  from: {case}");
         match &self.what {
             What::Error(text) => println!("  an error that is not documented: {text}"),
+            #[cfg(feature = "postgres")]
+            What::Count(text) => println!("  {text}"),
             What::Outcome { seen, serial } => {
                 let all = serial.iter().map(|(_, outcome)| outcome).chain([seen]);
                 let differing = Outcome::differing(all);
@@ -120,9 +123,6 @@ impl Found {
             .iter()
             .map(|&connection| letter(connection))
             .collect();
-        let fault = fault.map_or_else(String::new, |fault| format!(" --fault {fault}"));
-        println!(
-            "  again: scripts/interleave {database} --level \"{level}\"{fault} --replay \"{case} {order}\""
-        );
+        println!("  again: {command} --replay \"{case} {order}\"");
     }
 }

@@ -23,8 +23,8 @@ pub enum State {
     Drift,
 }
 
-/// A row of counters: the article, the number of the day or none for 1970-01-01, the slot, the views,
-/// the likes and the comments.
+/// A row of counters: the article, the number of the day or none for 1970-01-01, the slot, the
+/// views, the likes and the comments.
 type Row = (i64, Option<u8>, i16, i64, i64, i64);
 
 /// The old day that `Operation::Past` counts on.
@@ -106,8 +106,10 @@ impl State {
         });
         let tickets = String::from_iter(tickets);
         let empty = format!(
-            "DELETE FROM article_counters; DELETE FROM label_counters; DELETE FROM tickets; {tickets}
-             UPDATE articles SET total_views = 0, like_count = CASE id WHEN 3 THEN 0 ELSE {likes} END
+            "DELETE FROM article_counters; DELETE FROM label_counters; DELETE FROM tickets;
+             {tickets}
+             UPDATE articles
+             SET total_views = 0, like_count = CASE id WHEN 3 THEN 0 ELSE {likes} END
              WHERE total_views <> 0 OR like_count <> CASE id WHEN 3 THEN 0 ELSE {likes} END;"
         );
         let rows = self.rows().iter();
@@ -124,7 +126,8 @@ impl State {
         match rows.len() {
             0 => empty,
             _ => format!(
-                "{empty} INSERT INTO article_counters (article_id, day, slot, views, likes, comments)
+                "{empty}
+                 INSERT INTO article_counters (article_id, day, slot, views, likes, comments)
                  VALUES {};
                  INSERT INTO label_counters (article_id, label, day, slot, given) VALUES {};",
                 rows.join(", "),

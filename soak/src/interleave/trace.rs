@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::letter;
+use super::outcome::letter;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
