@@ -88,6 +88,33 @@ impl Side {
     fn is_amid(&self) -> bool {
         self.has_begun && self.next.is_some()
     }
+
+    /// Takes its next statement, which is about to run.
+    fn take_next(&mut self) -> Option<String> {
+        let sql = self.next.take()?;
+        self.has_begun = true;
+        self.has_news |= sql == "COMMIT" || !self.in_a_transaction;
+        self.in_a_transaction &= sql != "COMMIT" && sql != "ROLLBACK";
+        Some(sql)
+    }
+}
+
+/// What can happen next. At the end, everything is applied anyway.
+fn choices([first, second]: &[Side; 2]) -> Vec<usize> {
+    let mut choices = Vec::new();
+    if first.next.is_some() && !second.is_amid() {
+        choices.push(0);
+    }
+    if second.next.is_some() {
+        choices.push(1);
+    }
+    if second.has_news && first.next.is_some() && !second.is_amid() {
+        choices.push(APPLIES);
+    }
+    if first.has_news && second.next.is_some() {
+        choices.push(APPLIES + 1);
+    }
+    choices
 }
 
 /// The operations of both nodes, and the lines between these.
@@ -197,7 +224,7 @@ impl Pair {
             self.settle(node)?;
         }
         loop {
-            let choices = self.choices();
+            let choices = choices(&self.sides);
             if choices.is_empty() {
                 break;
             }
@@ -218,32 +245,9 @@ impl Pair {
         Ok(())
     }
 
-    /// What can happen next. At the end, everything is applied anyway.
-    fn choices(&self) -> Vec<usize> {
-        let [first, second] = &self.sides;
-        let mut choices = Vec::new();
-        if first.next.is_some() && !second.is_amid() {
-            choices.push(0);
-        }
-        if second.next.is_some() {
-            choices.push(1);
-        }
-        if second.has_news && first.next.is_some() && !second.is_amid() {
-            choices.push(APPLIES);
-        }
-        if first.has_news && second.next.is_some() {
-            choices.push(APPLIES + 1);
-        }
-        choices
-    }
-
     fn run_statement(&mut self, node: usize) -> Result<()> {
-        let side = &mut self.sides[node];
-        let sql = side.next.take().context("the operation has ended")?;
-        let ends = sql == "COMMIT" || sql == "ROLLBACK";
-        side.has_begun = true;
-        side.has_news |= sql == "COMMIT" || !side.in_a_transaction;
-        side.in_a_transaction &= !ends;
+        let sql = self.sides[node].take_next();
+        let sql = sql.context("the operation has ended")?;
         self.trace.push(Step::Runs(node, sql));
         self.workers[node].grant()?;
         self.settle(node)
@@ -336,5 +340,64 @@ impl Pair {
         }
         nodes.remove()?;
         Ok(conflicts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The orders of operations that run these statements, with 2 and 3 where a node applies.
+    fn orders_of(statements: [&[&str]; 2]) -> Vec<String> {
+        let mut orders = Orders::all(100, 1);
+        let mut all = Vec::new();
+        loop {
+            let mut left = statements.map(|of_one| of_one.iter().copied());
+            let mut sides = [0, 1].map(|node| Side {
+                next: left[node].next().map(str::to_owned),
+                in_a_transaction: statements[node].contains(&"COMMIT"),
+                ..Side::default()
+            });
+            loop {
+                let choices = choices(&sides);
+                if choices.is_empty() {
+                    break;
+                }
+                match orders.choose(&choices) {
+                    node @ 0..2 => {
+                        sides[node].take_next();
+                        sides[node].next = left[node].next().map(str::to_owned);
+                    }
+                    applies => sides[1 - (applies - APPLIES)].has_news = false,
+                }
+            }
+            all.push(orders.ran().iter().map(usize::to_string).collect());
+            if !orders.next() {
+                return all;
+            }
+        }
+    }
+
+    #[test]
+    fn what_committed_is_applied_before_each_later_statement() {
+        let transaction: &[&str] = &["INSERT", "COMMIT"];
+        let mut orders = orders_of([transaction; 2]);
+        orders.sort();
+        let all = [
+            "0011", "00131", "00311", // the second one last
+            "0110", "01120", // between the statements of the first one
+            "1100", "11020", "11200", // first
+        ];
+        assert_eq!(orders, all);
+    }
+
+    #[test]
+    fn a_statement_without_a_transaction_commits() {
+        let mut orders = orders_of([&["UPDATE", "UPDATE"], &["UPDATE"]]);
+        orders.sort();
+        let all = [
+            "001", "0031", "010", "0120", "0301", "03031", "0310", "03120", "100", "1020", "1200",
+        ];
+        assert_eq!(orders, all);
     }
 }
