@@ -181,7 +181,7 @@ impl Test {
 
     fn buffer(&self) -> CounterBuffer<Conn> {
         let url = self.url();
-        let builder = CounterBuffer::of(move || Conn::establish(&url));
+        let builder = CounterBuffer::builder(move || Conn::establish(&url));
         let never = Duration::from_secs(1_000_000);
         builder.every(never).start().unwrap()
     }

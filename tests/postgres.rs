@@ -429,7 +429,8 @@ fn dropping_a_compactor_does_not_wait_until_another_session_has_ended() {
     other.batch_execute(lock).unwrap();
     let url = database.url();
     let (run, runs) = channel();
-    let builder = Compactor::of(move || Conn::establish(&url)).compact(article_counters::table);
+    let builder =
+        Compactor::builder(move || Conn::establish(&url)).compact(article_counters::table);
     let builder = builder.on_run(move |done| run.send(done.to_string()).unwrap());
     let compactor = builder.start().unwrap();
     let waits = "EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted

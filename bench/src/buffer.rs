@@ -155,7 +155,7 @@ fn memory() -> Result<()> {
         let pool = Pool::builder()
             .min_idle(Some(0))
             .build_unchecked(ConnectionManager::<SqliteConnection>::new(":memory:"));
-        let buffer = CounterBuffer::of(move || pool.get())
+        let buffer = CounterBuffer::builder(move || pool.get())
             .every(Duration::from_secs(1_000_000))
             .max_keys(usize::MAX)
             .start()?;
@@ -184,7 +184,7 @@ for_each_connection!(
         fn writes(url: &str, rounds: u16) -> Result<Vec<f64>> {
             let pool = Pool::builder().max_size(1).build(ConnectionManager::<Self>::new(url))?;
             let of_buffer = pool.clone();
-            let builder = CounterBuffer::of(move || of_buffer.get());
+            let builder = CounterBuffer::builder(move || of_buffer.get());
             let buffer = builder.every(Duration::from_secs(1_000_000)).start()?;
             if !Self::SETTINGS.is_empty() {
                 pool.get()?.batch_execute(Self::SETTINGS)?;
@@ -241,7 +241,7 @@ fn with_buffer(count: impl Fn(&Buffer) -> (u64, f64)) -> Result<f64> {
     conn.batch_execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")?;
     conn.batch_execute(CREATE)?;
     let of_buffer = pool.clone();
-    let buffer = CounterBuffer::of(move || of_buffer.get()).start()?;
+    let buffer = CounterBuffer::builder(move || of_buffer.get()).start()?;
     let (counted, speed) = count(&buffer);
     let write = buffer.stop();
     ensure!(write.error.is_none(), "{write}");

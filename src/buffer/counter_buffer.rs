@@ -39,7 +39,7 @@ use crate::typed::counters::Counters;
 /// # let pool = Pool::builder().max_size(1).build(ConnectionManager::<SqliteConnection>::new(":memory:"))?;
 /// # *pool.get()? = establish_connection();
 /// let connect = { let pool = pool.clone(); move || pool.get() };
-/// let buffer = CounterBuffer::of(connect).on_write(|write| println!("{write}")).start()?;
+/// let buffer = CounterBuffer::builder(connect).on_write(|write| println!("{write}")).start()?;
 ///
 /// buffer.count(increment(views).of(1_i64))?;
 /// buffer.count(increment(views).of(1_i64))?;
@@ -96,7 +96,7 @@ pub struct CounterBuffer<Conn: Connection<Backend: CounterBackend> + 'static> {
     clock: Background,
 }
 
-/// The settings of a [`CounterBuffer`]; made by [`CounterBuffer::of`].
+/// The settings of a [`CounterBuffer`]; made by [`CounterBuffer::builder`].
 #[must_use = "a buffer does nothing until `start` is called"]
 pub struct CounterBufferBuilder<Conn> {
     source: Box<Source<Conn>>,
@@ -144,7 +144,7 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBuffer<Conn> {
     /// Begins to build a buffer. `connect` returns a connection for each write: `move ||
     /// pool.get()` makes a `CounterBuffer<PooledConnection<ConnectionManager<PgConnection>>>`,
     /// and `move || PgConnection::establish(&url)` a `CounterBuffer<PgConnection>`.
-    pub fn of<E: Into<Box<dyn StdError + Send + Sync>>>(
+    pub fn builder<E: Into<Box<dyn StdError + Send + Sync>>>(
         connect: impl Fn() -> Result<Conn, E> + Send + Sync + 'static,
     ) -> CounterBufferBuilder<Conn> {
         CounterBufferBuilder {

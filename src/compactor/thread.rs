@@ -29,7 +29,7 @@ use crate::typed::table::CounterTable;
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use diesel_counters::{Compactor, Period};
 ///
-/// let compactor = Compactor::of(|| SqliteConnection::establish(":memory:"))
+/// let compactor = Compactor::builder(|| SqliteConnection::establish(":memory:"))
 ///     .compact(article_counters::table)
 ///     .fold(article_counters::table, Period::Month, 90)
 ///     .fold(article_counters::table, Period::Total, 730)
@@ -63,7 +63,7 @@ use crate::typed::table::CounterTable;
 #[derive(Debug)]
 pub struct Compactor(Background);
 
-/// The tables and the interval of a [`Compactor`]; made by [`Compactor::of`].
+/// The tables and the interval of a [`Compactor`]; made by [`Compactor::builder`].
 #[must_use = "a compactor does nothing until `start` is called"]
 pub struct CompactorBuilder<Conn> {
     source: Box<Source<Conn>>,
@@ -123,7 +123,7 @@ const RETRY: Duration = Duration::from_secs(10 * 60);
 impl Compactor {
     /// Begins to build a compactor. `connect` returns a connection for each run of a table:
     /// `move || pool.get()`, or `move || PgConnection::establish(&url)`.
-    pub fn of<Conn: LoadConnection, E>(
+    pub fn builder<Conn: LoadConnection, E>(
         connect: impl Fn() -> Result<Conn, E> + Send + Sync + 'static,
     ) -> CompactorBuilder<Conn>
     where

@@ -27,7 +27,7 @@ fn whatever_is_written_is_written_on_it() {
         Conn::establish(&url)
     };
     let report = move |_: &Write| reports.send(thread::current().id()).unwrap();
-    let builder = CounterBuffer::of(connect).on_write(report);
+    let builder = CounterBuffer::builder(connect).on_write(report);
     let buffer = builder.every(Duration::MAX).start().unwrap();
     let count = || buffer.count(increment(views).of(1_i64)).unwrap();
     count();
@@ -135,7 +135,7 @@ fn a_flush_within_a_write_writes_nothing_twice() {
         });
         ConnectionResult::Ok(conn)
     };
-    let buffer = CounterBuffer::of(connect).every(Duration::MAX);
+    let buffer = CounterBuffer::builder(connect).every(Duration::MAX);
     let buffer = Arc::new(buffer.start().unwrap());
     itself.set(Arc::downgrade(&buffer)).unwrap();
     buffer.count(increment(views).of(1_i64)).unwrap();

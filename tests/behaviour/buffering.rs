@@ -115,7 +115,7 @@ impl Test {
     /// Which writes only what `flush` writes.
     pub fn builder(&self) -> CounterBufferBuilder<Pooled> {
         let pool = self.pool.clone();
-        CounterBuffer::of(move || pool.get()).every(NEVER)
+        CounterBuffer::builder(move || pool.get()).every(NEVER)
     }
 
     pub fn buffer(&self) -> Buffer {
@@ -298,7 +298,10 @@ fn a_connection_with_an_open_transaction_is_refused() {
         }
         QueryResult::Ok(conn)
     };
-    let buffer = CounterBuffer::of(connect).every(NEVER).start().unwrap();
+    let buffer = CounterBuffer::builder(connect)
+        .every(NEVER)
+        .start()
+        .unwrap();
     buffer.count(increment(views).of(1_i64)).unwrap();
     let write = buffer.flush();
     let is_refused = matches!(write.error, Some(BackgroundError::Database(_)));

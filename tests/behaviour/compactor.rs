@@ -23,7 +23,7 @@ use crate::{Conn, TestDatabase, write_transaction};
 /// A compactor of a database that is away while this is true.
 fn flaky(database: &TestDatabase, is_away: &Arc<AtomicBool>) -> CompactorBuilder<Conn> {
     let (url, is_away) = (database.url(), Arc::clone(is_away));
-    Compactor::of(move || match is_away.load(SeqCst) {
+    Compactor::builder(move || match is_away.load(SeqCst) {
         true => Err(ConnectionError::BadConnection("it is away".into())),
         false => Conn::establish(&url),
     })

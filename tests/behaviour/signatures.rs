@@ -162,7 +162,7 @@ pub fn transaction(conn: &mut Conn) -> QueryResult<()> {
 pub type Connect = fn() -> ConnectionResult<Conn>;
 
 pub fn buffer_of(connect: Connect) -> CounterBufferBuilder<Conn> {
-    CounterBuffer::of(connect)
+    CounterBuffer::builder(connect)
 }
 
 pub fn start(buffer: CounterBufferBuilder<Conn>) -> io::Result<CounterBuffer<Conn>> {
@@ -178,7 +178,7 @@ pub fn lost(write: &Write) -> (&[Dropped], Option<&BackgroundError>) {
 }
 
 pub fn compactor_of(connect: Connect) -> CompactorBuilder<Conn> {
-    Compactor::of(connect)
+    Compactor::builder(connect)
 }
 
 pub fn merged(run: &Run) -> Option<Compacted> {

@@ -105,10 +105,10 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
         let (pool, runtime) = (pool.clone(), Handle::current());
         move || runtime.block_on(pool.get()).map(Blocking::from)
     };
-    let compactor = Compactor::of(connect.clone())
+    let compactor = Compactor::builder(connect.clone())
         .compact(product_counters::table)
         .start()?;
-    let buffer = Arc::new(CounterBuffer::of(connect).start()?);
+    let buffer = Arc::new(CounterBuffer::builder(connect).start()?);
     let shop = Shop { pool, buffer };
 
     let router = Router::new()

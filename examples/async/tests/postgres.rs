@@ -156,7 +156,7 @@ mod compactor {
             let pool = pool.clone();
             move || pool.get()
         };
-        let compactor = Compactor::of(connect)
+        let compactor = Compactor::builder(connect)
             .compact(table)
             .on_run(move |run| send.send(run.to_string()).unwrap())
             .start()
@@ -196,7 +196,7 @@ mod buffer {
             }
         };
         type Pooled = AsyncConnectionWrapper<PooledConnection<'static, Conn>>;
-        let buffer: CounterBuffer<Pooled> = CounterBuffer::of(connect).start().unwrap();
+        let buffer: CounterBuffer<Pooled> = CounterBuffer::builder(connect).start().unwrap();
         buffer.count(increment(views).of(1_i64)).unwrap();
         let stopped = tokio::task::spawn_blocking(move || buffer.stop()).await;
         let conn = &mut pool.get().await.unwrap();

@@ -38,7 +38,7 @@ impl App {
         db::migrate(url)?;
         let writes = db::pool(url, true);
         let pool = writes.clone();
-        let views = CounterBuffer::of(move || pool.get());
+        let views = CounterBuffer::builder(move || pool.get());
         let views = views.on_write(|write| tracing::info!("views: {write}"));
         Ok(App {
             reads: db::pool(url, false),
@@ -53,7 +53,7 @@ impl App {
     /// Merges the slots of past days every hour, and the days before the last 90 into weeks.
     pub fn keep_small(&self) -> std::io::Result<Compactor> {
         let pool = self.writes.clone();
-        Compactor::of(move || pool.get())
+        Compactor::builder(move || pool.get())
             .compact(article_counters)
             .fold(article_counters, Period::Week, 90)
             .every(Duration::from_secs(60 * 60))

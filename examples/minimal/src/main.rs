@@ -54,7 +54,7 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
         .build(Manager::new(variable("DATABASE_URL", "minimal.sqlite")))?;
     pool.get()?.run_pending_migrations(MIGRATIONS)?;
     let source = pool.clone();
-    let buffer = Arc::new(CounterBuffer::of(move || source.get()).start()?);
+    let buffer = Arc::new(CounterBuffer::builder(move || source.get()).start()?);
     let app = App { pool, buffer };
 
     let router = Router::new()

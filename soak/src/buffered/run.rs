@@ -52,7 +52,7 @@ pub fn client(args: &Client) -> Result<()> {
         .build_unchecked(ConnectionManager::new(&args.url));
     let unknown = Arc::<Mutex<Vec<(i64, i64)>>>::default();
     let reported = Arc::clone(&unknown);
-    let buffer = CounterBuffer::of(move || pool.get())
+    let buffer = CounterBuffer::builder(move || pool.get())
         .every(Duration::from_millis(2))
         .on_write(move |write| {
             let unknown = write.unknown.iter().map(|row| {

@@ -29,7 +29,10 @@ const NEVER: Duration = Duration::MAX;
 async fn buffer(database: &Database) -> CounterBuffer<Wrapped> {
     let url = database.url();
     let connect = move || Wrapped::establish(&url);
-    CounterBuffer::of(connect).every(NEVER).start().unwrap()
+    CounterBuffer::builder(connect)
+        .every(NEVER)
+        .start()
+        .unwrap()
 }
 
 async fn counted(database: &Database) -> i64 {
@@ -74,7 +77,10 @@ async fn a_buffer_over_a_pool_of_the_runtime_is_flushed_and_dropped_in_it() {
         let conn = runtime.block_on(pool.get_owned());
         conn.map(AsyncConnectionWrapper::from)
     };
-    let buffer: CounterBuffer<Pooled> = CounterBuffer::of(connect).every(NEVER).start().unwrap();
+    let buffer: CounterBuffer<Pooled> = CounterBuffer::builder(connect)
+        .every(NEVER)
+        .start()
+        .unwrap();
     buffer.count(increment(views).of(1_i64)).unwrap();
     let write = buffer.flush();
     assert_eq!((write.written, write.pending), (1, 0), "{write}");
@@ -91,7 +97,10 @@ async fn a_drop_after_a_stop_connects_no_more() {
         calls.send(()).unwrap();
         Err::<Wrapped, _>(ConnectionError::BadConnection("it is away".into()))
     };
-    let buffer = CounterBuffer::of(connect).every(NEVER).start().unwrap();
+    let buffer = CounterBuffer::builder(connect)
+        .every(NEVER)
+        .start()
+        .unwrap();
     buffer.count(increment(views).of(1_i64)).unwrap();
     let buffer = Arc::new(buffer);
     let stopped = Arc::clone(&buffer);

@@ -71,10 +71,10 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
         let pool = pool.clone();
         move || pool.get()
     };
-    let compactor = Compactor::of(connect.clone())
+    let compactor = Compactor::builder(connect.clone())
         .compact(article_counters::table)
         .start()?;
-    let buffer = CounterBuffer::of(connect).start()?;
+    let buffer = CounterBuffer::builder(connect).start()?;
     // `Data` is an `Arc`.
     let blog = Data::new(Blog { pool, buffer });
 

@@ -89,10 +89,10 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
         Ok(conn)
     };
     connect()?.batch_execute(include_str!("../mysql.sql"))?;
-    let compactor = Compactor::of(connect.clone())
+    let compactor = Compactor::builder(connect.clone())
         .compact(article_counters::table)
         .start()?;
-    let buffer = Arc::new(CounterBuffer::of(connect).start()?);
+    let buffer = Arc::new(CounterBuffer::builder(connect).start()?);
     let app = App { pool, buffer };
 
     let router = Router::new()

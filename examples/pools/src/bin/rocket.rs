@@ -66,10 +66,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let config = Config::figment().merge(("databases.blog.url", &url));
     let connect = move || PgConnection::establish(&url);
     connect()?.batch_execute(include_str!("../postgres.sql"))?;
-    let compactor = Compactor::of(connect.clone())
+    let compactor = Compactor::builder(connect.clone())
         .compact(article_counters::table)
         .start()?;
-    let buffer: Views = Arc::new(CounterBuffer::of(connect).start()?);
+    let buffer: Views = Arc::new(CounterBuffer::builder(connect).start()?);
 
     // Until SIGTERM or Ctrl-C, and until the last request has ended.
     rocket::custom(config)
