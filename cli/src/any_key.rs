@@ -44,7 +44,8 @@ enum Value {
 }
 
 impl AnyKeys {
-    /// The keys with these columns. It is an error if one has a type of which the command does not take keys.
+    /// The keys with these columns. It is an error if one has a type of which the command does not
+    /// take keys.
     pub fn new(key: &[Column], database: Database) -> Result<Self> {
         let types = key.iter().map(|column| key_type(column, database));
         Ok(AnyKeys(types.collect::<Result<_>>()?))
@@ -127,8 +128,8 @@ impl Values<MultiBackend> for AnyKey {
             Value::Text(text) => return out.push_bind_param::<Text, _>(text),
             Value::Binary(bytes) => return out.push_bind_param::<Binary, _>(bytes),
             Value::Unsigned(number) => {
-                // No backend of a `MultiConnection` binds it, and MySQL takes no text of digits for the
-                // greatest numbers.
+                // No backend of a `MultiConnection` binds it, and MySQL takes no text of digits for
+                // the greatest numbers.
                 out.unsafe_to_cache_prepared();
                 out.push_sql(&number.to_string());
             }

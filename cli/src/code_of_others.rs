@@ -1,7 +1,8 @@
-//! Functions of other roles that a statement over a table would run. PostgreSQL runs the functions of a table's
-//! triggers, indexes and constraints as the role that reads or writes it: whoever may attach one to a table would
-//! have it run as a superuser who merges it. Functions of superusers are trusted, and those that run as their own
-//! owner. MySQL and MariaDB run triggers as their definer, and SQLite has no accounts.
+//! Functions of other roles that a statement over a table would run. PostgreSQL runs the functions
+//! of a table's triggers, indexes and constraints as the role that reads or writes it: whoever may
+//! attach one to a table would have it run as a superuser who merges it. Functions of superusers
+//! are trusted, and those that run as their own owner. MySQL and MariaDB run triggers as their
+//! definer, and SQLite has no accounts.
 
 use anyhow::{Result, bail};
 use diesel::prelude::*;
@@ -15,7 +16,8 @@ use crate::sql::sql;
 /// What a statement does with the rows of a table.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// The planner evaluates expressions of indexes, statistics and constraints whose values are constants.
+    /// The planner evaluates expressions of indexes, statistics and constraints whose values are
+    /// constants.
     Reads,
     /// It also runs triggers, rules, defaults and generated columns.
     Writes,

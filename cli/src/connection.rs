@@ -47,8 +47,8 @@ impl AnyConnection {
     }
 }
 
-/// Connects to `postgres://…`, `mysql://…`, or the file of an SQLite database. It fails if that takes
-/// longer than `timeout`.
+/// Connects to `postgres://…`, `mysql://…`, or the file of an SQLite database. It fails if that
+/// takes longer than `timeout`.
 pub fn connect(url: &str, timeout: Duration) -> Result<AnyConnection> {
     let (opened, opens) = mpsc::channel();
     let of = url.to_owned();
@@ -110,10 +110,10 @@ fn open_any(url: &str) -> Result<AnyConnection> {
     }
 }
 
-/// Timeouts; and only the server's own functions and operators, because those of other roles would be
-/// run as the user of this command. All tables are named with their schema. The schemas of the user, in
-/// which tables without one are, are kept in a setting. A policy that would hide rows is an error. To compile
-/// a query of the catalogue takes longer than to run it.
+/// Timeouts; and only the server's own functions and operators, because those of other roles would
+/// be run as the user of this command. All tables are named with their schema. The schemas of the
+/// user, in which tables without one are, are kept in a setting. A policy that would hide rows is
+/// an error. To compile a query of the catalogue takes longer than to run it.
 #[cfg(feature = "postgres")]
 const POSTGRES_SESSION: &str = "\
     SET lock_timeout = '2s'; SET row_security = off; SET jit = off; \
@@ -187,8 +187,8 @@ pub fn who_locks(error: &anyhow::Error) -> &'static str {
 fn unreachable(error: ConnectionError) -> anyhow::Error {
     // libpq's reasons have several lines.
     let mut reason = error.to_string().split_whitespace().joined(" ");
-    // libpq quotes the part of a URL that it cannot read, which may be a part of a password. Its other
-    // errors, and those of a server, quote no password.
+    // libpq quotes the part of a URL that it cannot read, which may be a part of a password. Its
+    // other errors, and those of a server, quote no password.
     let cannot_read = [" URI", "percent-encoded"];
     if cannot_read.iter().any(|text| reason.contains(text)) {
         let before = reason.split('"').next().unwrap_or_default();

@@ -45,8 +45,8 @@ impl Database {
         }
     }
 
-    /// A literal that stands in several lines. SQLite keeps the line breaks of the text. The others join literals that
-    /// are below each other, and have the text without line breaks.
+    /// A literal that stands in several lines. SQLite keeps the line breaks of the text. The others
+    /// join literals that are below each other, and have the text without line breaks.
     pub fn literal_of_lines(self, text: &str) -> String {
         let literal = self.literal(text);
         match self {

@@ -9,8 +9,8 @@ use crate::connection::AnyConnection;
 use crate::database::{MYSQL, POSTGRES};
 use crate::sql::sql;
 
-/// The lock of `session_lock` in the library: two numbers. A role of this session may not see the state of
-/// another one's.
+/// The lock of `session_lock` in the library: two numbers. A role of this session may not see the
+/// state of another one's.
 const OF_POSTGRES: &str = "
     SELECT concat_ws(', ', format('session %s of the role %I (to end it: SELECT pg_terminate_backend(%s))',
         a.pid, a.usename, a.pid), a.state, 'application ' || quote_literal(nullif(a.application_name, '')))
@@ -30,7 +30,8 @@ const OF_MYSQL: [&str; 3] = [
      LEFT JOIN information_schema.processlist p ON p.id = h.id WHERE h.id IS NOT NULL",
 ];
 
-/// The session that has the lock of a merge of this table, or `None` if it has ended, or is not shown.
+/// The session that has the lock of a merge of this table, or `None` if it has ended, or is not
+/// shown.
 pub fn of_merge(table: TableName<'_>, conn: &mut AnyConnection) -> Option<String> {
     let query = match conn.database() {
         POSTGRES => {

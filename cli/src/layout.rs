@@ -1,8 +1,10 @@
-//! The lines of generated SQL: none is longer than people can read, unless a name or a text of the user's is.
+//! The lines of generated SQL: none is longer than people can read, unless a name or a text of the
+//! user's is.
 
 const WIDTH: usize = 120;
 
-/// Breaks the long lines of a statement. A line is broken where it has a space, so that its words stay what they are.
+/// Breaks the long lines of a statement. A line is broken where it has a space, so that its words
+/// stay what they are.
 pub fn broken(sql: &str) -> String {
     let mut lines = String::new();
     for line in sql.split_inclusive('\n') {
@@ -19,7 +21,8 @@ pub fn broken(sql: &str) -> String {
     lines
 }
 
-/// What begins the further lines of a definition in the comment of a function. The SQL that reads it knows it too.
+/// What begins the further lines of a definition in the comment of a function. The SQL that reads
+/// it knows it too.
 pub const DEFINITION_GOES_ON: &str = "--     ";
 
 /// A comment of a function that has a definition, whose lines are broken where JSON can be.
@@ -27,8 +30,8 @@ fn is_definition(line: &str) -> bool {
     line.starts_with("-- diesel_counters: ") || line.starts_with(DEFINITION_GOES_ON)
 }
 
-/// Breaks JSON without spaces behind commas that are between its values. A line has room for what stands before and
-/// behind it.
+/// Breaks JSON without spaces behind commas that are between its values. A line has room for what
+/// stands before and behind it.
 pub fn broken_json(json: &str) -> String {
     const ROOM: usize = WIDTH - "    'diesel_counters: ';".len();
     let mut lines = String::new();
@@ -91,8 +94,9 @@ fn break_line(line: &str, lines: &mut String) {
     }
 }
 
-/// The space at which a text is broken so that its beginning has room. One before a word such as AND, or behind a
-/// comma, is better than one inside of an expression. `None` if it cannot be broken.
+/// The space at which a text is broken so that its beginning has room. One before a word such as
+/// AND, or behind a comma, is better than one inside of an expression. `None` if it cannot be
+/// broken.
 fn place(text: &str, room: usize) -> Option<usize> {
     const WORDS: [&str; 10] = [
         "AND ", "OR ", "WHERE ", "FROM ", "WHEN ", "THEN ", "ELSE ", "JOIN ", "SET ", "LOCK ",

@@ -1,5 +1,5 @@
-//! The command line. It is a library for the program itself, and for the enumerator in `soak`, which
-//! runs a recount on a connection of its own.
+//! The command line. It is a library for the program itself, and for the enumerator in `soak`,
+//! which runs a recount on a connection of its own.
 
 mod any_key;
 mod catalogue;

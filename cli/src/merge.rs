@@ -29,8 +29,8 @@ use crate::period;
   diesel-counters compact article_counters --dry-run
   diesel-counters compact article_counters")]
 pub struct CompactArgs {
-    /// Merge the days before this one, such as 2026-01-31 [default: yesterday, in UTC]. If the table
-    /// counts by week, month or year, merge the periods before that of this day.
+    /// Merge the days before this one, such as 2026-01-31 [default: yesterday, in UTC]. If the
+    /// table counts by week, month or year, merge the periods before that of this day.
     #[arg(long, value_name = "DATE")]
     before: Option<NaiveDate>,
     #[command(flatten)]
@@ -39,16 +39,16 @@ pub struct CompactArgs {
 
 /// Merge each entity's old days into months, or into one row without a day. This cannot be undone.
 ///
-/// Totals do not change, but the counts of each of these days are lost. The count of a month, week or
-/// year is stored under its first day. Programs can count and read
-/// at the same time. The command can be stopped at any time, and run again.
+/// Totals do not change, but the counts of each of these days are lost. The count of a month, week
+/// or year is stored under its first day. Programs can count and read at the same time. The command
+/// can be stopped at any time, and run again.
 #[derive(Args)]
 #[command(after_help = "Examples:
   diesel-counters fold article_counters --before 2026-01-01 --into month --dry-run
   diesel-counters fold article_counters --before 2026-01-01 --into month")]
 pub struct FoldArgs {
-    /// Merge the days before this one, such as 2026-01-31. If the table counts by week, month or year,
-    /// merge the periods before that of this day.
+    /// Merge the days before this one, such as 2026-01-31. If the table counts by week, month or
+    /// year, merge the periods before that of this day.
     #[arg(long, value_name = "DATE")]
     before: NaiveDate,
     /// Keep one row for each of these periods. Those before that of --before are merged. It is not
@@ -77,19 +77,21 @@ struct MergeArgs {
 
 #[derive(Args)]
 struct PeriodArg {
-    /// The period that the table counts by, as in counter_table! [default: that of the database; see
-    /// `diesel-counters check`].
+    /// The period that the table counts by, as in counter_table! [default: that of the database;
+    /// see `diesel-counters check`].
     #[arg(long, value_parser = period::parser())]
     period: Option<Period>,
 }
 
 impl PeriodArg {
-    /// The table's period, or days if neither the database nor the option has it. If it `is_needed`, that is an
-    /// error, and so are two periods, except on SQLite, where the option overrides that of the database.
+    /// The table's period, or days if neither the database nor the option has it. If it
+    /// `is_needed`, that is an error, and so are two periods, except on SQLite, where the option
+    /// overrides that of the database.
     fn of(&self, table: &CounterTable, database: Database, is_needed: bool) -> Result<Period> {
         let name = &table.table;
         match (table.mark().map(|mark| mark.period), self.period) {
-            // A comment of SQLite cannot be changed, when the table counts by another period from then on.
+            // A comment of SQLite cannot be changed, when the table counts by another period from
+            // then on.
             (_, Some(given)) if database == SQLITE => Ok(given),
             (Some(stored), Some(given)) if stored != given => {
                 bail!("--period {given}: {name} has the period {stored}, as the database says")
@@ -204,7 +206,8 @@ fn run(args: MergeArgs, into: Period, before: NaiveDate, options: &Options) -> R
     Ok(is_busy)
 }
 
-/// The shape of a table whose rows are to be merged. It is an error if that would lose what a column has.
+/// The shape of a table whose rows are to be merged. It is an error if that would lose what a
+/// column has.
 fn shape(counters: &CounterTable, period: Period, database: Database) -> Result<Shape<'_>> {
     let table = &counters.table;
     if let Some(counter) = counters.counters.iter().find(|counter| counter.nullable) {

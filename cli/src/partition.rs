@@ -47,8 +47,8 @@ pub fn of_database(conn: &mut AnyConnection) -> Result<Option<Slot>> {
 /// The setting of a PostgreSQL database or role: `1/3` is the second of three partitions.
 const PARTITION: &str = "diesel_counters.partition";
 
-/// An SQL expression for the slot of merged rows: on PostgreSQL, that of the partition of the database or
-/// role.
+/// An SQL expression for the slot of merged rows: on PostgreSQL, that of the partition of the
+/// database or role.
 pub fn merged_slot(database: Database) -> String {
     match database {
         POSTGRES => format!(

@@ -22,9 +22,9 @@ use crate::triggers::{
 
 /// Correct the counters of triggers by counting their rows again.
 ///
-/// It compares the counters with the rows that the triggers count, and adds what
-/// is missing, in short transactions. Programs can write the rows and count at the same time. If it is
-/// stopped, run it again.
+/// It compares the counters with the rows that the triggers count, and adds what is missing, in
+/// short transactions. Programs can write the rows and count at the same time. If it is stopped,
+/// run it again.
 #[derive(Args)]
 #[command(after_help = "Examples:
   diesel-counters recount --dry-run
@@ -37,8 +37,8 @@ pub struct Recount {
     /// Only print which counts are wrong.
     #[arg(long)]
     dry_run: bool,
-    /// Recount one entity only, such as 42, in each table with such a key. Write a key of several columns as in
-    /// 7,heart, and bytes as hexadecimal digits.
+    /// Recount one entity only, such as 42, in each table with such a key. Write a key of several
+    /// columns as in 7,heart, and bytes as hexadecimal digits.
     #[arg(
         long,
         value_name = "KEY",
@@ -46,9 +46,9 @@ pub struct Recount {
         allow_hyphen_values = true
     )]
     of: Option<String>,
-    /// Also set the counts of entities without a counted row to 0, in an ordinary column that counts the
-    /// rows of a condition (`when`). Others may keep these counts, so they are left as they are
-    /// otherwise.
+    /// Also set the counts of entities without a counted row to 0, in an ordinary column that
+    /// counts the rows of a condition (`when`). Others may keep these counts, so they are left as
+    /// they are otherwise.
     #[arg(long)]
     zero: bool,
 }

@@ -11,8 +11,8 @@ use crate::triggers::{InFile, Stored, definitions, written};
 
 /// Print what triggers count, as a counters.toml.
 ///
-/// It reads the definitions that the database keeps, and changes nothing. Those that belong to another role or
-/// account are left out.
+/// It reads the definitions that the database keeps, and changes nothing. Those that belong to
+/// another role or account are left out.
 #[derive(Args)]
 #[command(after_help = "Example:
   diesel-counters show > counters.toml")]

@@ -1,8 +1,8 @@
-//! The SQL that the command generates stands in templates, in `cli/templates`. This is the only place where
-//! their holes are filled.
+//! The SQL that the command generates stands in templates, in `cli/templates`. This is the only
+//! place where their holes are filled.
 //!
-//! A template takes values whose names are quoted and whose texts are literals already. A field that a template
-//! names and the values lack is an error.
+//! A template takes values whose names are quoted and whose texts are literals already. A field
+//! that a template names and the values lack is an error.
 
 use std::sync::LazyLock;
 
@@ -110,7 +110,8 @@ fn template(name: &str) -> Result<Template<'static, 'static>> {
     }
 }
 
-/// A text with spaces behind it, up to this number of characters, so that columns of SQL are aligned.
+/// A text with spaces behind it, up to this number of characters, so that columns of SQL are
+/// aligned.
 fn padded(text: String, width: usize) -> String {
     format!("{text:width$}")
 }
@@ -224,7 +225,8 @@ mod tests {
         }
     }
 
-    /// The engine has places in which a missing field is nothing: a default of an argument, `is none`, filters.
+    /// The engine has places in which a missing field is nothing: a default of an argument, `is
+    /// none`, filters.
     #[test]
     fn a_missing_field_is_an_error_wherever_it_matters() {
         for case in cases() {

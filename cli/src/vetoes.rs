@@ -1,5 +1,5 @@
-//! Triggers, rules and policies of the application on tables that are counted in. One that runs before a row is
-//! written can skip it or change it, and the database reports success.
+//! Triggers, rules and policies of the application on tables that are counted in. One that runs
+//! before a row is written can skip it or change it, and the database reports success.
 
 use anyhow::Result;
 use diesel::sql_types::{Bool, Text};
@@ -50,7 +50,8 @@ pub fn in_counters(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec
     Ok(faults)
 }
 
-/// Those on an ordinary table with a column that is counted in, which can have triggers that change other columns.
+/// Those on an ordinary table with a column that is counted in, which can have triggers that change
+/// other columns.
 pub fn in_column(target: &Target, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     let (table, database) = (&target.table, conn.database());
     let mut faults = Vec::new();
@@ -82,8 +83,8 @@ pub fn in_column(target: &Target, conn: &mut AnyConnection) -> Result<Vec<Fault>
     Ok(faults)
 }
 
-/// Why nothing can be counted in a table of a definition, or why counts could be lost while the database reports
-/// success.
+/// Why nothing can be counted in a table of a definition, or why counts could be lost while the
+/// database reports success.
 pub fn refusal(counting: &Counting, conn: &mut AnyConnection) -> Result<Option<Fault>> {
     let mut faults = Vec::new();
     for target in &counting.targets {
@@ -241,8 +242,8 @@ const OF_MYSQL: [&str; 2] = [
 /// Its event is in its text.
 const OF_SQLITE: &str = "SELECT name, '' AS event, '[]' AS columns, sql AS body FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ";
 
-/// The bits of `tgtype` are 1 for each row, 2 before it, 4 INSERT, 8 DELETE and 16 UPDATE. A trigger of a
-/// partitioned table is listed again for each partition.
+/// The bits of `tgtype` are 1 for each row, 2 before it, 4 INSERT, 8 DELETE and 16 UPDATE. A
+/// trigger of a partitioned table is listed again for each partition.
 const OF_POSTGRES: [&str; 2] = [
     "SELECT DISTINCT t.tgname::text AS name, concat_ws(' ',
             CASE WHEN t.tgtype & 2 <> 0 THEN 'BEFORE' ELSE 'AFTER' END,
@@ -359,7 +360,8 @@ struct Rule {
     is_instead: bool,
 }
 
-/// The rules that skip an update or a deletion, and those with these events, which have ON CONFLICT refused.
+/// The rules that skip an update or a deletion, and those with these events, which have ON CONFLICT
+/// refused.
 fn rules(table: &Table, refused: &[&str], conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     let found = sql(
         "SELECT rulename::text AS name,

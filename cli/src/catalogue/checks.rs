@@ -11,8 +11,8 @@ use super::table::Table;
 use crate::database::Database;
 
 impl CounterTable {
-    /// The counters that a CHECK lets be 0, and not -1. A row that was there before one that is not valid
-    /// can be below 0.
+    /// The counters that a CHECK lets be 0, and not -1. A row that was there before one that is not
+    /// valid can be below 0.
     pub fn guarded(&self, is_valid: bool, database: Database) -> Vec<String> {
         let names = self.counters.iter().map(|counter| counter.name.clone());
         let names = names.filter(|name| self.table.is_guarded(name, is_valid, database));
@@ -51,8 +51,8 @@ pub fn checks(sql: &str, database: Database) -> Vec<Expr> {
     }
 }
 
-/// The value of an expression where the counter `name` has the value `number`, if it depends on nothing else.
-/// False is 0, and true is 1.
+/// The value of an expression where the counter `name` has the value `number`, if it depends on
+/// nothing else. False is 0, and true is 1.
 fn value(expression: &Expr, name: &str, number: i64) -> Option<i64> {
     let of = |expression| value(expression, name, number);
     let is = |is: bool| Some(i64::from(is));

@@ -2,7 +2,8 @@
 
 use super::table::{Column, Kind, Table};
 
-/// A counter table: its primary key is `(entity, day, slot)`, with up to five columns for the entity.
+/// A counter table: its primary key is `(entity, day, slot)`, with up to five columns for the
+/// entity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CounterTable {
     pub table: Table,
@@ -49,8 +50,8 @@ impl TryFrom<Table> for CounterTable {
     }
 }
 
-/// Whether `check` without a table's name checks this one. Many tables that count nothing have a day
-/// and a small number in the key, so the table needs a counter, too.
+/// Whether `check` without a table's name checks this one. Many tables that count nothing have a
+/// day and a small number in the key, so the table needs a counter, too.
 pub fn is_meant_to_count(table: &Table) -> bool {
     let begins_at_0 = |counter: &Column| counter.default.as_deref().is_some_and(is_zero);
     let is_counter_table = CounterTable::try_from(table.clone()).is_ok_and(|table| {

@@ -1,6 +1,6 @@
-//! The period that a counter table counts by, and its stocks. They stand in the comment of its column of days,
-//! which dumps keep. SQLite has no such comments, but keeps the text of a `CREATE TABLE` with the comments
-//! in it.
+//! The period that a counter table counts by, and its stocks. They stand in the comment of its
+//! column of days, which dumps keep. SQLite has no such comments, but keeps the text of a `CREATE
+//! TABLE` with the comments in it.
 
 use std::fmt;
 

@@ -47,7 +47,8 @@ pub fn parent(parent: &Parent, conn: &mut AnyConnection) -> Result<Option<Table>
     named((Some(&parent.in_schema), &parent.table), conn)
 }
 
-/// The table of this name, which may be `schema.table`. A view is not one. The error names the counter tables.
+/// The table of this name, which may be `schema.table`. A view is not one. The error names the
+/// counter tables.
 pub fn table(conn: &mut AnyConnection, name: &str) -> Result<Table> {
     if let Some(table) = named((None, name), conn)? {
         return Ok(table);

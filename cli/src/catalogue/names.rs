@@ -6,8 +6,8 @@ use super::table::{Column, Kind, Table};
 use crate::database::{Database, MYSQL, POSTGRES, SQLITE};
 
 impl Database {
-    /// The schema of a table in SQL. On PostgreSQL it is always there, so that a name does not depend on the
-    /// session. Elsewhere a dump may be restored in a database of another name.
+    /// The schema of a table in SQL. On PostgreSQL it is always there, so that a name does not
+    /// depend on the session. Elsewhere a dump may be restored in a database of another name.
     pub fn schema(self, table: &Table) -> Option<&str> {
         match self {
             POSTGRES => Some(&table.in_schema),
@@ -19,8 +19,8 @@ impl Database {
         self.quoted_in(self.schema(table), &table.name)
     }
 
-    /// What a table is called in a query that uses it for something. LOCK TABLES of MySQL takes each alias
-    /// once.
+    /// What a table is called in a query that uses it for something. LOCK TABLES of MySQL takes
+    /// each alias once.
     pub fn alias(self, used_as: &str, table: &Table) -> String {
         match self {
             MYSQL => self.quoted(&format!("{used_as}_{}", table.name)),
@@ -28,8 +28,8 @@ impl Database {
         }
     }
 
-    /// A condition that is true if both are the same key. An operator of an extension's type, such as
-    /// CITEXT, is not found by its name alone where generated SQL runs.
+    /// A condition that is true if both are the same key. An operator of an extension's type, such
+    /// as CITEXT, is not found by its name alone where generated SQL runs.
     pub fn is_same(self, column: &Column, one: &str, other: &str) -> String {
         match &column.equals_in {
             Some(schema) => format!("{one} OPERATOR({}.=) {other}", self.quoted(schema)),
@@ -46,8 +46,8 @@ impl Database {
         columns.into_iter().map(name).collect()
     }
 
-    /// The kind that a key of this kind is stored and bound as. On SQLite, all integers have 64 bits,
-    /// and a UUID is bytes.
+    /// The kind that a key of this kind is stored and bound as. On SQLite, all integers have 64
+    /// bits, and a UUID is bytes.
     pub fn stored_as(self, kind: Kind) -> Kind {
         match (self, kind) {
             (SQLITE, Kind::SmallInt | Kind::Integer) => Kind::BigInt,
@@ -56,8 +56,8 @@ impl Database {
         }
     }
 
-    /// A key that is written as [`Database::as_text`] reads it, as a literal. It has no backslash that a setting of the
-    /// session could take for an escape.
+    /// A key that is written as [`Database::as_text`] reads it, as a literal. It has no backslash
+    /// that a setting of the session could take for an escape.
     pub fn key_literal(self, key: &Column, text: &str) -> Result<String> {
         let name = &key.name;
         if self.stored_as(key.kind) == Kind::Binary {

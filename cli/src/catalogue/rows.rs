@@ -1,5 +1,6 @@
-//! The rows that each database's catalogue is asked for: one for each column, one for each column of an index, one
-//! for each foreign key, and one for each CHECK. They are loaded by the names of their columns.
+//! The rows that each database's catalogue is asked for: one for each column, one for each column
+//! of an index, one for each foreign key, and one for each CHECK. They are loaded by the names of
+//! their columns.
 
 use anyhow::Result;
 use diesel::sql_types::{Bool, Nullable, Text};
@@ -62,8 +63,8 @@ struct ColumnRow {
     column_comment: Option<String>,
 }
 
-/// A column of an index. Ordered by table, by index, and by the columns' order in it. The primary key is the
-/// first index.
+/// A column of an index. Ordered by table, by index, and by the columns' order in it. The primary
+/// key is the first index.
 #[derive(QueryableByName)]
 struct IndexRow {
     #[diesel(sql_type = Text)]
@@ -126,14 +127,15 @@ struct CheckRow {
     check_sql: String,
 }
 
-/// The queries of a database's catalogue. Their columns have the names of the fields above, and `{where}` is the
-/// condition of the tables to read.
+/// The queries of a database's catalogue. Their columns have the names of the fields above, and
+/// `{where}` is the condition of the tables to read.
 pub struct Catalogue {
     pub columns: &'static str,
     pub indexes: &'static str,
     pub foreign_keys: &'static str,
     pub checks: &'static str,
-    /// The condition of all tables but the database's own, of those of a name, and of those of a schema.
+    /// The condition of all tables but the database's own, of those of a name, and of those of a
+    /// schema.
     pub all: &'static str,
     pub of_name: &'static str,
     pub of_schema: &'static str,

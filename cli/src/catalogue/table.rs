@@ -24,7 +24,8 @@ pub struct Table {
     pub strict: bool,
     /// A partitioned table of PostgreSQL.
     pub partitioned: bool,
-    /// The table whose rows its own rows are, too: a table of PostgreSQL that it is a partition of or inherits from.
+    /// The table whose rows its own rows are, too: a table of PostgreSQL that it is a partition of
+    /// or inherits from.
     pub part_of: Option<String>,
     /// A table that inherits from it, whose rows are its own, too.
     pub inherited_by: Option<String>,
@@ -67,8 +68,8 @@ pub struct Parent {
     /// The action of `ON DELETE`, such as `CASCADE` or `SET NULL`.
     pub on_delete: String,
     pub on_update: String,
-    /// `NOT DEFERRABLE`, `DEFERRABLE` or `DEFERRABLE INITIALLY DEFERRED`. SQLite's catalogue does not
-    /// have it.
+    /// `NOT DEFERRABLE`, `DEFERRABLE` or `DEFERRABLE INITIALLY DEFERRED`. SQLite's catalogue does
+    /// not have it.
     pub deferrable: String,
 }
 
@@ -180,7 +181,8 @@ impl Table {
         self.columns.iter().find(|column| column.name == name)
     }
 
-    /// The keys of this number of columns: the primary key, and the unique indexes that find one row at any time.
+    /// The keys of this number of columns: the primary key, and the unique indexes that find one
+    /// row at any time.
     pub fn keys(&self, len: usize) -> Vec<Vec<Column>> {
         let columns = |names: &[String]| -> Option<Vec<Column>> {
             let columns = names.iter().map(|name| self.column(name).cloned());

@@ -12,8 +12,8 @@ use crate::database::{Database, MYSQL, POSTGRES};
 use crate::fault::{Fault, wrong};
 use crate::sql::sql;
 
-/// Whether a table that is partitioned by ranges of its day has none with this day. Its other partitions are
-/// not known: one of a list or of a hash can have each day.
+/// Whether a table that is partitioned by ranges of its day has none with this day. Its other
+/// partitions are not known: one of a list or of a hash can have each day.
 const OF_POSTGRES: [&str; 4] = [
     "WITH counters AS (
         SELECT p.partrelid AS id FROM pg_partitioned_table p
@@ -36,8 +36,8 @@ const OF_POSTGRES: [&str; 4] = [
             AND CASE WHEN last = 'MAXVALUE' THEN true ELSE day < CAST(last AS date) END)",
 ];
 
-/// The same on MySQL and MariaDB, whose ranges have no first day. Between them are the column and the day, three
-/// times, and the table.
+/// The same on MySQL and MariaDB, whose ranges have no first day. Between them are the column and
+/// the day, three times, and the table.
 const OF_MYSQL: [&str; 8] = [
     "SELECT COALESCE(MAX(CASE WHEN partition_description = 'MAXVALUE' THEN 1 \
      ELSE COALESCE(CASE LOWER(REPLACE(partition_expression, '`', '')) WHEN LOWER(",

@@ -9,8 +9,8 @@ use crate::connection::AnyConnection;
 use crate::fault::{Fault, wrong};
 use crate::triggers::{File, as_stored, definitions};
 
-/// The differences, each with the table of the rows: those of definitions that count in one of these tables, or of
-/// all if there are none.
+/// The differences, each with the table of the rows: those of definitions that count in one of
+/// these tables, or of all if there are none.
 pub fn check(
     file: &File,
     tables: &[Table],

@@ -1,4 +1,5 @@
-//! Functions of triggers whose definition is gone: it was their comment, which `pg_dump --no-comments` leaves out.
+//! Functions of triggers whose definition is gone: it was their comment, which `pg_dump
+//! --no-comments` leaves out.
 
 use anyhow::Result;
 

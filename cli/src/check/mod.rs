@@ -29,8 +29,8 @@ use crate::fault::{Fault, Severity, wrong};
 ///
 /// It checks the triggers of `generate triggers` too, and compares them with counters.toml.
 ///
-/// It changes nothing. Without TABLE, it checks all counter tables, and all tables named …_counters.
-/// Exits with 3 if it finds a fault.
+/// It changes nothing. Without TABLE, it checks all counter tables, and all tables named
+/// …_counters. Exits with 3 if it finds a fault.
 #[derive(Args)]
 #[command(after_help = "Examples:
   diesel-counters check
@@ -39,8 +39,8 @@ pub struct Check {
     /// The tables to check, such as article_counters or blog.article_counters.
     #[arg(value_name = "TABLE", value_parser = options::name)]
     tables: Vec<String>,
-    /// The file that says what triggers count [default: counters.toml of this directory, or of the nearest one
-    /// above it, if there is one].
+    /// The file that says what triggers count [default: counters.toml of this directory, or of the
+    /// nearest one above it, if there is one].
     #[arg(long, value_parser = options::file)]
     file: Option<PathBuf>,
 }

@@ -1,4 +1,5 @@
-//! Triggers of MySQL and MariaDB keep the `sql_mode` of their creation, which decides what an expression means.
+//! Triggers of MySQL and MariaDB keep the `sql_mode` of their creation, which decides what an
+//! expression means.
 
 use anyhow::Result;
 

@@ -1,5 +1,5 @@
-//! Whose the triggers are, what their owner may do, and who could have functions run as their owner. Only
-//! PostgreSQL's catalogue tells that.
+//! Whose the triggers are, what their owner may do, and who could have functions run as their
+//! owner. Only PostgreSQL's catalogue tells that.
 
 use anyhow::Result;
 use diesel::RunQueryDsl;
@@ -19,8 +19,8 @@ fn owner_of(table: &Table, conn: &mut AnyConnection) -> Result<String> {
     Ok(found.typed::<Text>().get_result(conn)?)
 }
 
-/// A definition of a role that does not own its tables: anybody can comment on a function of their own. Neither
-/// what it would count nor its SQL is printed.
+/// A definition of a role that does not own its tables: anybody can comment on a function of their
+/// own. Neither what it would count nor its SQL is printed.
 pub fn foreign(stored: &Stored, conn: &mut AnyConnection) -> Result<Option<Fault>> {
     if conn.database() != POSTGRES || stored.is_own {
         return Ok(None);
@@ -70,7 +70,8 @@ fn is_attached(name: &str, owner: &str, table: &Table, conn: &mut AnyConnection)
     Ok(found.get_result(conn)?)
 }
 
-/// Whoever owns a table that a function writes could have triggers of the table run as the function's owner.
+/// Whoever owns a table that a function writes could have triggers of the table run as the
+/// function's owner.
 pub fn owners(counting: &Counting, owner: &str, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     let mut faults = Vec::new();
     if counting.database != POSTGRES {
@@ -150,8 +151,8 @@ fn required(counting: &Counting) -> Vec<(&Table, &'static [&'static str])> {
     all
 }
 
-/// Who else may create triggers on a table: their functions run as the role that writes it, which is the owner of
-/// the function that counts.
+/// Who else may create triggers on a table: their functions run as the role that writes it, which
+/// is the owner of the function that counts.
 pub fn granted(counting: &Counting, owner: &str, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     let mut faults = Vec::new();
     if counting.database != POSTGRES {

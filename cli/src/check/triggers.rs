@@ -39,7 +39,8 @@ pub fn check(tables: &[Table], conn: &mut AnyConnection) -> Result<Vec<(String, 
     Ok(all)
 }
 
-/// Whether a definition counts in one of these tables, or there are none. Their schema can have another name now.
+/// Whether a definition counts in one of these tables, or there are none. Their schema can have
+/// another name now.
 pub fn counts_in(definition: &Definition, tables: &[Table]) -> bool {
     let is_named = |count: &Count| {
         let mut tables = tables.iter();
@@ -112,8 +113,8 @@ struct Whose {
 }
 
 impl Whose {
-    /// The fault as it is printed to this role or account. To others, it has no SQL: that has the expressions of the
-    /// definition, and they would run as whoever runs it.
+    /// The fault as it is printed to this role or account. To others, it has no SQL: that has the
+    /// expressions of the definition, and they would run as whoever runs it.
     fn shown(&self, mut fault: Fault, not_seen: &str) -> Fault {
         if self.is_own {
             return fault;
@@ -138,7 +139,8 @@ fn not_seen(counting: &Counting) -> String {
     }
 }
 
-/// Rows that a crash or a rollback loses, and their counts not; or counts in a column, and their rows not.
+/// Rows that a crash or a rollback loses, and their counts not; or counts in a column, and their
+/// rows not.
 fn storage(counting: &Counting) -> Vec<Fault> {
     let database = counting.database;
     let columns = counting

@@ -20,16 +20,17 @@ use wait::{Look, Wait};
 
 /// Show which rows of counter tables sessions wait for now, who holds them, and what to do.
 ///
-/// It changes nothing. Exits with 3 if it finds contention: a session that waits, or SQLite's write lock
-/// held. On MySQL it reads performance_schema.data_locks, which lists every row lock of the server: where
-/// many rows are locked, that costs a busy server time and memory.
+/// It changes nothing. Exits with 3 if it finds contention: a session that waits, or SQLite's write
+/// lock held. On MySQL it reads performance_schema.data_locks, which lists every row lock of the
+/// server: where many rows are locked, that costs a busy server time and memory.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   diesel-counters doctor
   diesel-counters doctor article_counters
   watch -n 1 diesel-counters doctor article_counters")]
 pub struct Doctor {
-    /// The counter table, such as article_counters or blog.article_counters [default: all counter tables].
+    /// The counter table, such as article_counters or blog.article_counters [default: all counter
+    /// tables].
     #[arg(value_parser = options::name)]
     table: Option<String>,
 }

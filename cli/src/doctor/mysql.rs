@@ -80,8 +80,8 @@ fn allowed(look: &mut Look<'_>, is_mariadb: bool, query: Sql) -> Result<Vec<Lock
     Ok(Vec::new())
 }
 
-/// Reads a row's key, as InnoDB prints it, `7, 1037685, 3`: the columns of the key, of which the entity may be text
-/// with a comma in it.
+/// Reads a row's key, as InnoDB prints it, `7, 1037685, 3`: the columns of the key, of which the
+/// entity may be text with a comma in it.
 pub fn lock_row(lock_data: &str, entity: &[Kind]) -> Option<String> {
     let mut parts = lock_data.rsplitn(3, ", ");
     let slot: i16 = parts.next()?.trim().parse().ok()?;

@@ -17,8 +17,8 @@ use crate::sql::sql;
 /// second one in a queue may be seen waiting for the row. So a session is looked at if it has
 /// locked rows of the table, and if its statement names the table. The first one in the queue has
 /// locked the place of the row (its tuple), unless the row is not committed yet, or it has met the
-/// row in an index, as ON CONFLICT does. The row may then also be one that the blocker has locked in
-/// the parent table.
+/// row in an index, as ON CONFLICT does. The row may then also be one that the blocker has locked
+/// in the parent table.
 ///
 /// `waitstart` is read as JSON because there is none before PostgreSQL 14.
 const WAITS: &str = include_str!("postgres.sql");
@@ -48,8 +48,8 @@ pub fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
     waits.collect()
 }
 
-/// The row that a session waits for, if it is the only one at the place. There is no index for the rows
-/// of a transaction: if one search takes too long, there is no other one.
+/// The row that a session waits for, if it is the only one at the place. There is no index for the
+/// rows of a transaction: if one search takes too long, there is no other one.
 fn row(place: &str, look: &mut Look<'_>) -> Result<Option<String>> {
     const WHAT: &str = "which rows the sessions wait for";
     let mut missed = look.not_seen.iter();

@@ -1,5 +1,5 @@
-//! `generate migration`: the migration of a counter table. All its names are quoted, as `diesel migration
-//! generate --diff-schema` does.
+//! `generate migration`: the migration of a counter table. All its names are quoted, as `diesel
+//! migration generate --diff-schema` does.
 
 use std::str::FromStr;
 
@@ -34,17 +34,17 @@ pub struct Migration {
     #[arg(required_unless_present = "stock")]
     counters: Vec<String>,
     /// A column of the key to count by, its type, and the column that it refers to, such as
-    /// article_id:bigint:articles.id. The types are smallint, integer, bigint, text,
-    /// binary and uuid. Repeat it for a key of several columns, in their order. Without it, the table
-    /// counts for one thing, such as a whole site.
+    /// article_id:bigint:articles.id. The types are smallint, integer, bigint, text, binary and
+    /// uuid. Repeat it for a key of several columns, in their order. Without it, the table counts
+    /// for one thing, such as a whole site.
     #[arg(long, value_name = "COLUMN:TYPE[:TABLE.COLUMN]")]
     entity: Vec<Entity>,
-    /// The counters that are a stock, as in counter_table!, such as remaining: a CHECK keeps them from going
-    /// below 0. They need not be in --counters. The period is total then.
+    /// The counters that are a stock, as in counter_table!, such as remaining: a CHECK keeps them
+    /// from going below 0. They need not be in --counters. The period is total then.
     #[arg(long, value_delimiter = ',', value_name = "NAME,…", value_parser = options::name)]
     stock: Vec<String>,
-    /// The period of the counters, as in counter_table!. A comment of the table has it, for the other
-    /// commands [default: day].
+    /// The period of the counters, as in counter_table!. A comment of the table has it, for the
+    /// other commands [default: day].
     #[arg(long, value_parser = period::parser())]
     period: Option<Period>,
     /// The database, where mysql includes MariaDB.

@@ -1,5 +1,5 @@
-//! The application's own triggers of the tables that are counted in. They run inside the counting, which
-//! searches the schema of the server only.
+//! The application's own triggers of the tables that are counted in. They run inside the counting,
+//! which searches the schema of the server only.
 
 use anyhow::Result;
 use diesel::RunQueryDsl;
@@ -15,8 +15,8 @@ use crate::triggers::Plan;
 /// Between names. It is in none of them.
 const BETWEEN: &str = "\u{1}";
 
-/// What to run so that their functions find what they name in the session. A function that names only what is
-/// the server's own needs nothing.
+/// What to run so that their functions find what they name in the session. A function that names
+/// only what is the server's own needs nothing.
 pub fn to_alter(plan: &Plan, conn: &mut AnyConnection) -> Result<Vec<String>> {
     let mut all = Vec::new();
     if plan.counting.database != POSTGRES {
@@ -49,9 +49,9 @@ pub fn to_alter(plan: &Plan, conn: &mut AnyConnection) -> Result<Vec<String>> {
     Ok(all)
 }
 
-/// Whether a function of PL/pgSQL names anything that there is outside of the server's own schema: a table, a
-/// function, a type, an operator, or a column whose type has operators there. What it executes can name
-/// anything, and what is in another language, of which the body is not read, too.
+/// Whether a function of PL/pgSQL names anything that there is outside of the server's own schema:
+/// a table, a function, a type, an operator, or a column whose type has operators there. What it
+/// executes can name anything, and what is in another language, of which the body is not read, too.
 fn searches(body: &str, conn: &mut AnyConnection) -> Result<bool> {
     let Some([names, columns]) = names(body) else {
         return Ok(true);
@@ -91,8 +91,8 @@ fn searches(body: &str, conn: &mut AnyConnection) -> Result<bool> {
     Ok(found.get_result(conn)?)
 }
 
-/// The names in the body of a function that can be looked up, and those that can be of columns. A name after
-/// a point is not looked up. `None` if it can have others.
+/// The names in the body of a function that can be looked up, and those that can be of columns. A
+/// name after a point is not looked up. `None` if it can have others.
 fn names(body: &str) -> Option<[Vec<String>; 2]> {
     let tokens = Tokenizer::new(POSTGRES.grammar(), body).tokenize().ok()?;
     let mut looked_up = Vec::new();

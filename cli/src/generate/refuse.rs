@@ -63,8 +63,9 @@ fn has_name_of(live: &LiveTrigger, plan: &Plan) -> bool {
         .any(|trigger| trigger.name == live.name && (!is_by_table || trigger.table == live.table))
 }
 
-/// Whether there is a table or a view with the name of the view that will have the definition. It is looked up,
-/// and not queried: a view runs what its author wants. PostgreSQL itself refuses a second function.
+/// Whether there is a table or a view with the name of the view that will have the definition. It
+/// is looked up, and not queried: a view runs what its author wants. PostgreSQL itself refuses a
+/// second function.
 fn has_relation(name: &str, conn: &mut AnyConnection) -> Result<bool> {
     // The server can ignore the case of names.
     const OF_MYSQL: [&str; 3] = [
@@ -86,8 +87,8 @@ fn has_relation(name: &str, conn: &mut AnyConnection) -> Result<bool> {
     Ok(found.typed::<Bool>().get_result(conn)?)
 }
 
-/// Definitions that do not go together. A counter equals the rows of one definition: another one would set it to
-/// its own rows.
+/// Definitions that do not go together. A counter equals the rows of one definition: another one
+/// would set it to its own rows.
 pub fn others(new: &[Plan], stay: &[Counting]) -> Result<()> {
     for (i, plan) in new.iter().enumerate() {
         let before = new[..i].iter().map(|plan| &plan.counting);
@@ -198,9 +199,9 @@ pub fn changing_expressions(plan: &Plan, conn: &mut AnyConnection) -> Result<()>
     Ok(())
 }
 
-/// Inside the counting on PostgreSQL, only the server's own schema is searched. A function of another role
-/// would run as the owner of the counters, and one that looks up its names in the session would not find
-/// them.
+/// Inside the counting on PostgreSQL, only the server's own schema is searched. A function of
+/// another role would run as the owner of the counters, and one that looks up its names in the
+/// session would not find them.
 pub fn functions(plan: &Plan, conn: &mut AnyConnection) -> Result<()> {
     if plan.counting.database != POSTGRES {
         return Ok(());

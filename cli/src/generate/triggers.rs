@@ -1,4 +1,5 @@
-//! `generate triggers`: the migration from the triggers of the database to what `counters.toml` says.
+//! `generate triggers`: the migration from the triggers of the database to what `counters.toml`
+//! says.
 
 use std::path::PathBuf;
 
@@ -27,9 +28,10 @@ use crate::triggers::{
 /// Print the migration from the triggers of the database to what counters.toml says.
 ///
 /// The database then counts each row that is inserted, deleted or changed, in the same statement,
-/// whichever program writes it. The migration creates what is new in the file, replaces what has changed and
-/// drops what is gone. It counts the existing rows of what it creates. If there is no difference, it is empty.
-/// Reads the tables from the database, which must exist, and changes nothing there.
+/// whichever program writes it. The migration creates what is new in the file, replaces what has
+/// changed and drops what is gone. It counts the existing rows of what it creates. If there is no
+/// difference, it is empty. Reads the tables from the database, which must exist, and changes
+/// nothing there.
 #[derive(Args)]
 #[command(after_help = "Example of a counters.toml:
   [[trigger]]
@@ -48,8 +50,8 @@ use crate::triggers::{
 
 `diesel-counters show` prints the file of the triggers that the database has.")]
 pub struct Triggers {
-    /// The file that says what is counted [default: counters.toml of this directory, or of the nearest one
-    /// above it].
+    /// The file that says what is counted [default: counters.toml of this directory, or of the
+    /// nearest one above it].
     #[arg(long, value_parser = options::file)]
     file: Option<PathBuf>,
     /// When existing rows are counted: by the migration, while writers wait, or later by

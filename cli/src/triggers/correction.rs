@@ -16,8 +16,8 @@ pub enum Compared {
     WithRows,
 }
 
-/// The query of the wrong counts: the key, the day of the row if it has one, the true count of each counter, and
-/// its stored count.
+/// The query of the wrong counts: the key, the day of the row if it has one, the true count of each
+/// counter, and its stored count.
 #[derive(Debug, Clone, Serialize)]
 pub struct Drift {
     pub name: String,
@@ -44,8 +44,9 @@ pub struct Correction {
 pub type Batch<'b> = &'b dyn Fn(usize) -> String;
 
 impl Counting {
-    /// The entities whose counts are corrected. An ordinary column that has the rows of a condition may
-    /// be kept by others for entities without such a row, unless the definition says which rows are its own.
+    /// The entities whose counts are corrected. An ordinary column that has the rows of a condition
+    /// may be kept by others for entities without such a row, unless the definition says which rows
+    /// are its own.
     pub fn compared(&self, target: &Target) -> Compared {
         let is_own = target.only.is_some() || target.entity.is_empty();
         if target.slots.is_none() && self.when.is_some() && !is_own {

@@ -185,9 +185,9 @@ impl Counting {
         sources.any(|(_, source)| !self.columns(source).is_empty())
     }
 
-    /// The targets that a BEFORE trigger of MySQL locks: those that a foreign key of the rows refers to, and those
-    /// before them. Otherwise the foreign key share-locks their rows first, and two statements that wait for
-    /// each other to end that deadlock.
+    /// The targets that a BEFORE trigger of MySQL locks: those that a foreign key of the rows
+    /// refers to, and those before them. Otherwise the foreign key share-locks their rows first,
+    /// and two statements that wait for each other to end that deadlock.
     pub fn locked_before(&self) -> impl Iterator<Item = &Target> {
         let is_sure = |target: &Target| target.sources.iter().any(|source| source.exists);
         let in_column = |target: &Target| target.slots.is_none();
@@ -222,8 +222,8 @@ fn refuse_control(text: &str) -> Result<()> {
     Ok(())
 }
 
-/// PostgreSQL runs the triggers of one table for the rows of another one, or runs none. A foreign key does not
-/// see the rows of a table that inherits.
+/// PostgreSQL runs the triggers of one table for the rows of another one, or runs none. A foreign
+/// key does not see the rows of a table that inherits.
 fn refuse_shared_rows(rows: &Table, targets: &[Target]) -> Result<()> {
     let of_targets = targets.iter().map(|target| &target.table);
     for table in [rows].into_iter().chain(of_targets) {

@@ -40,11 +40,12 @@ pub struct Definition {
     pub deleted: Deleted,
     #[serde(default, skip_serializing_if = "is_default")]
     pub existing: Existing,
-    /// The number of the migration that created the triggers, from 1. An earlier version stored none.
+    /// The number of the migration that created the triggers, from 1. An earlier version stored
+    /// none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub migration: u32,
-    /// The definitions that this migration dropped, of which one may have had the same name. `None` if they are
-    /// not known.
+    /// The definitions that this migration dropped, of which one may have had the same name. `None`
+    /// if they are not known.
     #[serde(default = "none_replaced", skip_serializing_if = "are_none_replaced")]
     pub replaced: Option<Vec<Definition>>,
     /// On PostgreSQL. The database shows it.
@@ -124,7 +125,8 @@ impl Definition {
         same == *other
     }
 
-    /// As the definition that replaces it keeps it: without those that it replaced itself, unless there were none.
+    /// As the definition that replaces it keeps it: without those that it replaced itself, unless
+    /// there were none.
     pub fn as_replaced(&self) -> Definition {
         let mut definition = self.clone();
         definition.replaced = self.replaced.clone().filter(Vec::is_empty);
@@ -159,11 +161,12 @@ impl Definition {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(into = "String")]
 pub struct Count {
-    /// The columns of the row that name the entity, if they are given. Without any, it is the only row of
-    /// the table.
+    /// The columns of the row that name the entity, if they are given. Without any, it is the only
+    /// row of the table.
     pub columns: Option<Vec<String>>,
     pub table: String,
-    /// The columns of an ordinary table that name the entity, if they are given. Otherwise it is the primary key.
+    /// The columns of an ordinary table that name the entity, if they are given. Otherwise it is
+    /// the primary key.
     pub key: Option<Vec<String>>,
     pub counter: String,
     pub weight: Option<String>,

@@ -209,7 +209,8 @@ impl Difference {
     }
 }
 
-/// In the order in which the triggers lock rows. `all` has the definitions of the triggers that there are.
+/// In the order in which the triggers lock rows. `all` has the definitions of the triggers that
+/// there are.
 fn as_locked(mut gone: Vec<Gone>, all: &[&Counting]) -> Vec<Gone> {
     // Triggers of an earlier version may have no order.
     let Ok(tables) = order(all) else {
@@ -230,7 +231,8 @@ fn last_migration<'s>(stored: impl IntoIterator<Item = &'s Stored>) -> u32 {
     numbers.max().unwrap_or(0)
 }
 
-/// Lets each new definition keep the one that it replaces, and the first one those that nothing replaces.
+/// Lets each new definition keep the one that it replaces, and the first one those that nothing
+/// replaces.
 fn keep_record(new: &mut [Counting], repaired: &[String], dropped: &[&Definition], number: u32) {
     let created: Vec<_> = new.iter().map(|one| one.definition.name.clone()).collect();
     let mut others: Vec<_> = dropped

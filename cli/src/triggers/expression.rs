@@ -20,8 +20,8 @@ pub struct Expression {
     pub text: String,
     /// The columns in it: the first character, the one after the last, and the name.
     columns: Vec<(usize, usize, String)>,
-    /// The first characters of columns that are only compared with NULL. Their values are not read in a
-    /// time zone.
+    /// The first characters of columns that are only compared with NULL. Their values are not read
+    /// in a time zone.
     tested: Vec<usize>,
     /// The functions that are named with their schema: the schema and the name.
     pub functions: Vec<(String, String)>,

@@ -1,7 +1,7 @@
 //! The key of a target: it names the same rows as the column of the counted rows.
 //!
-//! A column names the rows of the table that its foreign key refers to, by way of other foreign keys, too: a
-//! profile and a post that both refer to a user name the same one.
+//! A column names the rows of the table that its foreign key refers to, by way of other foreign
+//! keys, too: a profile and a post that both refer to a user name the same one.
 
 use anyhow::{Result, bail};
 
@@ -22,8 +22,8 @@ enum Proof {
     Other,
 }
 
-/// Names the key of each ordinary table that is found by another one than its primary key. A definition keeps
-/// it, whatever foreign keys there are later.
+/// Names the key of each ordinary table that is found by another one than its primary key. A
+/// definition keeps it, whatever foreign keys there are later.
 pub fn name_keys(definition: &mut Definition, conn: &mut AnyConnection) -> Result<()> {
     let rows = table(conn, &definition.rows)?;
     for count in &mut definition.counts {
@@ -136,8 +136,8 @@ pub fn refuse_others(
     Ok(())
 }
 
-/// What foreign keys say of columns of the rows, and of a key of another table. If `is_own`, a key without a
-/// foreign key names the rows of its own table.
+/// What foreign keys say of columns of the rows, and of a key of another table. If `is_own`, a key
+/// without a foreign key names the rows of its own table.
 fn proof(
     (rows, of_rows): (&Table, &[Column]),
     (table, key): (&Table, &[Column]),
@@ -158,7 +158,8 @@ fn proof(
 /// A schema, a table and a column.
 type Place = (String, String, String);
 
-/// Whether foreign keys lead from two columns to one. It follows them step by step: the first one often does.
+/// Whether foreign keys lead from two columns to one. It follows them step by step: the first one
+/// often does.
 fn are_same(columns: &[(&Table, &Column); 2], conn: &mut AnyConnection) -> Result<bool> {
     let mut steps = columns.map(|(table, column)| Steps {
         places: vec![(

@@ -1,5 +1,5 @@
-//! The triggers of a definition, and the migration that drops triggers and creates others: here is the choice among
-//! databases.
+//! The triggers of a definition, and the migration that drops triggers and creates others: here is
+//! the choice among databases.
 
 use anyhow::Result;
 
@@ -22,8 +22,8 @@ impl Plan {
         })
     }
 
-    /// Corrects the counts of all entities where a definition that goes has counted for all of them: those without
-    /// a row of the new condition, too.
+    /// Corrects the counts of all entities where a definition that goes has counted for all of
+    /// them: those without a row of the new condition, too.
     pub fn take_over(&mut self, gone: &Counting) {
         for (target, compared) in self.counting.targets.iter().zip(&mut self.compared) {
             let mut same = gone
@@ -42,7 +42,8 @@ impl Plan {
     }
 }
 
-/// The triggers of a definition. It is an error if triggers of this database could not count the rows.
+/// The triggers of a definition. It is an error if triggers of this database could not count the
+/// rows.
 pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     match counting.database {
         POSTGRES => postgres::triggers(counting),
@@ -51,7 +52,8 @@ pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     }
 }
 
-/// The statements of a migration, below a comment: what is gone is dropped, and what is new is created.
+/// The statements of a migration, below a comment: what is gone is dropped, and what is new is
+/// created.
 pub fn migration(gone: &[Gone], new: &[Plan], comment: &str) -> Result<String> {
     let Some(first) = new.first() else {
         let drops = gone.iter().rev();

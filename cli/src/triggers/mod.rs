@@ -1,5 +1,5 @@
-//! Triggers that count the rows of a table: a definition and the tables in, triggers out. One file a
-//! database.
+//! Triggers that count the rows of a table: a definition and the tables in, triggers out. One file
+//! a database.
 
 mod correction;
 mod counting;

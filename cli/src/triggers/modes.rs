@@ -1,6 +1,6 @@
-//! The `sql_mode` and the collation in which triggers were created. They keep them, whatever those of the session
-//! are, and these decide what an expression means: `||` is OR, or joins texts; `CAST(n AS CHAR) = 'A'` ignores
-//! case, or does not.
+//! The `sql_mode` and the collation in which triggers were created. They keep them, whatever those
+//! of the session are, and these decide what an expression means: `||` is OR, or joins texts;
+//! `CAST(n AS CHAR) = 'A'` ignores case, or does not.
 
 use anyhow::{Context, Result, bail};
 use diesel::RunQueryDsl;

@@ -1,5 +1,5 @@
-//! The order in which triggers lock rows. Two transactions that lock rows of two tables in different orders
-//! can wait for each other.
+//! The order in which triggers lock rows. Two transactions that lock rows of two tables in
+//! different orders can wait for each other.
 
 use std::collections::VecDeque;
 
@@ -11,8 +11,8 @@ use super::target::Target;
 use crate::catalogue::Table;
 use crate::database::{Joined, MYSQL, POSTGRES};
 
-/// Definitions in the order in which a migration creates them, and counts their existing rows: a column is
-/// counted in before it is a weight. Otherwise they stay in their order.
+/// Definitions in the order in which a migration creates them, and counts their existing rows: a
+/// column is counted in before it is a weight. Otherwise they stay in their order.
 pub fn order_of_creation(mut rest: Vec<Counting>) -> Result<Vec<Counting>> {
     let mut ordered = Vec::new();
     while let Some(first) = rest.first() {
@@ -49,8 +49,9 @@ struct Before<'c> {
     rows: &'c Table,
 }
 
-/// The tables in the order in which the triggers of these definitions lock their rows, with those of the
-/// counted rows. It is an error if there is no such order, or if a trigger of MySQL would change its own table.
+/// The tables in the order in which the triggers of these definitions lock their rows, with those
+/// of the counted rows. It is an error if there is no such order, or if a trigger of MySQL would
+/// change its own table.
 pub fn order<'c>(all: &[&'c Counting]) -> Result<Vec<&'c Table>> {
     let mut tables: Vec<&Table> = Vec::new();
     let mut before: Vec<Before> = Vec::new();
@@ -93,9 +94,9 @@ pub fn order<'c>(all: &[&'c Counting]) -> Result<Vec<&'c Table>> {
     Ok(order)
 }
 
-/// Adds the tables whose rows a statement locks that writes rows of a table, each once. `changed` is what it
-/// changes in these rows, and `within` the tables that are being written, if it is a trigger's. In slots,
-/// connections lock different rows.
+/// Adds the tables whose rows a statement locks that writes rows of a table, each once. `changed`
+/// is what it changes in these rows, and `within` the tables that are being written, if it is a
+/// trigger's. In slots, connections lock different rows.
 fn lock<'c>(
     rows: &'c Table,
     event: &str,
@@ -133,7 +134,8 @@ fn lock<'c>(
     }
 }
 
-/// Adds the tables whose rows are locked when a trigger counts in a target. A counter table gets new rows, too.
+/// Adds the tables whose rows are locked when a trigger counts in a target. A counter table gets
+/// new rows, too.
 fn change<'c>(
     target: &'c Target,
     all: &[&'c Counting],
@@ -154,8 +156,8 @@ pub fn changed_with<'c>(target: &'c Target, all: &[&'c Counting]) -> Vec<&'c Tab
     changed
 }
 
-/// Refuses a trigger that would change its own table: by two foreign keys to one table, as of friends, or by
-/// the triggers of the counters that it changes.
+/// Refuses a trigger that would change its own table: by two foreign keys to one table, as of
+/// friends, or by the triggers of the counters that it changes.
 pub fn refuse_own_table(counting: &Counting, all: &[&Counting]) -> Result<()> {
     for columns in parents(counting)? {
         let is_counted = |target: &&Target| are_counted(counting, target, &columns);

@@ -134,8 +134,8 @@ impl From<&Plan> for Gone {
 }
 
 impl Gone {
-    /// Triggers whose plan cannot be made any more. `rows` is the table of their rows, if it is still there, and
-    /// `schema` the schema of their function.
+    /// Triggers whose plan cannot be made any more. `rows` is the table of their rows, if it is
+    /// still there, and `schema` the schema of their function.
     pub fn unplanned(
         definition: &Definition,
         schema: &str,

@@ -1,10 +1,10 @@
 //! The recount of a table that triggers count in: its statements, and how they are run.
 //!
-//! It lists the entities with wrong counts without a lock. Then it takes a batch of them at a time: a
-//! transaction locks them against other corrections, and one statement reads both their rows and their
-//! counts, as of one moment. In a counter table the lock is the entity's row of 1970-01-01 in the slot of
-//! merged rows, which increments do not wait for, except on SQLite. In an ordinary column it is the row
-//! itself. A recount that is killed has corrected the batches before.
+//! It lists the entities with wrong counts without a lock. Then it takes a batch of them at a time:
+//! a transaction locks them against other corrections, and one statement reads both their rows and
+//! their counts, as of one moment. In a counter table the lock is the entity's row of 1970-01-01 in
+//! the slot of merged rows, which increments do not wait for, except on SQLite. In an ordinary
+//! column it is the row itself. A recount that is killed has corrected the batches before.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -98,7 +98,8 @@ where
     }
 }
 
-/// The texts of a row, of any number. A key can be any text, so nothing can stand between two of them.
+/// The texts of a row, of any number. A key can be any text, so nothing can stand between two of
+/// them.
 #[derive(Debug)]
 pub struct Line(Vec<Option<String>>);
 
@@ -132,8 +133,8 @@ impl Recount {
         })
     }
 
-    /// Corrects them. Returns those that it has corrected. Calls `progress` with the number of entities
-    /// that are done, and that of all.
+    /// Corrects them. Returns those that it has corrected. Calls `progress` with the number of
+    /// entities that are done, and that of all.
     pub fn correct<C: Lines>(
         &self,
         conn: &mut C,
@@ -227,8 +228,8 @@ impl Recount {
         Ok(())
     }
 
-    /// Fails if a count of the batch is still wrong. A trigger, a rule or a policy can skip or change what was
-    /// written, and the database reports success.
+    /// Fails if a count of the batch is still wrong. A trigger, a rule or a policy can skip or
+    /// change what was written, and the database reports success.
     fn compare_again<C: Lines>(&self, conn: &mut C) -> QueryResult<()> {
         let Some(wrong) = self.wrong("still_wrong", conn)?.into_iter().next() else {
             return Ok(());
@@ -314,7 +315,8 @@ impl Recount {
         }
     }
 
-    /// Whether the rows of an entity are found without reading all rows. Otherwise there is one batch.
+    /// Whether the rows of an entity are found without reading all rows. Otherwise there is one
+    /// batch.
     fn is_indexed(&self) -> bool {
         self.target.sources.iter().all(|source| {
             let is_first =
@@ -419,7 +421,8 @@ struct Values {
     for_update: String,
     /// What is read of wrong counts.
     text_columns: Vec<String>,
-    /// Temporary tables: the entities with wrong counts, those of a batch, a copy of these, and their counts.
+    /// Temporary tables: the entities with wrong counts, those of a batch, a copy of these, and
+    /// their counts.
     listed: String,
     batch: String,
     copy: String,
@@ -433,13 +436,14 @@ fn sql(name: &str, values: &Values) -> QueryResult<String> {
         .map_err(|error| Error::QueryBuilderError(format!("{error:#}").into()))
 }
 
-/// The number of entities in the first batch. It is doubled if the batch is short, and halved if it is long.
+/// The number of entities in the first batch. It is doubled if the batch is short, and halved if it
+/// is long.
 const FIRST_BATCH: u64 = 32;
 const SHORT: Duration = Duration::from_millis(100);
 const LONG: Duration = Duration::from_millis(400);
 
-/// Whether the same again can succeed: if another transaction has changed the rows, or deletes an entity
-/// while it is locked. The foreign key then refuses the lock.
+/// Whether the same again can succeed: if another transaction has changed the rows, or deletes an
+/// entity while it is locked. The foreign key then refuses the lock.
 fn passes(error: &Error) -> bool {
     match error {
         Error::DatabaseError(DatabaseErrorKind::ForeignKeyViolation, _) => true,
@@ -449,8 +453,8 @@ fn passes(error: &Error) -> bool {
 
 const READ_COMMITTED: &str = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED";
 
-/// The key, the day, and the true and the stored count of each counter, as texts. Each has a name of its own,
-/// so that the ORDER BY of the query means the columns.
+/// The key, the day, and the true and the stored count of each counter, as texts. Each has a name
+/// of its own, so that the ORDER BY of the query means the columns.
 fn texts(counting: &Counting, target: &Target) -> Vec<String> {
     let database = counting.database;
     let key = target.entity.iter().map(|key| database.as_text(key));

@@ -1,5 +1,5 @@
-//! The foreign keys of the rows that change counts without a trigger of the rows: MySQL and MariaDB run none for the
-//! rows that a foreign key deletes or changes.
+//! The foreign keys of the rows that change counts without a trigger of the rows: MySQL and MariaDB
+//! run none for the rows that a foreign key deletes or changes.
 
 use anyhow::{Result, bail};
 
@@ -74,8 +74,8 @@ fn is_needed(counting: &Counting, column: &Column, parent: &Parent) -> Result<bo
     );
 }
 
-/// Whether a target's counts change when one of these foreign keys deletes rows or sets its column to
-/// NULL.
+/// Whether a target's counts change when one of these foreign keys deletes rows or sets its column
+/// to NULL.
 pub fn are_counted(counting: &Counting, target: &Target, columns: &[(&Column, &Parent)]) -> bool {
     columns.iter().any(|(column, parent)| {
         // A SET NULL changes what a row adds only by the column itself.

@@ -137,8 +137,8 @@ impl Counting {
         conditions
     }
 
-    /// Conditions that are true if an entity exists. `entity` has an expression for each column of its
-    /// key.
+    /// Conditions that are true if an entity exists. `entity` has an expression for each column of
+    /// its key.
     pub fn exists(&self, used_as: &str, target: &Target, entity: &[String]) -> Vec<String> {
         let parents = target.parents.iter().map(|parent| {
             let column = &target.entity[parent.column];
@@ -195,8 +195,8 @@ impl Counting {
         }
     }
 
-    /// Conditions that are true if an update leaves a row with its entity and its day, and it still counts. `new` and
-    /// `old` are the names of the row.
+    /// Conditions that are true if an update leaves a row with its entity and its day, and it still
+    /// counts. `new` and `old` are the names of the row.
     pub fn stays(&self, source: &Source, new: &str, old: &str) -> Vec<String> {
         let values = |row: &str| {
             let mut values = self.entity_of(source, row);
@@ -277,8 +277,8 @@ pub enum Place {
 }
 
 impl Target {
-    /// Of which entities rows count. An UPDATE of an ordinary column finds no row of an entity that is
-    /// gone.
+    /// Of which entities rows count. An UPDATE of an ordinary column finds no row of an entity that
+    /// is gone.
     pub fn entities(&self, source: &Source) -> Entities {
         match self.slots {
             Some(_) if !source.exists => Entities::Existing,

@@ -1,6 +1,6 @@
-//! Definitions in the database. On PostgreSQL, each is the comment on its function, and a comment in its text,
-//! for a database that was restored without comments. Elsewhere it is the text
-//! of a view, which is read and never run: a view runs what its owner wants. They stay when the table of
+//! Definitions in the database. On PostgreSQL, each is the comment on its function, and a comment
+//! in its text, for a database that was restored without comments. Elsewhere it is the text of a
+//! view, which is read and never run: a view runs what its owner wants. They stay when the table of
 //! the rows is dropped and created again, and its triggers are lost.
 
 use anyhow::{Result, bail};
@@ -184,8 +184,8 @@ pub fn definitions(conn: &mut AnyConnection) -> Result<Vec<Stored>> {
     Ok(read)
 }
 
-/// The functions of PostgreSQL that count rows, by their text, and have no definition. An earlier version
-/// stored it in the comment only.
+/// The functions of PostgreSQL that count rows, by their text, and have no definition. An earlier
+/// version stored it in the comment only.
 pub fn lost(conn: &mut AnyConnection) -> Result<Vec<Lost>> {
     if conn.database() != POSTGRES {
         return Ok(Vec::new());
@@ -208,8 +208,8 @@ pub fn lost(conn: &mut AnyConnection) -> Result<Vec<Lost>> {
     Ok(functions.typed::<(Text, Text, Bool)>().load(conn)?)
 }
 
-/// A definition. A session without escapes has stored each backslash twice: [`Database::literal`] writes
-/// them for the others.
+/// A definition. A session without escapes has stored each backslash twice: [`Database::literal`]
+/// writes them for the others.
 fn parsed(json: &str, has_no_escapes: bool) -> Option<Definition> {
     let once = json.replace(r"\\", r"\");
     let texts = if has_no_escapes {

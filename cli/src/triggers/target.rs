@@ -48,8 +48,8 @@ impl Source {
 }
 
 impl Target {
-    /// What the foreign keys of the entity's columns refer to, with the number of the column, from 0.
-    /// An ordinary column is in the row itself.
+    /// What the foreign keys of the entity's columns refer to, with the number of the column, from
+    /// 0. An ordinary column is in the row itself.
     pub fn parents(&self) -> impl Iterator<Item = (usize, Parent)> {
         let of_row = |column: &Column| Parent {
             in_schema: self.table.in_schema.clone(),

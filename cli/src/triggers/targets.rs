@@ -14,8 +14,8 @@ use crate::connection::AnyConnection;
 use crate::database::{Database, Joined, POSTGRES};
 use crate::sql::sql;
 
-/// The targets of a definition, in the order in which it names them. Triggers write and lock them in this
-/// order, so that whoever has several definitions can choose one order for all.
+/// The targets of a definition, in the order in which it names them. Triggers write and lock them
+/// in this order, so that whoever has several definitions can choose one order for all.
 pub fn targets(
     definition: &Definition,
     rows: &Table,
@@ -123,8 +123,8 @@ fn column_of_entity(
         let [one_type, other_type] = [&column.sql_type, &key.sql_type];
         bail!("{one} is {one_type}, and {other} is {other_type}: it cannot have the same values");
     }
-    // Texts that a foreign key takes as equal are one entity. Otherwise an exact key counts for each of them.
-    // PostgreSQL compares no two collations.
+    // Texts that a foreign key takes as equal are one entity. Otherwise an exact key counts for
+    // each of them. PostgreSQL compares no two collations.
     let is_of_texts = column.refers_to.is_none() && key.refers_to.is_none();
     let is_exact = database != POSTGRES && is_of_texts && key.loose_collation.is_none();
     if column.loose_collation != key.loose_collation && !is_exact {
@@ -144,8 +144,9 @@ fn refuse_foreign_keys(entity: &[Column], target: &Target, rows: &Table) -> Resu
         let (column, key_column) = (&of_rows.name, &key.name);
         let refers_to = of_rows.refers_to.as_ref();
         let refers_to = refers_to.filter(|parent| parent.is_same(&counted));
-        // If the key of an entity changes, its counts go along. The rows that the foreign key changes with it
-        // would be counted once more: a trigger cannot tell that from an update that moves a count.
+        // If the key of an entity changes, its counts go along. The rows that the foreign key
+        // changes with it would be counted once more: a trigger cannot tell that from an update
+        // that moves a count.
         let (of, name, moves) = match is_slotted {
             true => (table, key_column, Some(&counted)),
             false => (rows, column, refers_to),
@@ -157,7 +158,8 @@ fn refuse_foreign_keys(entity: &[Column], target: &Target, rows: &Table) -> Resu
                  its rows twice. Remove ON UPDATE {action} first"
             );
         }
-        // The row with the counter and the counted rows follow the same update, one after the other.
+        // The row with the counter and the counted rows follow the same update, one after the
+        // other.
         let follow =
             [of_rows, key].map(|column| column.refers_to.as_ref().filter(|one| one.updates()));
         if let ([Some(of_rows), Some(_)], false) = (follow, is_slotted) {

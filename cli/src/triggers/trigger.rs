@@ -17,7 +17,8 @@ pub struct Trigger {
     /// When it runs, such as `AFTER INSERT`.
     pub event: String,
     pub body: String,
-    /// Other bodies that are as good: as the database writes this one, or as an earlier version wrote it.
+    /// Other bodies that are as good: as the database writes this one, or as an earlier version
+    /// wrote it.
     pub same: Vec<String>,
     /// The statements that create the function that it calls, if it has no statements of its own.
     pub function: Option<String>,

@@ -1,5 +1,5 @@
-//! What fills the holes of the templates: names in quotes, expressions, and lists of them. A template has the
-//! statement around them.
+//! What fills the holes of the templates: names in quotes, expressions, and lists of them. A
+//! template has the statement around them.
 
 use serde::Serialize;
 
@@ -18,7 +18,8 @@ pub struct Counters {
     pub key: Vec<String>,
     /// The counters that a statement adds to.
     pub names: Vec<String>,
-    /// What an upsert sets them to in a row that is there, such as `likes = kept.likes + excluded.likes`.
+    /// What an upsert sets them to in a row that is there, such as `likes = kept.likes +
+    /// excluded.likes`.
     pub assignments: Vec<String>,
 }
 
@@ -31,14 +32,15 @@ pub struct Query {
     pub conditions: Vec<String>,
 }
 
-/// The sums of rows by entity and day, as rows to add to the counters. The entities are in order, so that two
-/// statements that share a slot do not deadlock.
+/// The sums of rows by entity and day, as rows to add to the counters. The entities are in order,
+/// so that two statements that share a slot do not deadlock.
 #[derive(Debug, Clone, Serialize)]
 pub struct Sums {
     pub columns: Vec<String>,
     /// The rows, from several tables or by several columns that name an entity.
     pub union: Vec<Query>,
-    /// The table of the rows and their conditions, if there is one query only. Its columns are summed up directly.
+    /// The table of the rows and their conditions, if there is one query only. Its columns are
+    /// summed up directly.
     pub from: String,
     pub conditions: Vec<String>,
     pub group: Vec<String>,
@@ -65,8 +67,8 @@ pub struct RowAddition {
     pub new_row: Vec<String>,
     /// What the columns of an ordinary table are set to.
     pub assignments: Vec<String>,
-    /// It adds nothing unless all are true. In an ordinary table, these are conditions of the row that has the
-    /// counters.
+    /// It adds nothing unless all are true. In an ordinary table, these are conditions of the row
+    /// that has the counters.
     pub conditions: Vec<String>,
     /// The counters, and what the row adds to each.
     #[serde(skip)]
@@ -144,7 +146,8 @@ impl Counting {
         }
     }
 
-    /// The sums of a union of rows. Without a slot there are only the key and the counts, with their names.
+    /// The sums of a union of rows. Without a slot there are only the key and the counts, with
+    /// their names.
     pub fn sums_of(
         &self,
         target: &Target,
@@ -194,8 +197,8 @@ impl Counting {
         row
     }
 
-    /// What an old or a new row adds. `slot` is SQL of the slot of the connection, and `more` conditions of the
-    /// trigger's own.
+    /// What an old or a new row adds. `slot` is SQL of the slot of the connection, and `more`
+    /// conditions of the trigger's own.
     pub fn row_addition(
         &self,
         target: &Target,
@@ -230,7 +233,8 @@ impl Counting {
         let names: Vec<_> = counts.iter().map(|(name, _)| name.clone()).collect();
         let to = self.some_counters_of(target, &names, |place, name| match self.database {
             MYSQL => format!("VALUES({name})"),
-            // When SQLite renames the table, it changes `excluded` in triggers to the name of the table.
+            // When SQLite renames the table, it changes `excluded` in triggers to the name of the
+            // table.
             SQLITE => counts[place].1.clone(),
             _ => format!("excluded.{name}"),
         });

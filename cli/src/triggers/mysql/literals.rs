@@ -1,6 +1,6 @@
-//! The text of a trigger in the catalogue. It has the literals in another way than they were written: without
-//! introducers, and with the characters that escapes stand for. `SHOW CREATE TRIGGER` has them as they were
-//! written, but cannot be prepared, as Diesel does with each query.
+//! The text of a trigger in the catalogue. It has the literals in another way than they were
+//! written: without introducers, and with the characters that escapes stand for. `SHOW CREATE
+//! TRIGGER` has them as they were written, but cannot be prepared, as Diesel does with each query.
 
 use std::iter::Peekable;
 use std::str::Chars;

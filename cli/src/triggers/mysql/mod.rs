@@ -163,7 +163,8 @@ fn lock(counting: &Counting, event: &str) -> Result<Option<Trigger>> {
     trigger(counting, &what, &format!("BEFORE {event}"), table, &body).map(Some)
 }
 
-/// The conditions of a row that is what it was before an update. Without a primary key, none can tell.
+/// The conditions of a row that is what it was before an update. Without a primary key, none can
+/// tell.
 fn still_old(counting: &Counting, source: &Source) -> Vec<String> {
     let rows = &counting.rows;
     if rows.primary_key.is_empty() {

@@ -24,8 +24,8 @@ pub enum Version {
     This,
     /// One function for all events.
     OneFunction,
-    /// The same, which did not look whose tables the function reads and writes, or whether columns have the names of
-    /// variables.
+    /// The same, which did not look whose tables the function reads and writes, or whether columns
+    /// have the names of variables.
     Unguarded,
 }
 
@@ -33,7 +33,8 @@ pub enum Version {
 #[derive(Serialize)]
 struct Function {
     event: Event,
-    /// The table whose rows it counts. Whoever has the function could give it rows of another table.
+    /// The table whose rows it counts. Whoever has the function could give it rows of another
+    /// table.
     schema_literal: String,
     table_literal: String,
     guard: Guard,
@@ -58,9 +59,9 @@ struct OneFunction {
     truncate: Vec<Addition>,
 }
 
-/// The tables that must be those of the owner of the function: after a rename, whoever may create tables in its
-/// schema can take its name. A table of another role that entities are in is the one that a foreign key of the
-/// counters refers to.
+/// The tables that must be those of the owner of the function: after a rename, whoever may create
+/// tables in its schema can take its name. A table of another role that entities are in is the one
+/// that a foreign key of the counters refers to.
 #[derive(Serialize)]
 struct Guard {
     counters: Vec<String>,
@@ -348,8 +349,8 @@ fn sums_of_one(
 const IS_MOVED: &str = "bool_and(is_new)";
 
 /// Whose rows count: old and new rows alike, so that an update of a row whose entity is gone counts
-/// for nobody. A cascade changes and deletes rows after their entity. An UPDATE of an ordinary column
-/// finds no row then.
+/// for nobody. A cascade changes and deletes rows after their entity. An UPDATE of an ordinary
+/// column finds no row then.
 fn exist(
     target: &Target,
     counting: &Counting,

@@ -1,7 +1,7 @@
-//! Triggers that count rows on PostgreSQL: one a statement, over all rows that it changed. Each has a function of its
-//! own. It runs with the rights of its owner, so that whoever writes rows needs no right on the counters, and depends
-//! on nothing that another role can change: all names have their schema, and its search path has only the server's
-//! own.
+//! Triggers that count rows on PostgreSQL: one a statement, over all rows that it changed. Each has
+//! a function of its own. It runs with the rights of its owner, so that whoever writes rows needs
+//! no right on the counters, and depends on nothing that another role can change: all names have
+//! their schema, and its search path has only the server's own.
 
 mod body;
 
@@ -111,8 +111,8 @@ fn function(counting: &Counting, event: Event, body: &str) -> Result<String> {
     render("postgres/function.sql", values)
 }
 
-/// A text in dollar quotes. The tag is `tag`, and a number if the text has that: names of the catalogue are
-/// those of others.
+/// A text in dollar quotes. The tag is `tag`, and a number if the text has that: names of the
+/// catalogue are those of others.
 fn dollar_quoted(tag: &str, text: &str) -> String {
     let numbers =
         std::iter::once(String::new()).chain((2..).map(|number: usize| number.to_string()));
@@ -164,8 +164,8 @@ struct Lock {
     tables: Vec<String>,
 }
 
-/// The locks of these tables, in their order. A statement that drops triggers locks their table against readers,
-/// too: it would deadlock with one of them if it had another lock before.
+/// The locks of these tables, in their order. A statement that drops triggers locks their table
+/// against readers, too: it would deadlock with one of them if it had another lock before.
 fn locks<'t>(
     tables: impl Iterator<Item = &'t Table>,
     dropped: impl Iterator<Item = &'t Table>,

@@ -27,8 +27,8 @@ pub struct TriggerSql {
     pub sum: &'static str,
     /// An integer, or an error if the value has become another type.
     pub whole: &'static str,
-    /// An error that names the counter `{what}`, whose column cannot hold `{sum}`: in a trigger, and
-    /// elsewhere.
+    /// An error that names the counter `{what}`, whose column cannot hold `{sum}`: in a trigger,
+    /// and elsewhere.
     pub overflow: [&'static str; 2],
     /// Whether the new value is another one than the old one.
     pub differs: fn(new: &str, old: &str) -> String,
@@ -36,11 +36,11 @@ pub struct TriggerSql {
     /// same value at all times. They are run in a transaction that is rolled back. The last one is
     /// for a database in which they commit.
     pub try_expression: [&'static str; 3],
-    /// A query of all triggers: the schema, the table, the name, the event, the body, why it does not
-    /// run, if that is so, its function, and whether every role can use that.
+    /// A query of all triggers: the schema, the table, the name, the event, the body, why it does
+    /// not run, if that is so, its function, and whether every role can use that.
     pub live: &'static str,
-    /// A query of the definitions: the schema in which tables without one are, the name, the text, the
-    /// owner, and whether that is the user of the connection.
+    /// A query of the definitions: the schema in which tables without one are, the name, the text,
+    /// the owner, and whether that is the user of the connection.
     pub definitions: &'static str,
 }
 

@@ -71,8 +71,8 @@ fn after(counting: &Counting, event: &str, rows: &[&str]) -> Result<Trigger> {
     }
     after.same.push(body(&all)?);
     if all.iter().all(|counted| counted.checks.is_empty()) {
-        // An earlier version does not look whether a row was counted. It was, unless a trigger of the program
-        // refused it.
+        // An earlier version does not look whether a row was counted. It was, unless a trigger of
+        // the program refused it.
         for counted in &mut all {
             counted.uncounted_message.clear();
         }

@@ -1,6 +1,7 @@
-//! Statements with a policy: `INSERT OR IGNORE`, `OR FAIL`, `OR REPLACE`. SQLite runs the statements of triggers
-//! with the policy of the statement that runs them: a count that a constraint refuses would be ignored, and
-//! its row would stay. `RAISE(ABORT, …)`, an overflow, and what follows `DO UPDATE` abort in any case.
+//! Statements with a policy: `INSERT OR IGNORE`, `OR FAIL`, `OR REPLACE`. SQLite runs the
+//! statements of triggers with the policy of the statement that runs them: a count that a
+//! constraint refuses would be ignored, and its row would stay. `RAISE(ABORT, …)`, an overflow, and
+//! what follows `DO UPDATE` abort in any case.
 
 use anyhow::{Context, Result, bail};
 use diesel_counters::Dialect;

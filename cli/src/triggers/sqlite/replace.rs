@@ -1,5 +1,5 @@
-//! Refuses a row that could replace another one. SQLite runs no trigger for the row that is replaced, unless
-//! `recursive_triggers` is on.
+//! Refuses a row that could replace another one. SQLite runs no trigger for the row that is
+//! replaced, unless `recursive_triggers` is on.
 
 use anyhow::{Context, Result, bail};
 use serde_json::json;
@@ -149,8 +149,9 @@ fn condition(index: &Index, table: &Table) -> Result<Option<Expression>> {
     Ok(None)
 }
 
-/// The name of the number of a row, which can conflict, too. A table has none if its primary key is the number,
-/// if it is WITHOUT ROWID, or if columns have all its names. Before an INSERT that does not give it, it is -1.
+/// The name of the number of a row, which can conflict, too. A table has none if its primary key is
+/// the number, if it is WITHOUT ROWID, or if columns have all its names. Before an INSERT that does
+/// not give it, it is -1.
 fn rowid(table: &Table) -> Option<&'static str> {
     if table.columns.iter().any(|column| column.auto_increment) {
         return None;
