@@ -65,7 +65,8 @@ fn key_type(column: &Column, database: Database) -> Result<KeyType> {
         Kind::Binary => Ok(KeyType::Binary),
         Kind::Uuid if database == POSTGRES => Ok(KeyType::Uuid),
         _ => bail!(
-            "this command does not take keys of the type {sql_type}; a program that uses diesel_counters can"
+            "this command does not take keys of the type {sql_type}; a program that uses \
+             diesel_counters can"
         ),
     }
 }

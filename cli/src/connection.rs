@@ -51,13 +51,14 @@ impl AnyConnection {
 /// takes longer than `timeout`.
 pub fn connect(url: &str, timeout: Duration) -> Result<AnyConnection> {
     let (opened, opens) = mpsc::channel();
-    let of = url.to_owned();
+    let url = url.to_owned();
     // Diesel has no timeout for MySQL. A thread that waits for a server ends with the program.
-    thread::spawn(move || opened.send(open_any(&of)));
+    thread::spawn(move || opened.send(open_any(&url)));
     opens.recv_timeout(timeout).unwrap_or_else(|_| {
         bail!(
-            "cannot open the database: the server did not respond within {} s. Does the database URL \
-             have the host and the port of a database server? --connect-timeout sets another time",
+            "cannot open the database: the server did not respond within {} s. Does the database \
+             URL have the host and the port of a database server? --connect-timeout sets another \
+             time",
             timeout.as_secs()
         )
     })
@@ -75,14 +76,14 @@ fn open_any(url: &str) -> Result<AnyConnection> {
         #[cfg(feature = "mysql")]
         Dialect::MySql => {
             // The client library knows no other scheme.
-            let url = url.replacen("mariadb://", "mysql://", 1);
-            let server = url.trim_start_matches("mysql://").split_once('/');
-            let (_server, path) = server.unwrap_or_default();
+            let mysql_url = url.replacen("mariadb://", "mysql://", 1);
+            let behind_scheme = mysql_url.trim_start_matches("mysql://");
+            let (_server, path) = behind_scheme.split_once('/').unwrap_or_default();
             if path.is_empty() || path.starts_with('?') {
                 bail!("which database of the server? Name it in the URL: mysql://…/DATABASE");
             }
             let timeouts = "SET SESSION lock_wait_timeout = 2, innodb_lock_wait_timeout = 2";
-            Ok(AnyConnection::Mysql(open(&url, timeouts)?))
+            Ok(AnyConnection::Mysql(open(&mysql_url, timeouts)?))
         }
         #[cfg(feature = "sqlite")]
         Dialect::Sqlite => {
@@ -92,9 +93,9 @@ fn open_any(url: &str) -> Result<AnyConnection> {
                 // It may be another way to connect, with a password: a URL that has lost its
                 // beginning, or libpq's `host=… password=…`.
                 let is_secret = file.contains(['@', '=']);
-                let file = if is_secret { "" } else { &*format!(" {file}") };
+                let shown = if is_secret { "" } else { &*format!(" {file}") };
                 bail!(
-                    "there is no file{file}: give the path of an SQLite database, \
+                    "there is no file{shown}: give the path of an SQLite database, \
                      or a URL that begins with postgres:// or mysql://"
                 );
             }
@@ -133,18 +134,27 @@ fn open<C: Connection>(url: &str, timeouts: &str) -> Result<C> {
 fn refuse_pooler(url: &str) -> Result<()> {
     use diesel::RunQueryDsl;
 
-    let open_session = || -> Result<(i32, diesel::PgConnection)> {
+    struct Session {
+        number: i32,
+        _conn: diesel::PgConnection,
+    }
+
+    let open_session = || -> Result<Session> {
         let mut conn = diesel::PgConnection::establish(url).map_err(unreachable)?;
-        let session = diesel::dsl::sql::<diesel::sql_types::Integer>("pg_backend_pid()");
-        Ok((diesel::select(session).get_result(&mut conn)?, conn))
+        let number = diesel::dsl::sql::<diesel::sql_types::Integer>("pg_backend_pid()");
+        Ok(Session {
+            number: diesel::select(number).get_result(&mut conn)?,
+            _conn: conn,
+        })
     };
-    // Both are open at the same time.
-    let (one, other) = (open_session()?, open_session()?);
-    if one.0 == other.0 {
+    // Both connections are open until here: a session that has ended could be used again.
+    let one = open_session()?;
+    let other = open_session()?;
+    if one.number == other.number {
         bail!(
-            "this is a pooler that shares sessions between clients, as PgBouncer in transaction mode \
-             does, and would keep this command's timeouts and locks for others: give the URL of the \
-             server itself"
+            "this is a pooler that shares sessions between clients, as PgBouncer in transaction \
+             mode does, and would keep this command's timeouts and locks for others: give the URL \
+             of the server itself"
         );
     }
     Ok(())
@@ -174,13 +184,15 @@ pub fn dialect_of(url: &str) -> Result<Dialect> {
     }
 }
 
-/// What to do about a lock wait that timed out.
-pub fn who_locks(error: &anyhow::Error) -> &'static str {
+/// The end of an error: what to do about a lock wait that timed out.
+pub fn lock_advice(error: &anyhow::Error) -> &'static str {
     let text = format!("{error:#}");
-    let waited = ["lock timeout", "Lock wait timeout", "database is locked"];
-    match waited.iter().any(|waited| text.contains(waited)) {
-        true => ": another session has locked it. Try again, or see `diesel-counters doctor TABLE`",
-        false => "",
+    // Of PostgreSQL, of MySQL and MariaDB, and of SQLite.
+    let timeouts = ["lock timeout", "Lock wait timeout", "database is locked"];
+    if timeouts.iter().any(|timeout| text.contains(timeout)) {
+        ": another session has locked it. Try again, or see `diesel-counters doctor TABLE`"
+    } else {
+        ""
     }
 }
 
@@ -200,18 +212,20 @@ fn unreachable(error: ConnectionError) -> anyhow::Error {
 /// Fails if a `/` or an `@` of a password could end the password. A client library would take the
 /// rest of the password for another part of the URL, such as the port, and print it in an error.
 fn refuse_unencoded(url: &str, dialect: Dialect) -> Result<()> {
-    let (ends, most): (&[char], _) = match dialect {
-        Dialect::PostgreSql => (&['/'], 1),
+    // The signs that end the server's part of the URL, and whether it can have several `@`.
+    let (ends, can_repeat): (&[char], bool) = match dialect {
+        Dialect::PostgreSql => (&['/'], false),
         // The last `@` ends the password here.
-        Dialect::MySql => (&['/', '?', '#'], usize::MAX),
+        Dialect::MySql => (&['/', '?', '#'], true),
         Dialect::Sqlite => return Ok(()),
     };
     let (_scheme, rest) = url.split_once("://").unwrap_or_default();
     let (server, path) = rest.split_at(rest.find(ends).unwrap_or(rest.len()));
-    if path.contains('@') || server.matches('@').count() > most {
+    let is_repeated = !can_repeat && server.matches('@').count() > 1;
+    if path.contains('@') || is_repeated {
         bail!(
-            "the database URL cannot be read: in its user and its password, write / as %2F, ? as %3F, \
-             # as %23, @ as %40 and % as %25; after them, write @ as %40"
+            "the database URL cannot be read: in its user and its password, write / as %2F, ? as \
+             %3F, # as %23, @ as %40 and % as %25; after them, write @ as %40"
         );
     }
     Ok(())

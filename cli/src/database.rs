@@ -37,11 +37,11 @@ impl Database {
     }
 
     pub fn literal(self, text: &str) -> String {
-        let text = text.replace('\'', "''");
+        let doubled = text.replace('\'', "''");
         match self {
             // A backslash begins an escape.
-            MYSQL => format!("'{}'", text.replace('\\', "\\\\")),
-            _ => format!("'{text}'"),
+            MYSQL => format!("'{}'", doubled.replace('\\', "\\\\")),
+            _ => format!("'{doubled}'"),
         }
     }
 
@@ -73,8 +73,10 @@ impl Database {
 
     /// A name in SQL, with a schema: `"a"."b"`.
     pub fn quoted_in(self, schema: Option<&str>, name: &str) -> String {
-        let schema = schema.map(|schema| self.quoted(schema) + ".");
-        schema.unwrap_or_default() + &self.quoted(name)
+        match schema {
+            Some(schema) => format!("{}.{}", self.quoted(schema), self.quoted(name)),
+            None => self.quoted(name),
+        }
     }
 }
 

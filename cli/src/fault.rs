@@ -7,9 +7,13 @@ pub struct Fault {
     pub severity: Severity,
     /// A stable name.
     pub fault: &'static str,
+    /// A sentence.
     pub what: String,
+    /// What comes of it.
     pub cost: &'static str,
+    /// What to do about it.
     pub remedy: String,
+    /// The statements of the remedy.
     pub sql: Vec<String>,
 }
 
@@ -23,18 +27,35 @@ pub enum Severity {
     Note,
 }
 
-macro_rules! severities {
-    ($($name:ident $severity:ident)*) => {$(
-        pub fn $name(fault: &'static str, what: impl Into<String>, cost: &'static str) -> Fault {
-            let (severity, what) = (Severity::$severity, what.into());
-            let (remedy, sql) = Default::default();
-            Fault { severity, fault, what, cost, remedy, sql }
-        }
-    )*};
+/// The faults of a table, or of a function that has lost its definition.
+pub struct FaultsOf {
+    pub table: String,
+    pub faults: Vec<Fault>,
 }
-severities! { wrong Wrong slow Slow note Note }
+
+pub fn wrong(fault: &'static str, what: impl Into<String>, cost: &'static str) -> Fault {
+    Fault::new(Severity::Wrong, fault, what.into(), cost)
+}
+
+pub fn slow(fault: &'static str, what: impl Into<String>, cost: &'static str) -> Fault {
+    Fault::new(Severity::Slow, fault, what.into(), cost)
+}
+
+pub fn note(fault: &'static str, what: impl Into<String>, cost: &'static str) -> Fault {
+    Fault::new(Severity::Note, fault, what.into(), cost)
+}
 
 impl Fault {
+    fn new(severity: Severity, fault: &'static str, what: String, cost: &'static str) -> Self {
+        Fault {
+            severity,
+            fault,
+            what,
+            cost,
+            remedy: String::new(),
+            sql: Vec::new(),
+        }
+    }
     pub fn remedy(mut self, remedy: impl Into<String>) -> Self {
         self.remedy = remedy.into();
         self

@@ -7,28 +7,39 @@ use diesel_counters::__private::TableName;
 
 use crate::connection::AnyConnection;
 use crate::database::{MYSQL, POSTGRES};
-use crate::sql::sql;
+use crate::sql::sql_with;
 
 /// The lock of `session_lock` in the library: two numbers. A role of this session may not see the
 /// state of another one's.
 const OF_POSTGRES: &str = "
-    SELECT concat_ws(', ', format('session %s of the role %I (to end it: SELECT pg_terminate_backend(%s))',
-        a.pid, a.usename, a.pid), a.state, 'application ' || quote_literal(nullif(a.application_name, '')))
+    SELECT concat_ws(', ',
+        format('session %s of the role %I (to end it: SELECT pg_terminate_backend(%s))',
+            a.pid, a.usename, a.pid),
+        a.state,
+        'application ' || quote_literal(nullif(a.application_name, '')))
     FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+    -- Locks of two numbers have the objsubid 2.
     WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2
         AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-        AND CAST(l.classid AS bigint) = CAST(hashtext('diesel_counters/merge') AS bigint) & 4294967295
-        AND l.objid = CAST(to_regclass(";
+        -- The number of the lock can be negative. The catalogue has it without a sign.
+        AND CAST(l.classid AS bigint)
+            = CAST(hashtext('diesel_counters/merge') AS bigint) & 4294967295
+        AND l.objid = CAST(to_regclass({table}) AS oid)";
 
-/// The same lock on MySQL and MariaDB: a name of the server.
-const OF_MYSQL: [&str; 3] = [
-    "SELECT CAST(CONCAT('session ', h.id, COALESCE(CONCAT(' of the account ', p.user, '@', p.host), \
-     ' of an account that this one may not see (it requires PROCESS)'), ' (to end it: KILL ', h.id, ')') AS CHAR) \
-     FROM (SELECT IS_USED_LOCK(CONVERT(SHA2(LOWER(CONVERT(CONCAT('diesel_counters/', CONCAT_WS('.', ",
-    "REPLACE(DATABASE(), '`', ''), ",
-    ")) USING utf8mb4)), 224) USING utf8mb4)) AS id) h \
-     LEFT JOIN information_schema.processlist p ON p.id = h.id WHERE h.id IS NOT NULL",
-];
+/// The same lock on MySQL and MariaDB: a name of the server. `{database}` is SQL of its first part,
+/// if the name of the table does not have it.
+const OF_MYSQL: &str = "
+    SELECT CAST(CONCAT('session ', h.id,
+        COALESCE(CONCAT(' of the account ', p.user, '@', p.host),
+            ' of an account that this one may not see (it requires PROCESS)'),
+        ' (to end it: KILL ', h.id, ')') AS CHAR)
+    FROM (
+        SELECT IS_USED_LOCK(CONVERT(SHA2(LOWER(CONVERT(
+            CONCAT('diesel_counters/', CONCAT_WS('.', {database}{table}))
+            USING utf8mb4)), 224) USING utf8mb4)) AS id
+    ) h
+    LEFT JOIN information_schema.processlist p ON p.id = h.id
+    WHERE h.id IS NOT NULL";
 
 /// The session that has the lock of a merge of this table, or `None` if it has ended, or is not
 /// shown.
@@ -36,13 +47,19 @@ pub fn of_merge(table: TableName<'_>, conn: &mut AnyConnection) -> Option<String
     let query = match conn.database() {
         POSTGRES => {
             let name = POSTGRES.quoted_in(table.schema.map(|schema| schema.0), table.name.0);
-            sql(OF_POSTGRES).bind(&name).sql(") AS oid)")
+            sql_with(OF_POSTGRES, &[("table", &name)])
         }
         MYSQL => {
-            let [begin, database, end] = OF_MYSQL;
-            let database = if table.schema.is_none() { database } else { "" };
+            let database = match table.schema {
+                None => "REPLACE(DATABASE(), '`', ''), ",
+                // The name has it.
+                Some(_) => "",
+            };
             let name = table.to_string().replace('`', "");
-            sql(begin).sql(database).bind(&name).sql(end)
+            sql_with(
+                &OF_MYSQL.replace("{database}", database),
+                &[("table", &name)],
+            )
         }
         // It has no such locks.
         _ => return None,

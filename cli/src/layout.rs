@@ -72,11 +72,13 @@ fn values(json: &str) -> Vec<&str> {
 fn break_line(line: &str, lines: &mut String) {
     let content = line.trim_start();
     let indent = &line[..line.len() - content.len()];
-    let (first, next) = match content.starts_with("-- ") {
-        true => (indent.to_owned(), format!("{indent}-- ")),
-        false => (indent.to_owned(), format!("{indent}    ")),
+    // What the further lines begin with: those of a comment are a comment, too.
+    let next = if content.starts_with("-- ") {
+        format!("{indent}-- ")
+    } else {
+        format!("{indent}    ")
     };
-    let mut begin = first;
+    let mut begin = indent.to_owned();
     let mut rest = content;
     loop {
         let room = WIDTH.saturating_sub(begin.chars().count());

@@ -88,7 +88,7 @@ pub fn main() -> ExitCode {
             if let Some(usage) = error.downcast_ref() {
                 return not_run(usage);
             }
-            let text = format!("{error:#}{}", connection::who_locks(&error));
+            let text = format!("{error:#}{}", connection::lock_advice(&error));
             eprintln!("diesel-counters: {}", output::printable_lines(&text));
             ExitCode::FAILURE
         }

@@ -66,7 +66,8 @@ struct MergeArgs {
     #[arg(value_parser = options::name)]
     table: String,
     /// The number of rows that one transaction merges at most.
-    #[arg(long, value_name = "ROWS", default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "ROWS", default_value_t = 100)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=1000))]
     batch: u16,
     #[command(flatten)]
     period: PeriodArg,
@@ -99,8 +100,8 @@ impl PeriodArg {
             (None, None) if is_needed => {
                 let advice = advice(table, database);
                 bail!(
-                    "the database does not say by which period {name} counts, which this depends on: give \
-                     --period, as in its counter_table!, or {advice}"
+                    "the database does not say by which period {name} counts, which this depends \
+                     on: give --period, as in its counter_table!, or {advice}"
                 )
             }
             (stored, given) => Ok(stored.or(given).unwrap_or_default()),
@@ -115,7 +116,8 @@ fn advice(table: &CounterTable, database: Database) -> String {
     match statement_of(table, &mark, database) {
         Some(statement) => format!("run {statement} {OTHERS}"),
         None => format!(
-            "have the line `-- {mark}` {OTHERS} in its CREATE TABLE, as `generate migration` writes it"
+            "have the line `-- {mark}` {OTHERS} in its CREATE TABLE, as `generate migration` \
+             writes it"
         ),
     }
 }
@@ -151,8 +153,8 @@ fn run(args: MergeArgs, into: Period, before: NaiveDate, options: &Options) -> R
     let period = args.period.of(&table, conn.database(), is_needed)?;
     let shape = shape(&table, period, conn.database())?;
     if is_needed && into < shape.period {
-        let table = &table.table;
-        bail!("{table} has the period {period}: fold it into that or a longer period");
+        let name = &table.table;
+        bail!("{name} has the period {period}: fold it into that or a longer period");
     }
     let keys = AnyKeys::new(&table.entity, conn.database())?;
     // On a terminal only.
@@ -164,17 +166,20 @@ fn run(args: MergeArgs, into: Period, before: NaiveDate, options: &Options) -> R
             bar.set_length(so_far.merged + so_far.left);
             bar.set_position(so_far.merged);
         });
-    let done = if args.dry_run {
+    let result = if args.dry_run {
         merge.dry_run(conn)
     } else {
         merge.execute_loading(&keys, conn)
     };
+    // An error is not printed into the bar.
     bar.finish_and_clear();
-    let done = done?;
+    let done = result?;
     let is_busy = done.already_running;
-    let holder = is_busy
-        .then(|| holder::of_merge(shape.table, conn))
-        .flatten();
+    let holder = if is_busy {
+        holder::of_merge(shape.table, conn)
+    } else {
+        None
+    };
     let report = json!({
         "table": table.table.to_string(),
         "before": before,
@@ -189,19 +194,22 @@ fn run(args: MergeArgs, into: Period, before: NaiveDate, options: &Options) -> R
         let table = printable(&table.table.to_string());
         let left = thousands(done.left as i64);
         if is_busy {
-            let holder = holder.as_deref().unwrap_or("a session that has ended since, or is not shown");
-            let holder = printable(holder);
+            const HIDDEN: &str = "a session that has ended since, or is not shown";
+            let holder = printable(holder.as_deref().unwrap_or(HIDDEN));
             return format!(
-                "{table}: nothing was merged, because another run has the lock of its merge: {holder}\n"
+                "{table}: nothing was merged, because another run has the lock of its merge: \
+                 {holder}\n"
             );
         }
         if args.dry_run {
             return format!("{table}: {left} rows before {before} would be merged\n");
         }
-        let (merged, longest) = (done.merged as i64, done.longest_transaction.as_millis());
-        let merged = thousands(merged);
-        let longest = format!("the longest transaction took {longest} ms");
-        format!("{table}: {merged} rows before {before} merged, {left} left; {longest}\n")
+        let merged = thousands(done.merged as i64);
+        let longest = done.longest_transaction.as_millis();
+        format!(
+            "{table}: {merged} rows before {before} merged, {left} left; the longest transaction \
+             took {longest} ms\n"
+        )
     })?;
     Ok(is_busy)
 }
@@ -215,17 +223,16 @@ fn shape(counters: &CounterTable, period: Period, database: Database) -> Result<
         let see = format!("see `diesel-counters check {table}`");
         bail!("{table}.{name} can be NULL, and a merge would lose that: {see}");
     }
-    let key = counters.entity.iter();
-    let key: Vec<&Column> = key.chain([&counters.day, &counters.slot]).collect();
-    let mut others = table.columns.iter();
+    let entity = counters.entity.iter();
+    let key: Vec<&Column> = entity.chain([&counters.day, &counters.slot]).collect();
     let is_lost = |column: &&Column| {
         // The database computes a generated column itself.
         !column.generated && !key.contains(column) && !counters.counters.contains(column)
     };
-    if let Some(Column { name, .. }) = others.find(is_lost) {
+    if let Some(Column { name, .. }) = table.columns.iter().find(is_lost) {
         bail!(
-            "{table}.{name} is not a counter, and a merge would lose its values: make it a BIGINT, or move it \
-             to another table"
+            "{table}.{name} is not a counter, and a merge would lose its values: make it a BIGINT, \
+             or move it to another table"
         );
     }
     let generated = table.columns.iter().filter(|column| column.generated);
@@ -235,7 +242,7 @@ fn shape(counters: &CounterTable, period: Period, database: Database) -> Result<
             schema: database.schema(table).map(Name),
             name: Name(&table.name),
         },
-        // A command has few tables.
+        // A label lives as long as the program, which has one table.
         label: table.to_string().leak(),
         key: key.iter().map(|column| Name(&column.name)).collect(),
         counters: counted.map(|column| Name(&column.name)).collect(),

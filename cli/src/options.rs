@@ -20,7 +20,8 @@ const HEADING: &str = "Options of every command";
 pub struct Options {
     /// The database: postgres://…, mysql://…, or the path of an SQLite file.
     // Hidden, because --help would show the password in it.
-    #[arg(long, env, hide_env_values = true, global = true, value_name = "URL", help_heading = HEADING)]
+    #[arg(long, env, hide_env_values = true, global = true, value_name = "URL")]
+    #[arg(help_heading = HEADING)]
     database_url: Option<String>,
     /// How many seconds to wait for the server to accept a connection.
     #[arg(long, global = true, value_name = "SECONDS", default_value_t = 10,
@@ -28,7 +29,8 @@ pub struct Options {
     connect_timeout: u64,
     /// The partition of the database node, such as 1/3 for the second of three
     /// [default on PostgreSQL: its setting diesel_counters.partition].
-    #[arg(long, global = true, value_name = "INDEX/OF", value_parser = partition::parse, help_heading = HEADING)]
+    #[arg(long, global = true, value_name = "INDEX/OF", value_parser = partition::parse)]
+    #[arg(help_heading = HEADING)]
     partition: Option<Slot>,
     /// Print the result as one JSON document.
     #[arg(long, global = true, help_heading = HEADING)]
@@ -50,15 +52,17 @@ pub fn file(text: &str) -> Result<PathBuf, &'static str> {
 
 impl Options {
     pub fn connect(&self) -> Result<AnyConnection> {
-        let url = self.database_url.as_deref().filter(|url| !url.is_empty());
-        let url = url.context(
+        let given = self.database_url.as_deref().filter(|url| !url.is_empty());
+        let url = given.context(
             "which database? Set DATABASE_URL, or give --database-url: \
              postgres://…, mysql://…, or the file of an SQLite database",
         )?;
         let mut conn = connection::connect(url, Duration::from_secs(self.connect_timeout))?;
-        let given = self.partition.map(Ok);
-        if let Some(partition) = given.or_else(|| partition::of_database(&mut conn).transpose()) {
-            let partition = partition?;
+        let partition = match self.partition {
+            Some(given) => Some(given),
+            None => partition::of_database(&mut conn)?,
+        };
+        if let Some(partition) = partition {
             partition::set(partition, &mut conn)?;
             // A second call fails, and would set the same partition.
             let _ = set_default_slot(partition);
@@ -77,11 +81,12 @@ impl Options {
 
     /// Prints `value` as JSON with `--json`, and its `text` otherwise.
     pub fn print<T: Serialize>(&self, value: &T, text: impl FnOnce() -> String) -> Result<()> {
-        let text = match self.json {
-            true => serde_json::to_string_pretty(value)? + "\n",
-            false => text(),
+        let printed = if self.json {
+            serde_json::to_string_pretty(value)? + "\n"
+        } else {
+            text()
         };
-        match anstream::stdout().write_all(text.as_bytes()) {
+        match anstream::stdout().write_all(printed.as_bytes()) {
             // The reader, such as `head`, has closed the pipe.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
             result => result.context("cannot print"),

@@ -10,6 +10,7 @@ pub fn thousands(number: i64) -> String {
     format!("{sign}{}", HumanCount(number.unsigned_abs()))
 }
 
+/// A text in lines of up to this number of characters, unless a word is longer.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
@@ -34,11 +35,15 @@ pub fn steers(c: char) -> bool {
 /// A foreign text with its control characters escaped, which could steer the terminal, and those
 /// that change the direction of the text.
 pub fn printable(text: &str) -> String {
-    let printable = text.chars().map(|c| match steers(c) {
-        true => c.escape_default().to_string(),
-        false => c.to_string(),
-    });
-    printable.collect()
+    let mut printable = String::new();
+    for c in text.chars() {
+        if steers(c) {
+            printable.extend(c.escape_default());
+        } else {
+            printable.push(c);
+        }
+    }
+    printable
 }
 
 /// The same of a text of several lines.

@@ -7,13 +7,16 @@ use diesel_counters::Slot;
 
 use crate::connection::AnyConnection;
 use crate::database::{Database, POSTGRES};
-use crate::sql::sql;
+use crate::sql::{sql, sql_with};
 
 /// Reads `1/3`, the second of three partitions.
 pub fn parse(text: &str) -> Result<Slot> {
-    let parse =
-        |(index, of): (&str, &str)| Some((index.trim().parse().ok()?, of.trim().parse().ok()?));
-    match text.split_once('/').and_then(parse) {
+    let number = |text: &str| text.trim().parse().ok();
+    let numbers = text
+        .split_once('/')
+        .and_then(|(index, of)| Some((number(index)?, number(of)?)));
+    match numbers {
+        // A partition has at least one slot, and a slot is a SMALLINT.
         Some((index, of)) if index < of && of <= 32_767 => Ok(Slot::Partition { index, of }),
         _ => bail!("{text} is not a partition: the three of three nodes are 0/3, 1/3 and 2/3"),
     }
@@ -22,8 +25,10 @@ pub fn parse(text: &str) -> Result<Slot> {
 /// Makes this partition the setting of the session on PostgreSQL, with which triggers count.
 pub fn set(partition: Slot, conn: &mut AnyConnection) -> QueryResult<()> {
     if let (Slot::Partition { index, of }, POSTGRES) = (partition, conn.database()) {
-        let set = sql("SELECT set_config('diesel_counters.partition', ");
-        let set = set.bind(&format!("{index}/{of}")).sql(", false)");
+        let set = sql_with(
+            "SELECT set_config('diesel_counters.partition', {partition}, false)",
+            &[("partition", &format!("{index}/{of}"))],
+        );
         set.typed::<Text>().get_result::<String>(conn)?;
     }
     Ok(())
@@ -50,10 +55,9 @@ const PARTITION: &str = "diesel_counters.partition";
 /// An SQL expression for the slot of merged rows: on PostgreSQL, that of the partition of the
 /// database or role.
 pub fn merged_slot(database: Database) -> String {
-    match database {
-        POSTGRES => format!(
-            "-CAST(split_part(COALESCE(NULLIF(current_setting('{PARTITION}', true), ''), '0'), '/', 1) AS SMALLINT)"
-        ),
-        _ => "0".to_owned(),
+    if database != POSTGRES {
+        return "0".to_owned();
     }
+    let setting = format!("NULLIF(current_setting('{PARTITION}', true), '')");
+    format!("-CAST(split_part(COALESCE({setting}, '0'), '/', 1) AS SMALLINT)")
 }

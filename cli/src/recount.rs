@@ -69,12 +69,12 @@ pub fn run(args: Recount, options: &Options) -> Result<()> {
         let write = "`diesel-counters generate triggers` writes them";
         bail!("this database has no triggers that count rows: {write}");
     }
-    let name = |one: &Stored| one.definition.name.clone();
+    let known_names = known.iter().map(|one| one.definition.name.clone());
     let lost_names = lost.iter().map(|one| one.definition().to_owned());
-    let names: Vec<_> = known.iter().map(name).chain(lost_names).collect();
+    let names: Vec<_> = known_names.chain(lost_names).collect();
     if let Some(name) = args.names.iter().find(|name| !names.contains(name)) {
-        let known = names.join(", ");
-        bail!("there are no triggers {name}; there are {known}");
+        let all = names.join(", ");
+        bail!("there are no triggers {name}; there are {all}");
     }
     let is_asked =
         |name: &str| args.names.is_empty() || args.names.iter().any(|asked| asked == name);
@@ -85,16 +85,12 @@ pub fn run(args: Recount, options: &Options) -> Result<()> {
         conn.batch_execute("SET SESSION sql_safe_updates = 0")?;
         modes = Some(Modes::new(conn)?);
     }
-    let (mut triggers, mut failed) = (Vec::new(), Vec::new());
+    // A definition that fails does not keep the others from being recounted.
+    let mut triggers = Vec::new();
+    let mut failed = Vec::new();
     for stored in known {
-        let (name, written) = (stored.definition.name.clone(), stored.written.clone());
-        let counting = counting(stored, conn).and_then(|counting| {
-            if let Some(modes) = &modes {
-                modes.set(&generated(&counting)?, conn)?;
-            }
-            Ok(counting)
-        });
-        match counting.and_then(|counting| recount(counting, written, &args, options, conn)) {
+        let name = stored.definition.name.clone();
+        match recount_stored(stored, modes.as_ref(), &args, options, conn) {
             Ok(recounted) => triggers.push(recounted),
             Err(error) => failed.push(format!("{name}: {error:#}")),
         }
@@ -102,26 +98,43 @@ pub fn run(args: Recount, options: &Options) -> Result<()> {
     for one in lost.iter().filter(|one| is_asked(one.definition())) {
         let Lost { schema, name, .. } = one;
         failed.push(format!(
-            "{}: the comment on the function {schema}.{name}() is lost, which had the definition. Run the \
-             COMMENT ON FUNCTION of its migration again",
+            "{}: the comment on the function {schema}.{name}() is lost, which had the definition. \
+             Run the COMMENT ON FUNCTION of its migration again",
             one.definition()
         ));
     }
     let report = json!({ "dry_run": args.dry_run, "triggers": triggers });
     let text = |one| text(one, args.dry_run);
     options.print(&report, || triggers.iter().map(text).collect())?;
-    match failed.is_empty() {
-        true => Ok(()),
-        false => bail!("{}", failed.join("\n")),
+    if !failed.is_empty() {
+        bail!("{}", failed.join("\n"));
     }
+    Ok(())
 }
 
+fn recount_stored(
+    stored: Stored,
+    modes: Option<&Modes>,
+    args: &Recount,
+    options: &Options,
+    conn: &mut AnyConnection,
+) -> Result<Recounted> {
+    let written = stored.written.clone();
+    let counting = counting(stored, conn)?;
+    // The expressions must mean what they mean in the triggers.
+    if let Some(modes) = modes {
+        modes.set(&generated(&counting)?, conn)?;
+    }
+    recount(counting, written, args, options, conn)
+}
+
+/// A definition whose rows this role or account may count.
 fn counting(stored: Stored, conn: &mut AnyConnection) -> Result<Counting> {
     if !stored.is_own {
         let owner = stored.owner;
         bail!(
-            "they belong to {owner}, and a recount runs the SQL that they have: run it as {owner}. If that \
-             account is gone, create it again, or generate the triggers again"
+            "they belong to {owner}, and a recount runs the SQL that they have: run it as {owner}. \
+             If that account is gone, create it again, or generate the triggers again"
         );
     }
     let counting = Counting::new(stored.definition, conn)?;
@@ -163,6 +176,7 @@ fn recount(
         })?);
     }
     bar.finish_and_clear();
+    // The rows that existed before the triggers are counted now: the definition says so from here.
     let is_whole = !args.dry_run && args.of.is_none();
     if is_whole && counting.definition.existing == Existing::Later {
         counting.definition = written;
@@ -184,7 +198,7 @@ fn asked(counting: &Counting, merged: &str, of: Option<&str>) -> Result<Vec<OfTa
         return Ok(all.collect());
     };
     let database = counting.database;
-    // A text can have a comma.
+    // A text can have a comma, so it is only divided if a table has several columns in its key.
     let mut targets = counting.targets.iter();
     let is_whole = targets.all(|target| target.entity.len() < 2);
     let mut asked = Vec::new();
@@ -198,9 +212,11 @@ fn asked(counting: &Counting, merged: &str, of: Option<&str>) -> Result<Vec<OfTa
         if key.is_empty() || values.len() != key.len() {
             continue;
         }
-        let entity = key.iter().zip(values);
-        let entity = entity.map(|(key, value)| database.key_literal(key, value));
-        of_table.entity = Some(entity.collect::<Result<_>>()?);
+        let literals = key
+            .iter()
+            .zip(values)
+            .map(|(key, value)| database.key_literal(key, value));
+        of_table.entity = Some(literals.collect::<Result<_>>()?);
         asked.push(of_table);
     }
     if asked.is_empty() {
@@ -244,16 +260,17 @@ const SHOWN: usize = 20;
 
 fn text(recounted: &Recounted, dry_run: bool) -> String {
     let Recounted { name, rows, wrong } = recounted;
-    let done = match dry_run {
-        true => "would be corrected",
-        false => "corrected",
+    let done = if dry_run {
+        "would be corrected"
+    } else {
+        "corrected"
     };
-    let done = match wrong.len() {
+    let summary = match wrong.len() {
         0 => format!("all counts agree with {rows}"),
         1 => format!("1 count {done}"),
         several => format!("{} counts {done}", thousands(several as i64)),
     };
-    let mut text = printable(&format!("{name}: {done}")) + "\n";
+    let mut text = printable(&format!("{name}: {summary}")) + "\n";
     for one in wrong.iter().take(SHOWN) {
         let line = format!("  {one}");
         text += &(printable(&line) + "\n");

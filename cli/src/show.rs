@@ -4,7 +4,6 @@ use anyhow::Result;
 use clap::Args;
 use serde_json::json;
 
-use crate::database::Joined;
 use crate::options::Options;
 use crate::output::printable;
 use crate::triggers::{InFile, Stored, definitions, written};
@@ -23,26 +22,24 @@ pub fn run(_: Show, options: &Options) -> Result<()> {
     let (own, of_others): (Vec<Stored>, Vec<Stored>) = definitions(conn)?
         .into_iter()
         .partition(|stored| stored.is_own);
-    let own = own
+    let triggers: Vec<InFile> = own
         .into_iter()
-        .map(|stored| InFile::from(stored.definition));
-    let own: Vec<_> = own.collect();
-    let toml = written(&own)?;
-    let left_out = of_others
+        .map(|stored| stored.definition.into())
+        .collect();
+    let toml = written(&triggers)?;
+    let left_out: Vec<_> = of_others
         .iter()
-        .map(|stored| json!({ "name": stored.definition.name, "owner": stored.owner }));
-    let report = json!({ "trigger": own, "left_out": left_out.collect::<Vec<_>>() });
+        .map(|stored| json!({ "name": stored.definition.name, "owner": stored.owner }))
+        .collect();
+    let report = json!({ "trigger": triggers, "left_out": left_out });
     options.print(&report, || {
-        let left_out = of_others.iter().map(
-            |Stored {
-                 definition, owner, ..
-             }| {
-                let name = &definition.name;
-                printable(&format!(
-                    "# The triggers {name} belong to {owner}: they are left out."
-                )) + "\n"
-            },
-        );
-        left_out.joined("") + &toml
+        let mut text = String::new();
+        for stored in &of_others {
+            let name = &stored.definition.name;
+            let owner = &stored.owner;
+            let comment = format!("# The triggers {name} belong to {owner}: they are left out.");
+            text += &(printable(&comment) + "\n");
+        }
+        text + &toml
     })
 }

@@ -9,37 +9,81 @@ use diesel::sql_types::{Text, Untyped};
 use crate::connection::{AnyConnection, MultiBackend};
 
 /// A statement with bound texts, whose rows have columns of the types `ST`.
-/// It is pieces of SQL, and the text that is bound after each.
-pub struct Sql<ST = Untyped>(Vec<(String, Option<String>)>, PhantomData<ST>);
+pub struct Sql<ST = Untyped> {
+    pieces: Vec<Piece>,
+    row: PhantomData<ST>,
+}
 
+#[derive(Debug, PartialEq, Eq)]
+enum Piece {
+    Sql(String),
+    /// A text that is bound. It may be anybody's, because it is never a part of the SQL.
+    Bound(String),
+}
+
+/// A statement without bound texts.
 pub fn sql(text: impl Into<String>) -> Sql {
-    Sql(vec![(text.into(), None)], PhantomData)
+    Sql {
+        pieces: vec![Piece::Sql(text.into())],
+        row: PhantomData,
+    }
+}
+
+/// A statement in which `{name}` is a bound text, so that the statement stands in one piece.
+///
+/// `values` has the names, and their texts. A name can stand in several places, and its text is
+/// bound in each. Braces with anything else in them are a part of the SQL.
+pub fn sql_with(template: &str, values: &[(&str, &str)]) -> Sql {
+    let mut pieces = Vec::new();
+    let mut before = String::new();
+    let mut rest = template;
+    while let Some(place) = rest.find('{') {
+        before += &rest[..place];
+        rest = &rest[place..];
+        let hole = values.iter().find_map(|(name, value)| {
+            let behind = rest[1..].strip_prefix(name)?.strip_prefix('}')?;
+            Some((value, behind))
+        });
+        match hole {
+            Some((value, behind)) => {
+                pieces.push(Piece::Sql(std::mem::take(&mut before)));
+                pieces.push(Piece::Bound((*value).to_owned()));
+                rest = behind;
+            }
+            None => {
+                before.push('{');
+                rest = &rest[1..];
+            }
+        }
+    }
+    pieces.push(Piece::Sql(before + rest));
+    Sql {
+        pieces,
+        row: PhantomData,
+    }
 }
 
 impl Sql {
-    pub fn sql(mut self, text: impl Into<String>) -> Self {
-        self.0.push((text.into(), None));
-        self
-    }
-
-    pub fn bind(mut self, text: &str) -> Self {
-        self.0.push((String::new(), Some(text.to_owned())));
-        self
-    }
-
+    /// The same statement, whose rows have columns of these types.
     pub fn typed<ST>(self) -> Sql<ST> {
-        Sql(self.0, PhantomData)
+        Sql {
+            pieces: self.pieces,
+            row: PhantomData,
+        }
     }
 }
 
 impl<ST> QueryFragment<MultiBackend> for Sql<ST> {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
+        // The names of tables stand in the text, and the type of the query does not tell them.
         out.unsafe_to_cache_prepared();
-        self.0.iter().try_for_each(|(sql, bound)| {
-            out.push_sql(sql);
-            let mut bound = bound.iter();
-            bound.try_for_each(|text| out.push_bind_param::<Text, _>(text))
-        })
+        for piece in &self.pieces {
+            match piece {
+                Piece::Sql(text) => out.push_sql(text),
+                Piece::Bound(text) => out.push_bind_param::<Text, _>(text)?,
+            }
+        }
+        Ok(())
     }
 }
 
@@ -53,3 +97,28 @@ impl<ST> Query for Sql<ST> {
 }
 
 impl<ST> RunQueryDsl<AnyConnection> for Sql<ST> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_in_braces_is_bound_in_each_of_its_places() {
+        let query = sql_with(
+            "a {one}{two} '{%' {other} {one}",
+            &[("one", "{two}"), ("two", "2")],
+        );
+        let text = |text: &str| Piece::Sql(text.to_owned());
+        let bound = |text: &str| Piece::Bound(text.to_owned());
+        let expected = [
+            text("a "),
+            bound("{two}"),
+            text(""),
+            bound("2"),
+            text(" '{%' {other} "),
+            bound("{two}"),
+            text(""),
+        ];
+        assert_eq!(query.pieces, expected);
+    }
+}

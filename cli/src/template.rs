@@ -91,16 +91,15 @@ fn fill_in(name: &str, block: Option<&str>, values: impl Serialize) -> Result<St
     let filled = Value::from(Serde(&values));
     let rendered = match block {
         None => template.render(filled),
-        Some(block) => {
-            let captured = template.render_captured(filled);
-            captured
-                .and_then(|mut captured| captured.with_state_mut(|state| state.render_block(block)))
-        }
+        // A block is rendered in the state of its template, with the macros that it imports.
+        Some(block) => template
+            .render_captured(filled)
+            .and_then(|mut captured| captured.with_state_mut(|state| state.render_block(block))),
     };
-    let rendered = rendered.with_context(|| format!("cannot fill in the template {name}"))?;
+    let sql = rendered.with_context(|| format!("cannot fill in the template {name}"))?;
     #[cfg(debug_assertions)]
-    cases::record(name, block, &values, &rendered)?;
-    Ok(rendered)
+    cases::record(name, block, &values, &sql)?;
+    Ok(sql)
 }
 
 fn template(name: &str) -> Result<Template<'static, 'static>> {
@@ -234,9 +233,9 @@ mod tests {
             fields(&case.values, "", &mut paths);
             for path in paths {
                 let mut values = case.values.clone();
-                let (parent, name) = path.rsplit_once('/').unwrap();
-                let parent = values.pointer_mut(parent).unwrap();
-                let name = name.replace("~1", "/").replace("~0", "~");
+                let (parent_path, escaped) = path.rsplit_once('/').unwrap();
+                let parent = values.pointer_mut(parent_path).unwrap();
+                let name = escaped.replace("~1", "/").replace("~0", "~");
                 parent.as_object_mut().unwrap().remove(&name);
                 if let Ok(sql) = filled(&case, &values) {
                     assert_eq!(sql, case.sql, "{} without {path}", case.template);

@@ -10,8 +10,8 @@ use crate::catalogue::{CounterTable, Table};
 use crate::connection::AnyConnection;
 use crate::database::{Database, Joined, MYSQL, POSTGRES, SQLITE};
 use crate::fault::{Fault, Severity, note, wrong};
-use crate::sql::sql;
-use crate::triggers::{Counting, Target, definitions};
+use crate::sql::sql_with;
+use crate::triggers::{Counting, Stored, Target, definitions};
 
 /// A trigger of a table, which this command has not generated.
 struct Other {
@@ -26,12 +26,15 @@ struct Other {
 
 /// Those on a counter table. Nothing but the program and triggers of `generate triggers` writes it.
 pub fn in_counters(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
-    let (table, database) = (&shape.table, conn.database());
+    let table = &shape.table;
+    let database = conn.database();
     let mut faults = Vec::new();
     for other in others(table, conn)? {
         let is_before = other.event.starts_with("BEFORE ROW");
         let can_veto = match database {
+            // Its function can do anything with the row.
             POSTGRES => is_before,
+            // It can set columns, and a deleted row has none. A SIGNAL is an error, and no veto.
             MYSQL => is_before && !other.event.ends_with("DELETE"),
             _ => other.ignores(),
         };
@@ -53,12 +56,13 @@ pub fn in_counters(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec
 /// Those on an ordinary table with a column that is counted in, which can have triggers that change
 /// other columns.
 pub fn in_column(target: &Target, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
-    let (table, database) = (&target.table, conn.database());
+    let table = &target.table;
+    let database = conn.database();
     let mut faults = Vec::new();
     for other in others(table, conn)? {
         let is_of = |name: &String| {
-            let mut columns = other.columns.iter();
-            other.columns.is_empty() || columns.any(|column| column.eq_ignore_ascii_case(name))
+            let is_it = |column: &String| column.eq_ignore_ascii_case(name);
+            other.columns.is_empty() || other.columns.iter().any(is_it)
         };
         if !other.event.contains("UPDATE") || !target.names.iter().any(is_of) {
             continue;
@@ -96,8 +100,8 @@ pub fn refusal(counting: &Counting, conn: &mut AnyConnection) -> Result<Option<F
             Err(_) => faults.extend(in_column(target, conn)?),
         }
     }
-    let mut faults = faults.into_iter();
-    Ok(faults.find(|fault| fault.severity == Severity::Wrong))
+    let is_wrong = |fault: &Fault| fault.severity == Severity::Wrong;
+    Ok(faults.into_iter().find(is_wrong))
 }
 
 /// ON CONFLICT of PostgreSQL takes no key that is checked later.
@@ -106,36 +110,40 @@ pub fn deferrable(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<
         return Ok(Vec::new());
     }
     let table = POSTGRES.table_name(&shape.table);
-    let found = sql(
+    let deferrable = sql_with(
         "SELECT conname::text FROM pg_constraint WHERE contype = 'p' AND condeferrable
-             AND conrelid = CAST(to_regclass(",
+             AND conrelid = CAST(to_regclass({table}) AS oid)",
+        &[("table", &table)],
     );
-    let found = found.bind(&table).sql(") AS oid)").typed::<Text>();
-    let key = shape.table.primary_key.iter();
-    let key = key.map(|name| POSTGRES.quoted(name)).joined(", ");
-    let names: Vec<String> = found.load(conn)?;
+    let names: Vec<String> = deferrable.typed::<Text>().load(conn)?;
+    let columns = shape.table.primary_key.iter();
+    let key = columns.map(|name| POSTGRES.quoted(name)).joined(", ");
     let fault = |name: String| {
         let what = format!("Its primary key {name} is DEFERRABLE.");
         let cost = "ON CONFLICT cannot use it: each increment fails.";
         let remedy = "Create it again without. This builds its index again, and blocks writes.";
-        let name = POSTGRES.quoted(&name);
-        let again = format!("DROP CONSTRAINT {name}, ADD CONSTRAINT {name} PRIMARY KEY ({key})");
+        let quoted = POSTGRES.quoted(&name);
         let fault = wrong("deferrable_key", what, cost).remedy(remedy);
-        fault.run(format!("ALTER TABLE {table} {again};"))
+        fault.run(format!(
+            "ALTER TABLE {table} DROP CONSTRAINT {quoted}, \
+             ADD CONSTRAINT {quoted} PRIMARY KEY ({key});"
+        ))
     };
     Ok(names.into_iter().map(fault).collect())
 }
 
 fn veto(what: &str) -> Fault {
     let what = format!("{what} can skip or change what is written.");
-    let cost = "The database reports success, and counts are lost: those of the program, of triggers, of merges \
-                and of corrections.";
+    let cost = "The database reports success, and counts are lost: those of the program, of \
+                triggers, of merges and of corrections.";
     wrong("veto", what, cost).remedy(
         "Drop it, or let it leave the counters and their rows alone. Then correct the counts, with \
          `diesel-counters recount` if triggers count them.",
     )
 }
 
+/// What a body does is told by its words. It is a guess to the safe side: a trigger that seems to
+/// change a counter is named, though it may not run so far.
 impl Other {
     fn has(&self, words: &[&str]) -> bool {
         self.body.windows(words.len()).any(|some| some == words)
@@ -143,8 +151,10 @@ impl Other {
 
     /// Whether a function of PostgreSQL can skip an update, or return the row as it was.
     fn skips(&self) -> bool {
+        // A function for deletions, too, returns OLD for these.
         let is_of_updates = self.event == "BEFORE ROW UPDATE";
         let returns_old = is_of_updates && self.has(&["return", "old"]);
+        // `new = old` is an assignment at the beginning of a statement, and else a comparison.
         let mut before = [";", "begin", "then", "else"].into_iter();
         let keeps_old = self.has(&["new", ":=", "old"])
             || before.any(|before| self.has(&[before, "new", "=", "old"]));
@@ -159,12 +169,13 @@ impl Other {
     /// Whether it sets a column of the row that is written.
     fn sets(&self, name: &str) -> bool {
         const BEFORE: [&str; 8] = ["set", "into", "begin", "then", "else", "loop", "do", ";"];
-        let name = name.to_lowercase();
+        let wanted = name.to_lowercase();
         self.body.windows(5).any(|some| {
             let [before, new, dot, column, after] = some else {
                 return false;
             };
-            let is_column = [new, dot, column] == ["new", ".", &name];
+            let is_column = [new, dot, column] == ["new", ".", &wanted];
+            // As in `SET NEW.a = 1, NEW.b = 2`.
             let is_next = before == "," && [":=", "="].contains(&&**after);
             is_column && (is_next || BEFORE.contains(&&**before))
         })
@@ -172,33 +183,32 @@ impl Other {
 
     /// Whether a statement of it changes the table.
     fn writes(&self, table: &str) -> bool {
-        let table = table.to_lowercase();
-        let verbs: [&[&str]; 4] = [
+        const VERBS: [&[&str]; 4] = [
             &["update"],
             &["update", "only"],
             &["delete", "from"],
             &["into"],
         ];
-        let names = |rest: &[String]| match rest {
-            [schema, dot, name, ..] if dot == "." => !schema.is_empty() && *name == table,
-            [name, ..] => *name == table,
+        let wanted = table.to_lowercase();
+        let begins_with_table = |words: &[String]| match words {
+            [schema, dot, name, ..] if dot == "." => !schema.is_empty() && *name == wanted,
+            [name, ..] => *name == wanted,
             [] => false,
         };
         (0..self.body.len()).any(|place| {
             let rest = &self.body[place..];
-            let mut verbs = verbs.iter();
-            verbs.any(|verb| {
+            VERBS.iter().any(|verb| {
                 rest.len() > verb.len()
                     && rest[..verb.len()] == **verb
-                    && names(&rest[verb.len()..])
+                    && begins_with_table(&rest[verb.len()..])
             })
         })
     }
 
     /// Whether an `UPDATE` of it sets a column.
     fn updates(&self, name: &str) -> bool {
-        let name = name.to_lowercase();
-        self.has(&["set", &name, "="]) || self.has(&[",", &name, "="])
+        let wanted = name.to_lowercase();
+        self.has(&["set", &wanted, "="]) || self.has(&[",", &wanted, "="])
     }
 }
 
@@ -207,12 +217,13 @@ fn words(body: &str, database: Database) -> Vec<String> {
     let Ok(tokens) = Tokenizer::new(database.grammar(), body).tokenize() else {
         return plain_words(body);
     };
-    let words = tokens.into_iter().filter_map(|token| match token {
+    let word = |token| match token {
+        // Comments are whitespace, too.
         Token::Whitespace(_) => None,
         Token::Word(word) => Some(word.value.to_lowercase()),
-        token => Some(token.to_string().to_lowercase()),
-    });
-    words.collect()
+        sign => Some(sign.to_string().to_lowercase()),
+    };
+    tokens.into_iter().filter_map(word).collect()
 }
 
 /// Those of a text that the tokenizer cannot read.
@@ -231,34 +242,42 @@ fn plain_words(body: &str) -> Vec<String> {
     words
 }
 
-const OF_MYSQL: [&str; 2] = [
-    "SELECT CAST(trigger_name AS CHAR) AS name,
-         CAST(CONCAT_WS(' ROW ', action_timing, event_manipulation) AS CHAR) AS event,
-         '[]' AS columns, COALESCE(CAST(action_statement AS CHAR), '') AS body
-     FROM information_schema.triggers WHERE event_object_schema = ",
-    " AND event_object_table = ",
-];
+const OF_MYSQL: &str = "
+    SELECT CAST(trigger_name AS CHAR) AS name,
+        CAST(CONCAT_WS(' ROW ', action_timing, event_manipulation) AS CHAR) AS event,
+        '[]' AS columns, COALESCE(CAST(action_statement AS CHAR), '') AS body
+    FROM information_schema.triggers
+    WHERE event_object_schema = {schema} AND event_object_table = {table}
+    ORDER BY 1";
 
 /// Its event is in its text.
-const OF_SQLITE: &str = "SELECT name, '' AS event, '[]' AS columns, sql AS body FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ";
+const OF_SQLITE: &str = "
+    SELECT name, '' AS event, '[]' AS columns, sql AS body FROM sqlite_schema
+    WHERE type = 'trigger' AND tbl_name = {table} COLLATE NOCASE ORDER BY 1";
 
 /// The bits of `tgtype` are 1 for each row, 2 before it, 4 INSERT, 8 DELETE and 16 UPDATE. A
 /// trigger of a partitioned table is listed again for each partition.
-const OF_POSTGRES: [&str; 2] = [
-    "SELECT DISTINCT t.tgname::text AS name, concat_ws(' ',
+const OF_POSTGRES: &str = "
+    SELECT DISTINCT t.tgname::text AS name,
+        concat_ws(' ',
             CASE WHEN t.tgtype & 2 <> 0 THEN 'BEFORE' ELSE 'AFTER' END,
             CASE WHEN t.tgtype & 1 <> 0 THEN 'ROW' ELSE 'STATEMENT' END,
             CASE WHEN t.tgtype & 4 <> 0 THEN 'INSERT' END,
             CASE WHEN t.tgtype & 8 <> 0 THEN 'DELETE' END,
             CASE WHEN t.tgtype & 16 <> 0 THEN 'UPDATE' END) AS event,
-        coalesce((SELECT json_agg(a.attname) FROM pg_attribute a
-            WHERE a.attrelid = t.tgrelid AND a.attnum = ANY (CAST(t.tgattr AS int2[])))::text, '[]') AS columns,
+        coalesce((
+            SELECT json_agg(a.attname) FROM pg_attribute a
+            WHERE a.attrelid = t.tgrelid AND a.attnum = ANY (CAST(t.tgattr AS int2[])))::text,
+            '[]') AS columns,
         p.prosrc AS body
-    FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid JOIN pg_class c ON c.oid = t.tgrelid
-    WHERE NOT t.tgisinternal AND t.tgenabled IN ('O', 'A') AND t.tgrelid IN (
-        SELECT CAST(to_regclass(",
-    ") AS oid) UNION SELECT CAST(relid AS oid) FROM pg_partition_tree(to_regclass(",
-];
+    FROM pg_trigger t
+    JOIN pg_proc p ON p.oid = t.tgfoid
+    JOIN pg_class c ON c.oid = t.tgrelid
+    WHERE NOT t.tgisinternal AND t.tgenabled IN ('O', 'A')
+        AND t.tgrelid IN (
+            SELECT CAST(to_regclass({table}) AS oid)
+            UNION SELECT CAST(relid AS oid) FROM pg_partition_tree(to_regclass({table})))
+    ORDER BY 1, 2";
 
 /// A trigger, as the catalogue has it.
 #[derive(QueryableByName)]
@@ -279,28 +298,23 @@ struct TriggerRow {
 fn others(table: &Table, conn: &mut AnyConnection) -> Result<Vec<Other>> {
     let database = conn.database();
     let query = match database {
-        POSTGRES => {
-            let name = POSTGRES.table_name(table);
-            let [of_table, of_partitions] = OF_POSTGRES;
-            let found = sql(of_table).bind(&name).sql(of_partitions);
-            found.bind(&name).sql("))) ORDER BY 1, 2")
-        }
+        POSTGRES => sql_with(OF_POSTGRES, &[("table", &POSTGRES.table_name(table))]),
         MYSQL => {
-            let [of_schema, of_table] = OF_MYSQL;
-            let found = sql(of_schema).bind(&table.in_schema).sql(of_table);
-            found.bind(&table.name).sql(" ORDER BY 1")
+            let values = [("schema", &*table.in_schema), ("table", &table.name)];
+            sql_with(OF_MYSQL, &values)
         }
-        _ => sql(OF_SQLITE)
-            .bind(&table.name)
-            .sql(" COLLATE NOCASE ORDER BY 1"),
+        _ => sql_with(OF_SQLITE, &[("table", &table.name)]),
     };
     let mut found: Vec<TriggerRow> = query.load(conn)?;
     if database == SQLITE {
         // Those of a definition that counts in its own table are triggers of that table, too.
         let definitions = definitions(conn)?;
         found.retain(|trigger| {
-            let mut names = definitions.iter().map(|stored| &stored.definition.name);
-            !names.any(|definition| trigger.name.starts_with(&format!("{definition}_")))
+            let is_of = |stored: &Stored| {
+                let rest = trigger.name.strip_prefix(&*stored.definition.name);
+                rest.is_some_and(|rest| rest.starts_with('_'))
+            };
+            !definitions.iter().any(is_of)
         });
     }
     let others = found.into_iter().map(|trigger| {
@@ -324,30 +338,35 @@ fn others(table: &Table, conn: &mut AnyConnection) -> Result<Vec<Other>> {
 
 /// The event of `CREATE TRIGGER name AFTER UPDATE OF likes ON articles …`, and its columns.
 fn event_of_sqlite(words: &[String]) -> (String, Vec<String>) {
-    // Behind the name, which can have a schema.
+    // Behind `create trigger name`, where the name can have a schema, and a point behind that.
     let has_schema = words.get(3).is_some_and(|word| word == ".");
-    let words = words
-        .get(if has_schema { 5 } else { 3 }..)
-        .unwrap_or_default();
-    let on = words
-        .iter()
-        .position(|word| word == "on")
-        .unwrap_or(words.len());
-    let head = &words[..on];
-    let is = |word: &str| head.iter().any(|one| one == word);
-    let when = if is("after") { "AFTER" } else { "BEFORE" };
+    let behind_name = if has_schema { 5 } else { 3 };
+    let rest = words.get(behind_name..).unwrap_or_default();
+    let on = rest.iter().position(|word| word == "on");
+    let head = &rest[..on.unwrap_or(rest.len())];
+    let has = |word: &str| head.iter().any(|other| other == word);
+    let when = if has("after") { "AFTER" } else { "BEFORE" };
+    // There is one.
     let events = ["insert", "update", "delete"].into_iter();
-    let event = events.filter(|event| is(event)).collect::<String>();
-    let of = head
-        .iter()
-        .position(|word| word == "of")
-        .map_or(on, |of| of + 1);
-    let columns = head[of..].iter().filter(|word| *word != ",");
+    let event = events.filter(|event| has(event)).collect::<String>();
+    let of = head.iter().position(|word| word == "of");
+    let listed = of.map_or(&[][..], |of| &head[of + 1..]);
+    let columns = listed.iter().filter(|word| *word != ",").cloned();
     (
         format!("{when} ROW {}", event.to_uppercase()),
-        columns.cloned().collect(),
+        columns.collect(),
     )
 }
+
+/// The rules of a table. Those of the type 1 are for SELECT, which is a view's.
+const RULES: &str = "
+    SELECT rulename::text AS name,
+        CASE ev_type WHEN '2' THEN 'UPDATE' WHEN '3' THEN 'INSERT' ELSE 'DELETE' END AS event,
+        is_instead
+    FROM pg_rewrite
+    WHERE ev_type <> '1' AND ev_enabled IN ('O', 'A')
+        AND ev_class = CAST(to_regclass({table}) AS oid)
+    ORDER BY 1";
 
 #[derive(QueryableByName)]
 struct Rule {
@@ -363,16 +382,9 @@ struct Rule {
 /// The rules that skip an update or a deletion, and those with these events, which have ON CONFLICT
 /// refused.
 fn rules(table: &Table, refused: &[&str], conn: &mut AnyConnection) -> Result<Vec<Fault>> {
-    let found = sql(
-        "SELECT rulename::text AS name,
-             CASE ev_type WHEN '2' THEN 'UPDATE' WHEN '3' THEN 'INSERT' ELSE 'DELETE' END AS event, is_instead
-         FROM pg_rewrite WHERE ev_type <> '1' AND ev_enabled IN ('O', 'A') AND ev_class = CAST(to_regclass(",
-    );
-    let found = found
-        .bind(&POSTGRES.table_name(table))
-        .sql(") AS oid) ORDER BY 1");
+    let rules = sql_with(RULES, &[("table", &POSTGRES.table_name(table))]);
     let mut faults = Vec::new();
-    for rule in found.load(conn)? {
+    for rule in rules.load(conn)? {
         let Rule {
             name,
             event,
@@ -392,15 +404,17 @@ fn rules(table: &Table, refused: &[&str], conn: &mut AnyConnection) -> Result<Ve
 
 /// Row level security of a counter table.
 fn policies(table: &Table, conn: &mut AnyConnection) -> Result<Option<Fault>> {
-    let found = sql("SELECT relrowsecurity FROM pg_class WHERE oid = CAST(to_regclass(");
-    let found = found.bind(&POSTGRES.table_name(table)).sql(") AS oid)");
-    if !found.typed::<Bool>().get_result::<bool>(conn)? {
+    let has_policies = sql_with(
+        "SELECT relrowsecurity FROM pg_class WHERE oid = CAST(to_regclass({table}) AS oid)",
+        &[("table", &POSTGRES.table_name(table))],
+    );
+    if !has_policies.typed::<Bool>().get_result::<bool>(conn)? {
         return Ok(None);
     }
     let what = "It has row level security.";
-    let cost = "A policy can hide rows from the roles that it is for, and refuse theirs: increments fail, and totals \
-                have a part of the counts.";
-    let remedy = "Count, merge and correct as a role that sees all rows: the owner, without FORCE, or one with \
-                  BYPASSRLS.";
+    let cost = "A policy can hide rows from the roles that it is for, and refuse theirs: \
+                increments fail, and totals have a part of the counts.";
+    let remedy = "Count, merge and correct as a role that sees all rows: the owner, without FORCE, \
+                  or one with BYPASSRLS.";
     Ok(Some(note("policy", what, cost).remedy(remedy)))
 }

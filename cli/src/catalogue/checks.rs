@@ -14,18 +14,19 @@ impl CounterTable {
     /// The counters that a CHECK lets be 0, and not -1. A row that was there before one that is not
     /// valid can be below 0.
     pub fn guarded(&self, is_valid: bool, database: Database) -> Vec<String> {
-        let names = self.counters.iter().map(|counter| counter.name.clone());
-        let names = names.filter(|name| self.table.is_guarded(name, is_valid, database));
-        names.collect()
+        let names = self.counters.iter().map(|counter| &counter.name);
+        let guarded = names.filter(|name| self.table.is_guarded(name, is_valid, database));
+        guarded.cloned().collect()
     }
 }
 
 impl Table {
-    /// Whether a CHECK lets a column be 0, and not -1.
+    /// Whether a CHECK lets a column be 0, and not -1. If `is_valid`, a CHECK that is NOT VALID
+    /// does not count.
     pub fn is_guarded(&self, name: &str, is_valid: bool, database: Database) -> bool {
-        let all = self.checks.iter();
-        let all = all.filter(|sql| !is_valid || !sql.ends_with(" NOT VALID"));
-        let checks: Vec<_> = all.flat_map(|sql| checks(sql, database)).collect();
+        let texts = self.checks.iter();
+        let wanted = texts.filter(|sql| !is_valid || !sql.ends_with(" NOT VALID"));
+        let checks: Vec<_> = wanted.flat_map(|sql| checks(sql, database)).collect();
         let refuses = |number| {
             let mut values = checks.iter().map(|check| value(check, name, number));
             values.any(|value| value == Some(0))
@@ -34,7 +35,8 @@ impl Table {
     }
 }
 
-/// The conditions of the CHECKs in SQL, such as a `CREATE TABLE`.
+/// The conditions of the CHECKs in SQL, such as a `CREATE TABLE`. The parser does not know all of
+/// SQLite's statements, so only what follows each word CHECK is parsed.
 pub fn checks(sql: &str, database: Database) -> Vec<Expr> {
     let mut checks = Vec::new();
     let Ok(mut parser) = Parser::new(database.grammar()).try_with_sql(sql) else {
@@ -72,7 +74,9 @@ fn value(expression: &Expr, name: &str, number: i64) -> Option<i64> {
             ..
         } => is(of(expr)? >= of(low)?),
         Expr::BinaryOp { left, op, right } => match (op, of(left), of(right)) {
+            // An AND with a false side is false, whatever the other side depends on.
             (And, Some(0), _) | (And, _, Some(0)) => Some(0),
+            // Neither side of an AND is 0 here.
             (And | Or, left, right) => Some(left? | right?),
             (Gt, left, right) => is(left? > right?),
             (GtEq, left, right) => is(left? >= right?),

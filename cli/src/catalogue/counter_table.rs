@@ -25,7 +25,11 @@ impl TryFrom<Table> for CounterTable {
     fn try_from(table: Table) -> Result<Self, Table> {
         let key = table.primary_key.iter().map(|name| table.column(name));
         let mut entity: Vec<Column> = key.flatten().cloned().collect();
-        let (Some(slot), Some(day)) = (entity.pop(), entity.pop()) else {
+        // The last column is the slot, and the one before it the day.
+        let Some(slot) = entity.pop() else {
+            return Err(table);
+        };
+        let Some(day) = entity.pop() else {
             return Err(table);
         };
         // A STRICT table of SQLite has other types.

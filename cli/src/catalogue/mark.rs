@@ -47,6 +47,7 @@ impl Mark {
         let [mark] = *marks.collect::<Vec<_>>() else {
             return None;
         };
+        // A name can have a comma, so only the first one separates the two keys.
         let (period, stock) = mark.split_once(',').unwrap_or((mark, "stock = ()"));
         let stock = value(stock, "stock")?.strip_prefix('(')?;
         let names = stock.strip_suffix(')')?.split(',').map(str::trim);
@@ -78,14 +79,16 @@ impl CounterTable {
 /// The statement that writes a mark into the database, or `None` on SQLite, which cannot change a
 /// comment. Other lines of the comment stay.
 pub fn statement_of(counters: &CounterTable, mark: &Mark, database: Database) -> Option<String> {
-    let (table, day) = (&counters.table, &counters.day);
-    let lines = day.comment.iter().flat_map(|comment| comment.lines());
-    let others = lines.filter(|line| !line.trim().starts_with(MARK));
-    let lines = others.map(str::to_owned).chain([mark.to_string()]);
+    let day = &counters.day;
+    let old_lines = day.comment.iter().flat_map(|comment| comment.lines());
+    let lines_of_others = old_lines.filter(|line| !line.trim().starts_with(MARK));
+    let lines = lines_of_others.map(str::to_owned).chain([mark.to_string()]);
     let text = database.literal(&lines.joined("\n"));
-    let (table, name) = (database.table_name(table), database.quoted(&day.name));
+    let table = database.table_name(&counters.table);
+    let name = database.quoted(&day.name);
     let statement = match database {
         POSTGRES => format!("COMMENT ON COLUMN {table}.{name} IS {text};"),
+        // A MODIFY says the whole column again: without NOT NULL, the day would lose it.
         MYSQL => format!("ALTER TABLE {table} MODIFY {name} DATE NOT NULL COMMENT {text};"),
         _ => return None,
     };
@@ -107,9 +110,17 @@ mod tests {
         }
         let spaces = read("diesel_counters:period=total ,stock=( a,b )").unwrap();
         assert_eq!(spaces, format!("{MARK} period = total, stock = (a, b)"));
-        let wrong = "period = |period = Week|period = week;|periods = week|stock = (a)|\
-                     period = total, stock = a|period = total, (a)|period = day\n{MARK} period = day";
-        for wrong in wrong.split('|').map(|wrong| wrong.replace("{MARK}", MARK)) {
+        let two_marks = format!("period = day\n{MARK} period = day");
+        for wrong in [
+            "period = ",
+            "period = Week",
+            "period = week;",
+            "periods = week",
+            "stock = (a)",
+            "period = total, stock = a",
+            "period = total, (a)",
+            &two_marks,
+        ] {
             assert_eq!(read(&format!("{MARK} {wrong}")), None, "{wrong}");
         }
     }

@@ -15,7 +15,7 @@ use anyhow::{Result, bail};
 pub use checks::checks;
 pub use counter_table::{CounterTable, MAX_COLUMNS, is_meant_to_count, is_zero};
 pub use mark::{Mark, statement_of};
-pub use table::{Column, Index, Kind, Parent, Table};
+pub use table::{Column, Index, Kind, Parent, Table, WideForeignKey};
 
 use crate::connection::AnyConnection;
 use crate::database::{Database, Joined, MYSQL, POSTGRES};
@@ -36,27 +36,37 @@ pub fn tables(conn: &mut AnyConnection) -> Result<Vec<Table>> {
 }
 
 /// The table of a name. Some databases have tables whose names differ in case only.
-fn named(name: Named<'_>, conn: &mut AnyConnection) -> Result<Option<Table>> {
-    let tables = of(conn.database()).tables(Some(name), conn)?;
-    let exact = tables.iter().position(|table| table.name == name.1);
+fn named(named: Named<'_>, conn: &mut AnyConnection) -> Result<Option<Table>> {
+    let tables = of(conn.database()).tables(Some(named), conn)?;
+    let exact = tables.iter().position(|table| table.name == named.name);
     Ok(tables.into_iter().nth(exact.unwrap_or(0)))
 }
 
 /// The table that a foreign key refers to, if the user may see it.
 pub fn parent(parent: &Parent, conn: &mut AnyConnection) -> Result<Option<Table>> {
-    named((Some(&parent.in_schema), &parent.table), conn)
+    let name = Named {
+        schema: Some(&parent.in_schema),
+        name: &parent.table,
+    };
+    named(name, conn)
 }
 
 /// The table of this name, which may be `schema.table`. A view is not one. The error names the
 /// counter tables.
 pub fn table(conn: &mut AnyConnection, name: &str) -> Result<Table> {
-    if let Some(table) = named((None, name), conn)? {
+    // The whole name first: a table's own name can have a point.
+    let without_schema = Named { schema: None, name };
+    if let Some(table) = named(without_schema, conn)? {
         return Ok(table);
     }
-    if let Some((schema, of_schema)) = name.rsplit_once('.')
-        && let Some(table) = named((Some(schema), of_schema), conn)?
-    {
-        return Ok(table);
+    if let Some((schema, name)) = name.rsplit_once('.') {
+        let with_schema = Named {
+            schema: Some(schema),
+            name,
+        };
+        if let Some(table) = named(with_schema, conn)? {
+            return Ok(table);
+        }
     }
     let tables = which_there_are(conn)?;
     if name.trim().is_empty() {
@@ -69,9 +79,9 @@ pub fn counter_table(conn: &mut AnyConnection, name: &str) -> Result<CounterTabl
     match CounterTable::try_from(table(conn, name)?) {
         Ok(table) => Ok(table),
         Err(table) => bail!(
-            "{table} is not a counter table: its primary key is not (entity, day DATE, slot SMALLINT), \
-             with up to five columns for the entity, or (day, slot). `diesel-counters check {table}` says \
-             what is wrong with it; {}",
+            "{table} is not a counter table: its primary key is not (entity, day DATE, slot \
+             SMALLINT), with up to five columns for the entity, or (day, slot). `diesel-counters \
+             check {table}` says what is wrong with it; {}",
             which_there_are(conn)?
         ),
     }
@@ -79,11 +89,13 @@ pub fn counter_table(conn: &mut AnyConnection, name: &str) -> Result<CounterTabl
 
 /// `its counter tables are a, b`
 fn which_there_are(conn: &mut AnyConnection) -> Result<String> {
-    let all = tables(conn)?.into_iter();
-    let all = all.filter_map(|table| CounterTable::try_from(table).ok());
-    // Other tables have a day and a small number in the key, too.
-    let all = all.filter(|counters| !counters.counters.is_empty());
-    let names = all.map(|counters| counters.table.to_string()).joined(", ");
+    let names = tables(conn)?
+        .into_iter()
+        .filter_map(|table| CounterTable::try_from(table).ok())
+        // Other tables have a day and a small number in the key, too.
+        .filter(|counters| !counters.counters.is_empty())
+        .map(|counters| counters.table.to_string())
+        .joined(", ");
     Ok(match &*names {
         "" => "this database has no counter table: `diesel-counters generate migration` prints one"
             .to_owned(),

@@ -6,14 +6,17 @@ use super::table::Kind;
 pub const CATALOGUE: Catalogue = Catalogue {
     // MariaDB's catalogue compares the names of tables without case.
     columns: "
-    SELECT CASE WHEN t.table_schema <> DATABASE() THEN CAST(t.table_schema AS CHAR) END AS schema_name,
+    SELECT CASE WHEN t.table_schema <> DATABASE()
+                THEN CAST(t.table_schema AS CHAR) END AS schema_name,
            CAST(t.table_schema AS CHAR) AS in_schema, CAST(t.table_name AS CHAR) AS table_name,
            FALSE AS is_strict, FALSE AS is_partitioned, NULL AS part_of, NULL AS inherited_by,
            (SELECT CAST(e.engine AS CHAR) FROM information_schema.engines e
-            WHERE e.engine = t.engine AND COALESCE(e.transactions, 'NO') <> 'YES') AS unsafe_storage,
+            WHERE e.engine = t.engine AND COALESCE(e.transactions, 'NO') <> 'YES')
+               AS unsafe_storage,
            CAST(c.column_name AS CHAR) AS column_name, CAST(c.column_type AS CHAR) AS column_type,
            c.is_nullable = 'YES' AS is_nullable,
-           CAST(COALESCE(c.column_default, NULLIF(c.generation_expression, '')) AS CHAR) AS column_default,
+           CAST(COALESCE(c.column_default, NULLIF(c.generation_expression, '')) AS CHAR)
+               AS column_default,
            c.extra LIKE '%auto_increment%' AS is_auto_increment,
            COALESCE(c.generation_expression, '') <> '' AS is_generated,
            -- Those that ignore case, and those that ignore spaces at the end.
@@ -31,15 +34,17 @@ pub const CATALOGUE: Catalogue = Catalogue {
     indexes: "
     SELECT CAST(t.table_schema AS CHAR) AS in_schema, CAST(t.table_name AS CHAR) AS table_name,
            CAST(s.index_name AS CHAR) AS index_name,
-           s.non_unique = 0 AS is_unique, s.index_name = 'PRIMARY' AS is_primary, FALSE AS is_partial,
-           FALSE AS is_deferrable, COALESCE(CAST(s.column_name AS CHAR), '(expression)') AS column_name,
+           s.non_unique = 0 AS is_unique, s.index_name = 'PRIMARY' AS is_primary,
+           FALSE AS is_partial, FALSE AS is_deferrable,
+           COALESCE(CAST(s.column_name AS CHAR), '(expression)') AS column_name,
            FALSE AS is_included, s.column_name IS NULL OR s.sub_part IS NOT NULL AS is_expression
     FROM information_schema.tables t
     JOIN information_schema.statistics s
       ON s.table_schema = t.table_schema AND s.table_name = t.table_name
      AND CAST(s.table_name AS BINARY) = CAST(t.table_name AS BINARY)
     WHERE {where}
-    ORDER BY t.table_schema, CAST(t.table_name AS BINARY), is_primary DESC, s.index_name, s.seq_in_index",
+    ORDER BY t.table_schema, CAST(t.table_name AS BINARY), is_primary DESC, s.index_name,
+        s.seq_in_index",
     foreign_keys: "
     SELECT CAST(t.table_schema AS CHAR) AS in_schema, CAST(t.table_name AS CHAR) AS table_name,
            CAST(k.column_name AS CHAR) AS column_name,
@@ -61,10 +66,12 @@ pub const CATALOGUE: Catalogue = Catalogue {
      AND r.constraint_name = k.constraint_name
     WHERE {where}
     ORDER BY k.constraint_name",
-    // Before MySQL 8.0.16, there are none.
+    // Before MySQL 8.0.16, there are none. MySQL reads the comments that begin with a version,
+    // and MariaDB those that begin with M. Each has its own columns in these tables.
     checks: "
     SELECT CAST(t.table_schema AS CHAR) AS in_schema, CAST(t.table_name AS CHAR) AS table_name,
-           CONCAT('CHECK (', '' /*!80016 , CAST(k.check_clause AS CHAR) */ /*M! , k.check_clause */, ')')
+           CONCAT('CHECK (', ''
+               /*!80016 , CAST(k.check_clause AS CHAR) */ /*M! , k.check_clause */, ')')
                AS check_sql
     FROM information_schema.tables t
     /*!80016 JOIN information_schema.table_constraints o
@@ -74,8 +81,10 @@ pub const CATALOGUE: Catalogue = Catalogue {
      AND CAST(k.table_name AS BINARY) = CAST(t.table_name AS BINARY) */
     WHERE {where}",
     all: "t.table_type = 'BASE TABLE' AND t.table_schema = DATABASE()",
-    of_name: "t.table_type = 'BASE TABLE' AND t.table_name = {name} AND t.table_schema = DATABASE()",
-    of_schema: "t.table_type = 'BASE TABLE' AND t.table_name = {name} AND t.table_schema = {schema}",
+    of_name: "t.table_type = 'BASE TABLE' AND t.table_name = {name}
+        AND t.table_schema = DATABASE()",
+    of_schema: "t.table_type = 'BASE TABLE' AND t.table_name = {name}
+        AND t.table_schema = {schema}",
     kind_of,
 };
 

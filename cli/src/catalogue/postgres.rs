@@ -4,6 +4,9 @@ use super::rows::Catalogue;
 use super::table::Kind;
 
 pub const CATALOGUE: Catalogue = Catalogue {
+    // A table is found without its schema if the first schema of the user's path that has a
+    // relation of this name is its own. The search path of this session is another one: see
+    // `POSTGRES_SESSION`.
     columns: "
     SELECT CASE WHEN n.nspname = (
                    SELECT v.nspname
@@ -27,6 +30,7 @@ pub const CATALOGUE: Catalogue = Catalogue {
            a.attgenerated <> '' AS is_generated,
            (SELECT l.collname::text FROM pg_collation l
             WHERE l.oid = a.attcollation AND NOT l.collisdeterministic) AS loose_collation,
+           -- The operator = of the type's default B-tree, which has the number 403.
            (SELECT e.nspname::text FROM pg_type t
             JOIN pg_opclass oc ON oc.opcintype = coalesce(nullif(t.typbasetype, 0), t.oid)
                 AND oc.opcdefault AND oc.opcmethod = 403
@@ -43,7 +47,8 @@ pub const CATALOGUE: Catalogue = Catalogue {
     WHERE {where}
     ORDER BY n.nspname, c.relname, a.attnum",
     indexes: "
-    SELECT n.nspname::text AS in_schema, c.relname::text AS table_name, i.relname::text AS index_name,
+    SELECT n.nspname::text AS in_schema, c.relname::text AS table_name,
+           i.relname::text AS index_name,
            x.indisunique AS is_unique, x.indisprimary AS is_primary,
            -- WITHOUT OVERLAPS has each value once for each time.
            x.indpred IS NOT NULL OR NOT x.indisvalid OR x.indisexclusion AS is_partial,
@@ -61,9 +66,11 @@ pub const CATALOGUE: Catalogue = Catalogue {
     ORDER BY n.nspname, c.relname, x.indisprimary DESC, i.relname, k.position",
     // A foreign key to a partitioned table is listed once more for each of the partitions.
     foreign_keys: "
-    SELECT n.nspname::text AS in_schema, c.relname::text AS table_name, a.attname::text AS column_name,
-           CASE WHEN cardinality(o.conkey) > 1 THEN o.conname::text END AS wide_name, pn.nspname::text AS parent_schema,
-           p.relname::text AS parent_table, pa.attname::text AS parent_column,
+    SELECT n.nspname::text AS in_schema, c.relname::text AS table_name,
+           a.attname::text AS column_name,
+           CASE WHEN cardinality(o.conkey) > 1 THEN o.conname::text END AS wide_name,
+           pn.nspname::text AS parent_schema, p.relname::text AS parent_table,
+           pa.attname::text AS parent_column,
            CASE o.confdeltype WHEN 'c' THEN 'CASCADE' WHEN 'n' THEN 'SET NULL'
                WHEN 'd' THEN 'SET DEFAULT' ELSE 'NO ACTION' END AS on_delete,
            CASE o.confupdtype WHEN 'c' THEN 'CASCADE' WHEN 'n' THEN 'SET NULL'
@@ -88,8 +95,8 @@ pub const CATALOGUE: Catalogue = Catalogue {
     JOIN pg_class c ON c.oid = o.conrelid AND o.contype = 'c'
     JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE {where} AND pg_get_constraintdef(o.oid) NOT LIKE '% NOT ENFORCED'",
-    all: "c.relkind IN ('r', 'p') AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%'
-        AND NOT c.relispartition",
+    all: "c.relkind IN ('r', 'p') AND n.nspname <> 'information_schema'
+        AND n.nspname NOT LIKE 'pg\\_%' AND NOT c.relispartition",
     // It is in the first of the user's schemas that has it.
     of_name: "c.relkind IN ('r', 'p') AND c.oid = (
         SELECT o.oid FROM pg_class o JOIN pg_namespace v ON v.oid = o.relnamespace

@@ -6,9 +6,9 @@ use anyhow::Result;
 use diesel::sql_types::{Bool, Nullable, Text};
 use diesel::{QueryableByName, RunQueryDsl};
 
-use super::table::{Column, Index, Kind, Named, Parent, Table};
+use super::table::{Column, Index, Kind, Named, Parent, Table, WideForeignKey};
 use crate::connection::AnyConnection;
-use crate::sql::{Sql, sql};
+use crate::sql::{Sql, sql, sql_with};
 
 /// A column and its table. Ordered by table, and by the columns' order in it.
 #[derive(QueryableByName)]
@@ -134,10 +134,11 @@ pub struct Catalogue {
     pub indexes: &'static str,
     pub foreign_keys: &'static str,
     pub checks: &'static str,
-    /// The condition of all tables but the database's own, of those of a name, and of those of a
-    /// schema.
+    /// The condition of all tables but the database's own.
     pub all: &'static str,
+    /// The condition of the tables `{name}` that are found without a schema.
     pub of_name: &'static str,
+    /// The condition of the tables `{name}` in `{schema}`.
     pub of_schema: &'static str,
     /// The kind of an SQL type, as the catalogue writes it.
     pub kind_of: fn(&str) -> Kind,
@@ -147,11 +148,12 @@ impl Catalogue {
     /// The tables of this name, or all tables.
     pub fn tables(&self, name: Option<Named<'_>>, conn: &mut AnyConnection) -> Result<Vec<Table>> {
         let mut tables: Vec<Table> = Vec::new();
-        for ColumnOfTable { table, column } in self.query(self.columns, name).load(conn)? {
-            let column = column.into_column(self.kind_of);
-            match find(&mut tables, &table.in_schema, &table.table_name) {
+        // The columns come first: they create the tables, to which the other rows are added.
+        for row in self.query(self.columns, name).load::<ColumnOfTable>(conn)? {
+            let column = row.column.into_column(self.kind_of);
+            match find(&mut tables, &row.table.in_schema, &row.table.table_name) {
                 Some(table) => table.columns.push(column),
-                None => tables.push(table.into_table(column)),
+                None => tables.push(row.table.into_table(column)),
             }
         }
         for row in self.query(self.indexes, name).load::<IndexRow>(conn)? {
@@ -175,27 +177,27 @@ impl Catalogue {
 
     /// A query of the catalogue, of the tables of this name, or of all tables.
     fn query(&self, template: &str, name: Option<Named<'_>>) -> Sql {
-        let is_read = match name {
-            Some((Some(_), _)) => self.of_schema,
-            Some((None, _)) => self.of_name,
-            None => self.all,
-        };
-        let (schema, name) = name.unwrap_or_default();
-        let mut query = sql("");
-        for part in template.replace("{where}", is_read).split('{') {
-            query = match part.split_once('}') {
-                Some(("name", rest)) => query.bind(name).sql(rest),
-                Some((_, rest)) => query.bind(schema.unwrap_or_default()).sql(rest),
-                None => query.sql(part),
-            };
+        let with_condition = |condition| template.replace("{where}", condition);
+        match name {
+            None => sql(with_condition(self.all)),
+            Some(Named { schema: None, name }) => {
+                sql_with(&with_condition(self.of_name), &[("name", name)])
+            }
+            Some(Named {
+                schema: Some(schema),
+                name,
+            }) => {
+                let values = [("schema", schema), ("name", name)];
+                sql_with(&with_condition(self.of_schema), &values)
+            }
         }
-        query
     }
 }
 
 fn find<'t>(tables: &'t mut [Table], in_schema: &str, name: &str) -> Option<&'t mut Table> {
-    let mut tables = tables.iter_mut();
-    tables.find(|table| table.in_schema == in_schema && table.name == name)
+    tables
+        .iter_mut()
+        .find(|table| table.in_schema == in_schema && table.name == name)
 }
 
 impl TableRow {
@@ -245,6 +247,7 @@ impl IndexRow {
         if self.is_primary {
             table.primary_key.push(self.column_name.clone());
         }
+        // The rows of an index follow each other, so a known index is the last one.
         let is_known = |last: &Index| last.name == self.index_name;
         if !table.indexes.last().is_some_and(is_known) {
             table.indexes.push(Index {
@@ -278,7 +281,9 @@ impl ForeignKeyRow {
             deferrable: self.deferrability,
         };
         if let Some(name) = self.wide_name {
-            table.wide_foreign_keys.push((name, parent));
+            table
+                .wide_foreign_keys
+                .push(WideForeignKey { name, parent });
             return;
         }
         let mut columns = table.columns.iter_mut();

@@ -23,14 +23,16 @@ pub const CATALOGUE: Catalogue = Catalogue {
     WHERE {where}
     ORDER BY t.name, c.cid",
     indexes: "
-    SELECT t.schema AS in_schema, t.name AS table_name, 'PRIMARY KEY' AS index_name, 1 AS is_unique,
-           1 AS is_primary, 0 AS is_partial, 0 AS is_deferrable, c.name AS column_name, 0 AS is_included,
-           0 AS is_expression, c.pk AS position
+    SELECT t.schema AS in_schema, t.name AS table_name, 'PRIMARY KEY' AS index_name,
+           1 AS is_unique, 1 AS is_primary, 0 AS is_partial, 0 AS is_deferrable,
+           c.name AS column_name, 0 AS is_included, 0 AS is_expression, c.pk AS position
     FROM pragma_table_list t JOIN pragma_table_info(t.name) c ON c.pk > 0
     WHERE {where}
     UNION ALL
-    SELECT t.schema, t.name, l.name, l.\"unique\", 0, l.partial, 0, coalesce(x.name, '(expression)'), 0,
-           x.cid = -2, x.seqno
+    SELECT t.schema, t.name, l.name,
+           l.\"unique\", 0, l.partial, 0,
+           -- The columns have the numbers -1 for the rowid, and -2 for an expression.
+           coalesce(x.name, '(expression)'), 0, x.cid = -2, x.seqno
     FROM pragma_table_list t
     JOIN pragma_index_list(t.name) l ON l.origin <> 'pk'
     JOIN pragma_index_info(l.name) x
@@ -38,12 +40,15 @@ pub const CATALOGUE: Catalogue = Catalogue {
     ORDER BY table_name, is_primary DESC, index_name, position",
     foreign_keys: "
     SELECT t.schema AS in_schema, t.name AS table_name, f.\"from\" AS column_name,
-           CASE WHEN EXISTS (SELECT * FROM pragma_foreign_key_list(t.name) o WHERE o.id = f.id AND o.seq > 0)
+           -- A foreign key has no name here.
+           CASE WHEN EXISTS (SELECT * FROM pragma_foreign_key_list(t.name) o
+                             WHERE o.id = f.id AND o.seq > 0)
                THEN 'to ' || f.\"table\" END AS wide_name,
            t.schema AS parent_schema, COALESCE(p.name, f.\"table\") AS parent_table,
            -- Without a column it refers to the primary key.
            COALESCE((SELECT c.name FROM pragma_table_info(p.name) c
-                     WHERE CASE WHEN f.\"to\" IS NULL THEN c.pk = 1 ELSE c.name = f.\"to\" COLLATE NOCASE END),
+                     WHERE CASE WHEN f.\"to\" IS NULL THEN c.pk = 1
+                           ELSE c.name = f.\"to\" COLLATE NOCASE END),
                     f.\"to\", 'rowid') AS parent_column,
            f.on_delete AS on_delete, f.on_update AS on_update, 'NOT DEFERRABLE' AS deferrability
     FROM pragma_table_list t
@@ -57,7 +62,8 @@ pub const CATALOGUE: Catalogue = Catalogue {
     checks: "
     SELECT t.schema AS in_schema, t.name AS table_name, s.sql AS check_sql
     FROM pragma_table_list t
-    JOIN sqlite_schema s ON s.tbl_name = t.name AND s.type IN ('table', 'index') AND s.sql IS NOT NULL
+    JOIN sqlite_schema s
+      ON s.tbl_name = t.name AND s.type IN ('table', 'index') AND s.sql IS NOT NULL
     WHERE {where}
     ORDER BY t.name, s.type DESC, s.name",
     all: "t.type = 'table' AND t.schema = 'main' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
@@ -67,8 +73,8 @@ pub const CATALOGUE: Catalogue = Catalogue {
 };
 
 /// As `diesel print-schema` reads them.
-fn kind_of(declared: &str) -> Kind {
-    let declared = declared.to_ascii_lowercase();
+fn kind_of(declared_type: &str) -> Kind {
+    let declared = declared_type.to_ascii_lowercase();
     let is_any = |parts: &[&str]| parts.iter().any(|part| declared.contains(part));
     match declared.split('(').next().unwrap_or_default().trim() {
         "smallint" | "int2" | "int16" => Kind::SmallInt,

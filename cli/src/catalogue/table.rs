@@ -1,9 +1,15 @@
 //! Tables, with their columns, indexes and foreign keys.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
-/// A table's schema, if it is known, and its name.
-pub type Named<'n> = (Option<&'n str>, &'n str);
+/// The name of a table to look for.
+#[derive(Clone, Copy)]
+pub struct Named<'n> {
+    /// `None` for a table that is found without it.
+    pub schema: Option<&'n str>,
+    pub name: &'n str,
+}
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Table {
@@ -16,8 +22,7 @@ pub struct Table {
     pub primary_key: Vec<String>,
     /// With the primary key's.
     pub indexes: Vec<Index>,
-    /// The foreign keys of several columns, and what the first of them refers to.
-    pub wide_foreign_keys: Vec<(String, Parent)>,
+    pub wide_foreign_keys: Vec<WideForeignKey>,
     /// The SQL of its CHECKs; on SQLite its `CREATE TABLE`, and then its `CREATE INDEX`es.
     pub checks: Vec<String>,
     /// A `STRICT` table of SQLite, which has no DATE, SMALLINT or BIGINT.
@@ -57,6 +62,14 @@ pub struct Column {
     pub refers_to: Option<Parent>,
     /// What other foreign keys of this column alone refer to.
     pub also_refers_to: Vec<Parent>,
+}
+
+/// A foreign key of several columns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WideForeignKey {
+    pub name: String,
+    /// What its first column refers to.
+    pub parent: Parent,
 }
 
 /// A column that a foreign key refers to.
@@ -152,7 +165,8 @@ impl Column {
 }
 
 impl Kind {
-    /// Whether a key of the other kind can have each of its values.
+    /// Whether a key of the other kind can have each of its values. The sizes of `Unsigned` and
+    /// `OtherInteger` are not known here: these may have a value that the key refuses.
     pub fn fits(self, other: Kind) -> bool {
         use Kind::{BigInt, Integer, SmallInt};
         let kinds = (self, other);
@@ -188,21 +202,24 @@ impl Table {
             let columns = names.iter().map(|name| self.column(name).cloned());
             columns.collect()
         };
-        let is_key = |index: &&Index| {
+        let finds_one_row = |index: &&Index| {
             index.unique
                 && !index.primary
                 && !index.partial
                 && !index.expression
                 && !index.deferrable
         };
-        let unique = self.indexes.iter().filter(is_key);
-        let unique = unique.filter_map(|index| columns(&index.columns));
-        let unique = unique.filter(|key| !key.iter().any(|column| column.nullable));
+        // A unique index has any number of rows with a NULL.
+        let has_null = |key: &Vec<Column>| key.iter().any(|column| column.nullable);
+        let unique_indexes = self.indexes.iter().filter(finds_one_row);
+        let unique_keys = unique_indexes
+            .filter_map(|index| columns(&index.columns))
+            .filter(|key| !has_null(key));
         let mut keys: Vec<Vec<Column>> = Vec::new();
-        for key in columns(&self.primary_key).into_iter().chain(unique) {
+        for key in columns(&self.primary_key).into_iter().chain(unique_keys) {
+            // The same columns in another order are the same key.
             let is_known = keys.iter().any(|known| {
-                let mut columns = key.iter();
-                known.len() == key.len() && columns.all(|column| known.contains(column))
+                known.len() == key.len() && key.iter().all(|column| known.contains(column))
             });
             if key.len() == len && !is_known {
                 keys.push(key);
@@ -212,8 +229,9 @@ impl Table {
     }
 
     /// The least and the greatest integer in a column, unless any `i64` can be in it.
-    pub fn range(&self, column: &str) -> Option<[i64; 2]> {
+    pub fn range(&self, column: &str) -> Option<RangeInclusive<i64>> {
         use Kind::{Integer, OtherInteger, SmallInt, Unsigned};
+        // The integers of a STRICT table of SQLite have 64 bits, whatever their type is called.
         let column = self.column(column).filter(|_| !self.strict)?;
         let bits = match (column.kind, column.plain_type().split(' ').next()?) {
             (OtherInteger | Unsigned, "tinyint") => 8,
@@ -223,9 +241,10 @@ impl Table {
             _ => 64,
         };
         match column.kind {
-            Unsigned => Some([0, i64::MAX >> 63_u32.saturating_sub(bits)]),
+            // A BIGINT UNSIGNED has greater numbers, too, but no counter has: it is an i64.
+            Unsigned => Some(0..=i64::MAX >> 63_u32.saturating_sub(bits)),
             _ if bits == 64 => None,
-            _ => Some([-1 << (bits - 1), (1 << (bits - 1)) - 1]),
+            _ => Some(-1 << (bits - 1)..=(1 << (bits - 1)) - 1),
         }
     }
 }

@@ -10,53 +10,59 @@ use crate::catalogue::CounterTable;
 use crate::connection::AnyConnection;
 use crate::database::{Database, MYSQL, POSTGRES};
 use crate::fault::{Fault, wrong};
-use crate::sql::sql;
+use crate::sql::sql_with;
 
 /// Whether a table that is partitioned by ranges of its day has none with this day. Its other
 /// partitions are not known: one of a list or of a hash can have each day.
-const OF_POSTGRES: [&str; 4] = [
-    "WITH counters AS (
+const OF_POSTGRES: &str = "
+    WITH counters AS (
         SELECT p.partrelid AS id FROM pg_partitioned_table p
         JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = p.partattrs[0]
-        WHERE p.partstrat = 'r' AND p.partnatts = 1 AND p.partrelid = CAST(to_regclass(",
-    ") AS oid) AND a.attname = ",
-    "), bounds AS (
+        WHERE p.partstrat = 'r' AND p.partnatts = 1
+            AND p.partrelid = CAST(to_regclass({table}) AS oid) AND a.attname = {column}
+    ), bounds AS (
         SELECT pg_get_expr(c.relpartbound, c.oid) AS bound
-        FROM counters JOIN pg_inherits i ON i.inhparent = counters.id JOIN pg_class c ON c.oid = i.inhrelid
+        FROM counters
+        JOIN pg_inherits i ON i.inhparent = counters.id
+        JOIN pg_class c ON c.oid = i.inhrelid
     ), ranges AS (
+        -- The server has the bounds as text only: FOR VALUES FROM ('2026-01-01') TO (MAXVALUE).
         SELECT bound, btrim(substring(bound FROM 'FROM \\((.*)\\) TO'), '''') AS first,
             btrim(substring(bound FROM 'TO \\((.*)\\)$'), '''') AS last
         FROM bounds
     )
     SELECT EXISTS (SELECT FROM counters) AND NOT EXISTS (
-        SELECT FROM ranges JOIN (SELECT CAST(",
-    " AS date) AS day) AS of_day ON true
+        SELECT FROM ranges JOIN (SELECT CAST({day} AS date) AS day) AS of_day ON true
         WHERE bound = 'DEFAULT'
             OR CASE WHEN first = 'MINVALUE' THEN true ELSE CAST(first AS date) <= day END
-            AND CASE WHEN last = 'MAXVALUE' THEN true ELSE day < CAST(last AS date) END)",
-];
+            AND CASE WHEN last = 'MAXVALUE' THEN true ELSE day < CAST(last AS date) END)";
 
-/// The same on MySQL and MariaDB, whose ranges have no first day. Between them are the column and
-/// the day, three times, and the table.
-const OF_MYSQL: [&str; 8] = [
-    "SELECT COALESCE(MAX(CASE WHEN partition_description = 'MAXVALUE' THEN 1 \
-     ELSE COALESCE(CASE LOWER(REPLACE(partition_expression, '`', '')) WHEN LOWER(",
-    ") THEN REPLACE(partition_description, '''', '') > ",
-    " WHEN CONCAT('to_days(', LOWER(",
-    "), ')') THEN CAST(partition_description AS SIGNED) > TO_DAYS(",
-    ") WHEN CONCAT('year(', LOWER(",
-    "), ')') THEN CAST(partition_description AS SIGNED) > YEAR(",
-    ") END, 1) END), 1) = 0 FROM information_schema.partitions \
-     WHERE partition_method IN ('RANGE', 'RANGE COLUMNS') AND table_schema = ",
-    " AND table_name = ",
-];
+/// The same on MySQL and MariaDB, whose ranges have no first day. A table without such partitions,
+/// or with partitions by another expression, has a place for each day.
+const OF_MYSQL: &str = "
+    SELECT COALESCE(MAX(
+        CASE WHEN partition_description = 'MAXVALUE' THEN 1
+        ELSE COALESCE(
+            CASE LOWER(REPLACE(partition_expression, '`', ''))
+            WHEN LOWER({column})
+                THEN REPLACE(partition_description, '''', '') > {day}
+            WHEN CONCAT('to_days(', LOWER({column}), ')')
+                THEN CAST(partition_description AS SIGNED) > TO_DAYS({day})
+            WHEN CONCAT('year(', LOWER({column}), ')')
+                THEN CAST(partition_description AS SIGNED) > YEAR({day})
+            END, 1)
+        END), 1) = 0
+    FROM information_schema.partitions
+    WHERE partition_method IN ('RANGE', 'RANGE COLUMNS')
+        AND table_schema = {schema} AND table_name = {table}";
 
 /// A day that is not in a partition cannot be counted on.
 pub fn days(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     let database = conn.database();
     let period = shape.mark().map(|mark| mark.period).unwrap_or_default();
     let today = period.start(Utc::now().date_naive());
-    let mut days = vec![NaiveDate::default()];
+    let undated = NaiveDate::default();
+    let mut days = vec![undated];
     if period != Period::Total {
         days.push(today);
     }
@@ -64,20 +70,17 @@ pub fn days(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>
     for day in days {
         if is_missing(shape, day, conn)? {
             let what = format!("It has no partition for {day}.");
-            let cost = match day == NaiveDate::default() {
-                true => "Folds into one row, and corrections, write that day: they fail.",
-                false => "Counts of that day fail.",
+            let cost = if day == undated {
+                "Folds into one row, and corrections, write that day: they fail."
+            } else {
+                "Counts of that day fail."
             };
-            let fault = wrong("no_partition", what, cost);
-            let add = partition(shape, day, database);
-            faults.push(
-                fault
-                    .remedy("Add one, or a partition of several days.")
-                    .run(add),
-            );
+            let remedy = "Add one, or a partition of several days.";
+            let fault = wrong("no_partition", what, cost).remedy(remedy);
+            faults.push(fault.run(partition(shape, day, database)));
         }
     }
-    // One without an end has both days.
+    // The remedy of the first fault, a partition without an end, has both days.
     if database == MYSQL {
         faults.truncate(1);
     }
@@ -85,38 +88,31 @@ pub fn days(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>
 }
 
 fn is_missing(shape: &CounterTable, day: NaiveDate, conn: &mut AnyConnection) -> Result<bool> {
-    let (table, name, day) = (&shape.table, &*shape.day.name, day.to_string());
+    let table = &shape.table;
+    let column = &shape.day.name;
+    let text = day.to_string();
     let query = match conn.database() {
         POSTGRES => {
-            let [of_table, of_column, of_day, end] = OF_POSTGRES;
-            let found = sql(of_table)
-                .bind(&POSTGRES.table_name(table))
-                .sql(of_column);
-            found.bind(name).sql(of_day).bind(&day).sql(end)
+            let name = POSTGRES.table_name(table);
+            let values = [("table", &*name), ("column", column), ("day", &text)];
+            sql_with(OF_POSTGRES, &values)
         }
         MYSQL => {
-            let [begin, parts @ ..] = OF_MYSQL;
             let values = [
-                name,
-                &day,
-                name,
-                &day,
-                name,
-                &day,
-                &table.in_schema,
-                &table.name,
+                ("column", &**column),
+                ("day", &text),
+                ("schema", &table.in_schema),
+                ("table", &table.name),
             ];
-            let parts = parts.into_iter().chain([""]);
-            let parts = parts.zip(values);
-            parts.fold(sql(begin), |query, (part, value)| {
-                query.bind(value).sql(part)
-            })
+            sql_with(OF_MYSQL, &values)
         }
+        // SQLite has no partitions.
         _ => return Ok(false),
     };
     Ok(query.typed::<Bool>().get_result(conn)?)
 }
 
+/// The statement that adds a partition for a day.
 fn partition(shape: &CounterTable, day: NaiveDate, database: Database) -> String {
     let table = &shape.table;
     let name = database.table_name(table);
@@ -125,8 +121,8 @@ fn partition(shape: &CounterTable, day: NaiveDate, database: Database) -> String
             "ALTER TABLE {name} ADD PARTITION (PARTITION later VALUES LESS THAN (MAXVALUE));"
         );
     }
-    let of_day = format!("{}_{}", table.name, day.format("%Y_%m_%d"));
-    let of_day = database.quoted_in(Some(&table.in_schema), &of_day);
+    let partition_name = format!("{}_{}", table.name, day.format("%Y_%m_%d"));
+    let partition = database.quoted_in(Some(&table.in_schema), &partition_name);
     let next = day.succ_opt().unwrap_or(day);
-    format!("CREATE TABLE {of_day} PARTITION OF {name} FOR VALUES FROM ('{day}') TO ('{next}');")
+    format!("CREATE TABLE {partition} PARTITION OF {name} FOR VALUES FROM ('{day}') TO ('{next}');")
 }

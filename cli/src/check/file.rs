@@ -6,16 +6,12 @@ use super::rights;
 use super::triggers::counts_in;
 use crate::catalogue::Table;
 use crate::connection::AnyConnection;
-use crate::fault::{Fault, wrong};
-use crate::triggers::{File, as_stored, definitions};
+use crate::fault::{Fault, FaultsOf, wrong};
+use crate::triggers::{File, Stored, as_stored, definitions};
 
 /// The differences, each with the table of the rows: those of definitions that count in one of
 /// these tables, or of all if there are none.
-pub fn check(
-    file: &File,
-    tables: &[Table],
-    conn: &mut AnyConnection,
-) -> Result<Vec<(String, Vec<Fault>)>> {
+pub fn check(file: &File, tables: &[Table], conn: &mut AnyConnection) -> Result<Vec<FaultsOf>> {
     let path = file.path.display();
     let mut stored = Vec::new();
     for one in definitions(conn)? {
@@ -27,38 +23,39 @@ pub fn check(
     let of_file = file.definitions(&stored, conn)?;
     let mut found = Vec::new();
     for definition in of_file.iter().filter(|one| counts_in(one, tables)) {
-        let (name, rows) = (&definition.name, &definition.rows);
-        let mut same = stored
-            .iter()
-            .filter(|stored| stored.definition.name == *name);
-        let fault = match same.next() {
+        let name = &definition.name;
+        let is_same = |stored: &&Stored| stored.definition.name == *name;
+        let fault = match stored.iter().find(is_same) {
             None => {
                 let what = format!("{path} has the triggers {name}, and the database does not.");
-                wrong(
-                    "not_generated",
-                    what,
-                    "The rows that they should count are not counted.",
-                )
+                let cost = "The rows that they should count are not counted.";
+                wrong("not_generated", what, cost)
             }
             Some(same) if !as_stored(definition.clone(), conn).counts_as(&same.definition) => {
                 let what = format!("The triggers {name} do not count what {path} says.");
-                wrong(
-                    "generated_otherwise",
-                    what,
-                    "Counts are those of another definition.",
-                )
+                let cost = "Counts are those of another definition.";
+                wrong("generated_otherwise", what, cost)
             }
             Some(_) => continue,
         };
-        found.push((rows.clone(), vec![with_remedy(fault)]));
+        found.push(FaultsOf {
+            table: definition.rows.clone(),
+            faults: vec![with_remedy(fault)],
+        });
     }
     let is_in_file = |name: &str| of_file.iter().any(|one| one.name == name);
-    let own = stored.iter().filter(|stored| stored.is_own);
-    let own = own.map(|stored| &stored.definition);
+    // A migration of this role drops its own triggers only.
+    let own = stored
+        .iter()
+        .filter(|stored| stored.is_own)
+        .map(|stored| &stored.definition);
     for definition in own.filter(|one| !is_in_file(&one.name) && counts_in(one, tables)) {
         let what = format!("The triggers {} are not in {path}.", definition.name);
         let fault = wrong("not_in_file", what, "The next migration drops them.");
-        found.push((definition.rows.clone(), vec![with_remedy(fault)]));
+        found.push(FaultsOf {
+            table: definition.rows.clone(),
+            faults: vec![with_remedy(fault)],
+        });
     }
     Ok(found)
 }

@@ -23,7 +23,7 @@ use crate::options::{self, Options};
 use crate::output::{printable, wrapped};
 use crate::triggers::File;
 
-use crate::fault::{Fault, Severity, wrong};
+use crate::fault::{Fault, FaultsOf, Severity, wrong};
 
 /// Find what is wrong or slow about counter tables, and print the SQL that corrects it.
 ///
@@ -52,27 +52,40 @@ struct Checked {
     faults: Vec<Fault>,
 }
 
+impl From<FaultsOf> for Checked {
+    fn from(FaultsOf { table, faults }: FaultsOf) -> Self {
+        let good = faults.iter().all(|fault| fault.severity == Severity::Note);
+        Checked {
+            table,
+            good,
+            faults,
+        }
+    }
+}
+
 /// Returns whether it found a fault.
 pub fn run(args: Check, options: &Options) -> Result<bool> {
     let file = File::find(args.file.as_deref())?;
     let conn = &mut options.connect()?;
-    let found: Vec<_> = if args.tables.is_empty() {
+    let found: Vec<Table> = if args.tables.is_empty() {
         let all = catalogue::tables(conn)?.into_iter();
         all.filter(is_meant_to_count).collect()
     } else {
         let named = args.tables.iter().map(|name| table(conn, name));
         named.collect::<Result<_>>()?
     };
-    let named = if args.tables.is_empty() { &[] } else { &*found };
+    // Triggers count in tables that are not found, too. Without a name, all triggers are checked.
+    let named: &[Table] = if args.tables.is_empty() { &[] } else { &found };
     let mut of_triggers = triggers::check(named, conn)?;
     if named.is_empty() {
         of_triggers.extend(lost::functions(conn)?);
     }
     if let Some(file) = &file {
-        for (rows, faults) in file::check(file, named, conn)? {
-            match of_triggers.iter_mut().find(|(table, _)| *table == rows) {
-                Some((_, others)) => others.extend(faults),
-                None => of_triggers.push((rows, faults)),
+        for of_file in file::check(file, named, conn)? {
+            let is_same = |known: &&mut FaultsOf| known.table == of_file.table;
+            match of_triggers.iter_mut().find(is_same) {
+                Some(known) => known.faults.extend(of_file.faults),
+                None => of_triggers.push(of_file),
             }
         }
     }
@@ -82,20 +95,18 @@ pub fn run(args: Check, options: &Options) -> Result<bool> {
              `diesel-counters generate migration` prints one"
         );
     }
-    let mut tables = Vec::new();
+    let mut all = Vec::new();
     for table in &found {
-        tables.push((table.to_string(), check(table, conn)?));
+        all.push(FaultsOf {
+            table: table.to_string(),
+            faults: check(table, conn)?,
+        });
     }
-    tables.extend(of_triggers);
-    let tables = tables.into_iter().map(|(table, faults)| Checked {
-        good: faults.iter().all(|fault| fault.severity == Severity::Note),
-        table,
-        faults,
-    });
-    let tables: Vec<_> = tables.collect();
-    let good = tables.iter().all(|table| table.good);
-    let report = json!({ "good": good, "tables": tables });
-    options.print(&report, || tables.iter().map(text).collect())?;
+    all.extend(of_triggers);
+    let checked: Vec<_> = all.into_iter().map(Checked::from).collect();
+    let good = checked.iter().all(|table| table.good);
+    let report = json!({ "good": good, "tables": checked });
+    options.print(&report, || checked.iter().map(text).collect())?;
     Ok(!good)
 }
 
@@ -115,12 +126,15 @@ fn check(table: &Table, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
 }
 
 fn not_a_counter_table(table: &Table) -> Fault {
-    let key = table.primary_key.iter();
-    let key = key.filter_map(|name| table.column(name));
-    let key = key.map(|column| format!("{} {}", column.name, column.sql_type));
-    let what =
-        "Its primary key is not the columns of an entity, up to five, then a DATE and a SMALLINT";
-    let what = format!("{what}: ({}).", key.joined(", "));
+    let columns = table.primary_key.iter();
+    let key = columns
+        .filter_map(|name| table.column(name))
+        .map(|column| format!("{} {}", column.name, column.sql_type))
+        .joined(", ");
+    let what = format!(
+        "Its primary key is not the columns of an entity, up to five, then a DATE and a SMALLINT: \
+         ({key})."
+    );
     let cost = "It is not a counter table: diesel_counters does not compile with it.";
     let generate = format!("diesel-counters generate migration {}", table.name);
     wrong("no_key", what, cost).remedy(format!(
@@ -129,12 +143,11 @@ fn not_a_counter_table(table: &Table) -> Fault {
 }
 
 fn text(checked: &Checked) -> String {
-    let faults = checked.faults.iter();
-    let faults = faults.filter(|fault| fault.severity != Severity::Note);
-    let summary = match faults.count() {
+    let is_fault = |fault: &&Fault| fault.severity != Severity::Note;
+    let summary = match checked.faults.iter().filter(is_fault).count() {
         0 => "good".to_owned(),
         1 => "1 fault".to_owned(),
-        faults => format!("{faults} faults"),
+        several => format!("{several} faults"),
     };
     let mut text = format!("{}: {summary}\n", printable(&checked.table));
     for fault in &checked.faults {
@@ -145,12 +158,12 @@ fn text(checked: &Checked) -> String {
         };
         let style = Style::new().bold().fg_color(Some(color.into()));
         text += &format!("\n  {style}{word}{style:#}  ");
-        let lines = [&*fault.what, fault.cost, &fault.remedy].map(printable);
-        let lines = lines.iter().filter(|line| !line.is_empty());
-        text += &(lines
-            .flat_map(|line| wrapped(line, 71))
-            .joined("\n         ")
-            + "\n");
+        let sentences = [&*fault.what, fault.cost, &fault.remedy].map(printable);
+        let lines = sentences
+            .iter()
+            .filter(|sentence| !sentence.is_empty())
+            .flat_map(|sentence| wrapped(sentence, 71));
+        text += &(lines.joined("\n         ") + "\n");
         // The SQL is not wrapped, so that it can be copied.
         for line in fault.sql.iter().flat_map(|statement| statement.lines()) {
             text += &format!("           {}\n", printable(line));

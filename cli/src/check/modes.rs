@@ -18,12 +18,13 @@ pub fn several(
         return Ok(None);
     }
     let modes = Modes::new(conn)?;
-    let found = modes.of(triggers);
-    if found.len() < 2 {
+    let several = modes.of(triggers);
+    if several.len() < 2 {
         return Ok(None);
     }
     let name = &counting.definition.name;
-    let found = found.iter().map(|mode| format!("'{mode}'")).joined(" and ");
+    let quoted = several.iter().map(|mode| format!("'{mode}'"));
+    let found = quoted.joined(" and ");
     let what = format!("The triggers {name} were created in several modes (sql_mode): {found}.");
     let cost =
         "An expression can count other rows when they are inserted than when they are deleted.";

@@ -2,21 +2,22 @@
 //! owner. Only PostgreSQL's catalogue tells that.
 
 use anyhow::Result;
-use diesel::RunQueryDsl;
 use diesel::sql_types::{Bool, Text};
+use diesel::{QueryableByName, RunQueryDsl};
 
 use crate::catalogue::{Table, table};
 use crate::connection::AnyConnection;
 use crate::database::POSTGRES;
 use crate::fault::{Fault, note, wrong};
-use crate::sql::sql;
+use crate::sql::sql_with;
 use crate::triggers::{Counting, Stored};
 
 fn owner_of(table: &Table, conn: &mut AnyConnection) -> Result<String> {
-    let found =
-        sql("SELECT pg_get_userbyid(relowner)::text FROM pg_class WHERE oid = to_regclass(");
-    let found = found.bind(&POSTGRES.table_name(table)).sql(")");
-    Ok(found.typed::<Text>().get_result(conn)?)
+    let owner = sql_with(
+        "SELECT pg_get_userbyid(relowner)::text FROM pg_class WHERE oid = to_regclass({table})",
+        &[("table", &POSTGRES.table_name(table))],
+    );
+    Ok(owner.typed::<Text>().get_result(conn)?)
 }
 
 /// A definition of a role that does not own its tables: anybody can comment on a function of their
@@ -31,23 +32,17 @@ pub fn foreign(stored: &Stored, conn: &mut AnyConnection) -> Result<Option<Fault
     let counters = definition.counts.iter().map(|count| &count.table);
     let names = [&definition.rows].into_iter().chain(counters);
     let known: Vec<_> = names.filter_map(|name| table(conn, name).ok()).collect();
-    let first = known
-        .first()
-        .map(|table| owner_of(table, conn))
-        .transpose()?;
-    if first.as_ref() == Some(owner) {
-        return Ok(None);
-    }
-    let (name, rows) = (&definition.name, &definition.rows);
-    if let (Some(table), Some(of_table)) = (known.first(), &first)
-        && is_attached(&stored.function, owner, table, conn)?
-    {
-        let what = format!("The triggers {name} belong to {owner}, and {table} to {of_table}.");
-        let cost = "They run with the rights of another role, and count what that role wants.";
-        let remedy = format!(
-            "Run their migration again as {of_table}. If you do not know {owner}, drop the triggers of its functions."
-        );
-        return Ok(Some(wrong("trigger_owner", what, cost).remedy(remedy)));
+    let name = &definition.name;
+    let rows = &definition.rows;
+    if let Some(table) = known.first() {
+        let of_table = owner_of(table, conn)?;
+        // The role owns the tables, too: only this connection is another one's.
+        if of_table == *owner {
+            return Ok(None);
+        }
+        if is_attached(&stored.function, owner, table, conn)? {
+            return Ok(Some(attached(name, owner, table, &of_table)));
+        }
     }
     let what = format!(
         "The function {name} of {owner} has a comment like the definition of triggers of {rows}."
@@ -56,18 +51,30 @@ pub fn foreign(stored: &Stored, conn: &mut AnyConnection) -> Result<Option<Fault
     Ok(Some(note("trigger_foreign", what, cost)))
 }
 
+/// The fault of a trigger whose function is `owner`'s, on the table of another role.
+fn attached(name: &str, owner: &str, table: &Table, of_table: &str) -> Fault {
+    let what = format!("The triggers {name} belong to {owner}, and {table} to {of_table}.");
+    let cost = "They run with the rights of another role, and count what that role wants.";
+    let remedy = format!(
+        "Run their migration again as {of_table}. If you do not know {owner}, drop the triggers of \
+         its functions."
+    );
+    wrong("trigger_owner", what, cost).remedy(remedy)
+}
+
 /// Whether a function of this name and role runs as a trigger of the table.
 fn is_attached(name: &str, owner: &str, table: &Table, conn: &mut AnyConnection) -> Result<bool> {
-    let found = sql(
+    let is_attached = sql_with(
         "SELECT EXISTS (SELECT FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
-             WHERE t.tgrelid = CAST(to_regclass(",
+             WHERE t.tgrelid = CAST(to_regclass({table}) AS oid)
+                 AND p.proname = {function} AND pg_get_userbyid(p.proowner) = {owner})",
+        &[
+            ("table", &POSTGRES.table_name(table)),
+            ("function", name),
+            ("owner", owner),
+        ],
     );
-    let found = found
-        .bind(&POSTGRES.table_name(table))
-        .sql(") AS oid) AND p.proname = ");
-    let found = found.bind(name).sql(" AND pg_get_userbyid(p.proowner) = ");
-    let found = found.bind(owner).sql(")").typed::<Bool>();
-    Ok(found.get_result(conn)?)
+    Ok(is_attached.typed::<Bool>().get_result(conn)?)
 }
 
 /// Whoever owns a table that a function writes could have triggers of the table run as the
@@ -83,10 +90,11 @@ pub fn owners(counting: &Counting, owner: &str, conn: &mut AnyConnection) -> Res
         let of_table = owner_of(table, conn)?;
         if of_table != owner {
             let what = format!("The triggers {name} belong to {owner}, and {table} to {of_table}.");
-            let cost = "Triggers of the table run with the rights of another role, or fail without theirs.";
+            let cost = "Triggers of the table run with the rights of another role, or fail without \
+                        theirs.";
             faults.push(wrong("trigger_owner", what, cost).remedy(format!(
-                "Give all of their tables to one role, and run their migration again as that role. Do not give \
-                 {table} to a role that you do not know."
+                "Give all of their tables to one role, and run their migration again as that role. \
+                 Do not give {table} to a role that you do not know."
             )));
         }
     }
@@ -100,24 +108,15 @@ pub fn denied(counting: &Counting, owner: &str, conn: &mut AnyConnection) -> Res
         return Ok(faults);
     }
     let role = POSTGRES.quoted(owner);
-    for (table, rights) in required(counting) {
+    for Required { table, rights } in required(counting) {
         let name = POSTGRES.table_name(table);
         let schema = POSTGRES.quoted(&table.in_schema);
         let mut grants = Vec::new();
-        let in_schema = sql("SELECT has_schema_privilege(").bind(owner).sql(", ");
-        let in_schema = in_schema.bind(&table.in_schema).sql(", 'USAGE')");
-        if !in_schema.typed::<Bool>().get_result::<bool>(conn)? {
+        if !may_use_schema(owner, table, conn)? {
             grants.push(format!("GRANT USAGE ON SCHEMA {schema} TO {role};"));
         }
         for right in rights {
-            // A right to read the columns of the key is enough.
-            let has = match *right {
-                "SELECT" => sql("SELECT has_any_column_privilege("),
-                _ => sql("SELECT has_table_privilege("),
-            };
-            let has = has.bind(owner).sql(", CAST(to_regclass(");
-            let has = has.bind(&name).sql(") AS oid), ").bind(right).sql(")");
-            if !has.typed::<Bool>().get_result::<bool>(conn)? {
+            if !has_right(owner, right, table, conn)? {
                 grants.push(format!("GRANT {right} ON {name} TO {role};"));
             }
         }
@@ -134,21 +133,86 @@ pub fn denied(counting: &Counting, owner: &str, conn: &mut AnyConnection) -> Res
     Ok(faults)
 }
 
-/// The tables that the triggers use, and the rights on them.
-fn required(counting: &Counting) -> Vec<(&Table, &'static [&'static str])> {
-    let mut all: Vec<(&Table, &'static [&'static str])> = vec![(&counting.rows, &["SELECT"])];
+fn may_use_schema(role: &str, table: &Table, conn: &mut AnyConnection) -> Result<bool> {
+    let may_use = sql_with(
+        "SELECT has_schema_privilege({role}, {schema}, 'USAGE')",
+        &[("role", role), ("schema", &table.in_schema)],
+    );
+    Ok(may_use.typed::<Bool>().get_result(conn)?)
+}
+
+fn has_right(role: &str, right: &str, table: &Table, conn: &mut AnyConnection) -> Result<bool> {
+    let query = match right {
+        // A right to read the columns of the key is enough.
+        "SELECT" => {
+            "SELECT has_any_column_privilege({role}, CAST(to_regclass({table}) AS oid), {right})"
+        }
+        _ => "SELECT has_table_privilege({role}, CAST(to_regclass({table}) AS oid), {right})",
+    };
+    let table = POSTGRES.table_name(table);
+    let has = sql_with(
+        query,
+        &[("role", role), ("table", &table), ("right", right)],
+    );
+    Ok(has.typed::<Bool>().get_result(conn)?)
+}
+
+/// A table that the triggers use, and the rights on it.
+struct Required<'c> {
+    table: &'c Table,
+    rights: &'static [&'static str],
+}
+
+fn required(counting: &Counting) -> Vec<Required<'_>> {
+    let mut all = vec![Required {
+        table: &counting.rows,
+        rights: &["SELECT"],
+    }];
     for target in &counting.targets {
-        all.push(match target.slots {
-            Some(_) => (&target.table, &["SELECT", "INSERT", "UPDATE"]),
-            None => (&target.table, &["SELECT", "UPDATE"]),
+        all.push(Required {
+            table: &target.table,
+            rights: match target.slots {
+                Some(_) => &["SELECT", "INSERT", "UPDATE"],
+                None => &["SELECT", "UPDATE"],
+            },
         });
         for parent in &target.parents {
-            if !all.iter().any(|(table, _)| table.is(&parent.table)) {
-                all.push((&parent.table, &["SELECT"]));
+            let table = &parent.table;
+            if !all.iter().any(|known| known.table.is(table)) {
+                all.push(Required {
+                    table,
+                    rights: &["SELECT"],
+                });
             }
         }
     }
     all
+}
+
+/// The roles that may create triggers on a table, and on each of its partitions.
+const GRANTS: &str = "
+    SELECT CAST(CAST(c.oid AS regclass) AS text) AS name,
+        string_agg(
+            -- The grantee 0 is PUBLIC.
+            CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END,
+            ', ' ORDER BY a.grantee) AS roles
+    FROM pg_class c
+    CROSS JOIN LATERAL aclexplode(c.relacl) a
+    LEFT JOIN pg_roles r ON r.oid = a.grantee
+    WHERE a.privilege_type = 'TRIGGER' AND a.grantee <> c.relowner AND r.rolsuper IS NOT TRUE
+        AND c.oid IN (
+            SELECT CAST(to_regclass({table}) AS oid)
+            UNION SELECT CAST(relid AS oid) FROM pg_partition_tree(to_regclass({table})))
+    GROUP BY c.oid ORDER BY 1";
+
+#[derive(QueryableByName)]
+struct Granted {
+    /// The table, as SQL.
+    #[diesel(sql_type = Text)]
+    name: String,
+    /// As SQL, in a list.
+    #[diesel(sql_type = Text)]
+    roles: String,
 }
 
 /// Who else may create triggers on a table: their functions run as the role that writes it, which
@@ -159,26 +223,11 @@ pub fn granted(counting: &Counting, owner: &str, conn: &mut AnyConnection) -> Re
         return Ok(faults);
     }
     for table in counting.tables() {
-        let found = sql(
-            "SELECT CAST(CAST(c.oid AS regclass) AS text), string_agg(
-                 CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END, ', '
-                 ORDER BY a.grantee)
-             FROM pg_class c CROSS JOIN LATERAL aclexplode(c.relacl) a LEFT JOIN pg_roles r ON r.oid = a.grantee
-             WHERE a.privilege_type = 'TRIGGER' AND a.grantee <> c.relowner AND r.rolsuper IS NOT TRUE
-                 AND c.oid IN (SELECT CAST(to_regclass(",
-        );
-        let name = POSTGRES.table_name(table);
-        let found = found
-            .bind(&name)
-            .sql(") AS oid) UNION SELECT CAST(relid AS oid) FROM pg_partition_tree(to_regclass(");
-        let found = found.bind(&name).sql("))) GROUP BY c.oid ORDER BY 1");
-        for (name, roles) in found
-            .typed::<(Text, Text)>()
-            .load::<(String, String)>(conn)?
-        {
+        let grants = sql_with(GRANTS, &[("table", &POSTGRES.table_name(table))]);
+        for Granted { name, roles } in grants.load(conn)? {
             let what = format!(
-                "{roles} may create triggers on {name}. Their functions run as the role that writes the table: as \
-                 {owner}, when rows are counted or a cascade deletes them."
+                "{roles} may create triggers on {name}. Their functions run as the role that \
+                 writes the table: as {owner}, when rows are counted or a cascade deletes them."
             );
             let revoke = format!("REVOKE TRIGGER ON {name} FROM {roles};");
             let fault = note("trigger_grant", what, "").run(revoke);

@@ -11,7 +11,7 @@ use crate::connection::AnyConnection;
 use crate::database::{Joined, MYSQL, POSTGRES, SQLITE};
 use crate::fault::{Fault, note, slow, wrong};
 use crate::partition;
-use crate::sql::sql;
+use crate::sql::{sql, sql_with};
 use crate::vetoes::{deferrable, in_counters};
 
 type Check = fn(&CounterTable, &mut AnyConnection) -> Result<Vec<Fault>>;
@@ -43,12 +43,13 @@ fn instead(conn: &AnyConnection, change: impl Into<String>) -> String {
 
 /// A statement that changes the table. On SQLite, there is none.
 fn alter(shape: &CounterTable, conn: &AnyConnection, change: String) -> Option<String> {
-    let (table, database) = (&shape.table, conn.database());
-    let alter = || format!("ALTER TABLE {} {change};", database.table_name(table));
-    (database != SQLITE).then(alter)
+    let database = conn.database();
+    let name = database.table_name(&shape.table);
+    (database != SQLITE).then(|| format!("ALTER TABLE {name} {change};"))
 }
 
-/// `format_type` of PostgreSQL writes it in these ways.
+/// Columns of the key with texts of a fixed width. `format_type` of PostgreSQL writes their type
+/// in these ways.
 fn fixed_width(shape: &CounterTable, _: &mut AnyConnection) -> Result<Vec<Fault>> {
     let types = ["character", "bpchar"];
     let is_fixed = |column: &&Column| types.contains(&&*column.plain_type());
@@ -68,24 +69,28 @@ fn collations(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Faul
         let Some(collation) = &entity.loose_collation else {
             continue;
         };
-        // Texts that the parent's key takes as equal are one entity.
+        // Texts that the parent's key takes as equal are one entity. It is taken to do so if this
+        // user may not see it.
         if let Some(parent) = &entity.refers_to {
             let table = catalogue::parent(parent, conn)?;
-            let column = table.as_ref().and_then(|t| t.column(&parent.column));
-            if column.is_none_or(|column| column.loose_collation == entity.loose_collation) {
+            let key = table
+                .as_ref()
+                .and_then(|table| table.column(&parent.column));
+            if key.is_none_or(|key| key.loose_collation == entity.loose_collation) {
                 continue;
             }
         }
         let what = format!("{} has the collation {collation}.", entity.name);
         let fault = if conn.database() == MYSQL && !collation.ends_with("_ci") {
-            let cost = "It takes 'foo ', with a space at its end, and 'foo' as equal, and counts them as one.";
+            let cost = "It takes 'foo ', with a space at its end, and 'foo' as equal, and counts \
+                        them as one.";
             note("padding", what, cost)
         } else {
             let cost = "It takes 'Foo' and 'foo' as equal, and counts them as one.";
             wrong("collation", what, cost)
         };
-        let remedy = "Give it a collation that tells them apart, such as \"C\", utf8mb4_0900_bin or \
-                      utf8mb4_nopad_bin, and the same one to each column that it is joined to.";
+        let remedy = "Give it a collation that tells them apart, such as \"C\", utf8mb4_0900_bin \
+                      or utf8mb4_nopad_bin, and the same one to each column that it is joined to.";
         faults.push(fault.remedy(instead(conn, remedy)));
     }
     Ok(faults)
@@ -93,26 +98,28 @@ fn collations(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Faul
 
 /// The columns outside of the key: the counters, and those that stop increments.
 fn columns(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
-    let (table, mut faults) = (&shape.table, Vec::new());
+    let table = &shape.table;
+    let mut faults = Vec::new();
     if shape.counters.is_empty() {
-        let (what, cost) = ("It has no counter.", "Nothing can be counted in it.");
+        let what = "It has no counter.";
+        let cost = "Nothing can be counted in it.";
         faults.push(note("no_counter", what, cost).remedy(
-            "Add a BIGINT column for each counter, as `diesel-counters generate migration` writes them.",
+            "Add a BIGINT column for each counter, as `diesel-counters generate migration` writes \
+             them.",
         ));
     }
     let is_outside = |column: &&Column| !table.primary_key.contains(&column.name);
     for column in table.columns.iter().filter(is_outside) {
         let name = &column.name;
         let set_default = |fault: Fault, default| {
-            let fault = fault.remedy(instead(conn, "Set its default. This changes no row."));
             let name = conn.database().quoted(name);
-            fault.run(alter(
-                shape,
-                conn,
-                format!("ALTER COLUMN {name} SET DEFAULT {default}"),
-            ))
+            let change = format!("ALTER COLUMN {name} SET DEFAULT {default}");
+            fault
+                .remedy(instead(conn, "Set its default. This changes no row."))
+                .run(alter(shape, conn, change))
         };
         let is_counter = shape.counters.contains(column);
+        // What an INSERT that does not name the column gives it.
         let has_value = column.nullable || column.auto_increment || column.generated;
         match column.default.as_deref() {
             _ if is_counter && column.nullable => {
@@ -124,7 +131,8 @@ fn columns(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>>
             }
             None if !has_value => {
                 let what = format!("{name} is NOT NULL and has no default.");
-                let cost = "An increment that adds a row sets the key and its own counters only: it fails.";
+                let cost = "An increment that adds a row sets the key and its own counters only: \
+                            it fails.";
                 let default = if is_counter { "0" } else { "…" };
                 faults.push(set_default(wrong("no_default", what, cost), default));
             }
@@ -145,15 +153,17 @@ fn storage(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>>
         return Ok(Vec::new());
     };
     let what = format!("Its storage is {storage}.");
-    let (fault, change) = if conn.database() == MYSQL {
+    let remedy = "Change it. This rewrites the table, and blocks writes.";
+    let fault = if conn.database() == MYSQL {
         let cost = "Counts do not roll back with the rest of a transaction.";
-        (wrong("no_transactions", what, cost), "ENGINE = InnoDB")
+        let change = "ENGINE = InnoDB".to_owned();
+        wrong("no_transactions", what, cost).run(alter(shape, conn, change))
     } else {
         let cost = "A crash of the server empties it.";
-        (wrong("unlogged", what, cost), "SET LOGGED")
+        let change = "SET LOGGED".to_owned();
+        wrong("unlogged", what, cost).run(alter(shape, conn, change))
     };
-    let fault = fault.remedy("Change it. This rewrites the table, and blocks writes.");
-    Ok(vec![fault.run(alter(shape, conn, change.to_owned()))])
+    Ok(vec![fault.remedy(remedy)])
 }
 
 /// SQLite stores anything in a column of a table that is not STRICT.
@@ -162,6 +172,7 @@ fn integers(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>
     if conn.database() != SQLITE || shape.table.strict {
         return Ok(faults);
     }
+    // The CHECK can be written with any spaces and quotes.
     let is_dropped = |c: char| c.is_whitespace() || "\"`[]".contains(c);
     let plain = |sql: &str| sql.to_lowercase().replace(is_dropped, "");
     let definition = plain(&shape.table.checks.concat());
@@ -169,18 +180,20 @@ fn integers(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>
         let name = &counter.name;
         if !definition.contains(&plain(&format!("typeof({name})='integer'"))) {
             let what = format!("{name} has no CHECK (typeof({name}) = 'integer').");
-            let cost = "Another program can store other values than integers, and SQLite's own + turns \
-                        into floating point when it overflows.";
+            let cost = "Another program can store other values than integers, and SQLite's own + \
+                        turns into floating point when it overflows.";
             faults.push(wrong("unchecked", what, cost).remedy(instead(conn, "")));
         }
-        let (table, counter) = (SQLITE.table_name(&shape.table), SQLITE.quoted(name));
+        let table = SQLITE.table_name(&shape.table);
+        let counter = SQLITE.quoted(name);
         let rows =
             format!("SELECT * FROM {table} WHERE typeof({counter}) NOT IN ('integer', 'null')");
         let is_any = sql(format!("SELECT EXISTS ({rows})")).typed::<Bool>();
         if is_any.get_result::<bool>(conn)? {
             let what = format!("A row has a value of {name} that is not an integer.");
-            let fault = wrong("no_integer", what, "A sum over it is an error.");
-            let fault = fault.remedy("Look at it, and correct the count before anything else.");
+            let cost = "A sum over it is an error.";
+            let remedy = "Look at it, and correct the count before anything else.";
+            let fault = wrong("no_integer", what, cost).remedy(remedy);
             faults.push(fault.run(rows + ";"));
         }
     }
@@ -189,23 +202,32 @@ fn integers(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>
 
 /// Counters that never go below 0: the stocks of the comment, and those that a CHECK guards.
 fn stock(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
-    let (mut faults, database) = (Vec::new(), conn.database());
+    let mut faults = Vec::new();
+    let database = conn.database();
+    // Without a comment, only the CHECKs tell.
     let mark = shape.mark().unwrap_or(Mark::total(Vec::new()));
-    let [guarded, valid] = [false, true].map(|is_valid| shape.guarded(is_valid, database));
+    let guarded = shape.guarded(false, database);
+    let guarded_in_all_rows = shape.guarded(true, database);
     let names = shape.counters.iter().map(|counter| counter.name.clone());
     let is_stock = |name: &String| mark.stock.contains(name) || guarded.contains(name);
     let stock: Vec<_> = names.filter(is_stock).collect();
+    // The comment that would say what the CHECKs do.
     let said = Mark::total(stock.clone());
-    let write = statement_of(shape, &said, database).filter(|_| said.is_readable());
+    let write_comment = statement_of(shape, &said, database).filter(|_| said.is_readable());
     for name in &stock {
         if !mark.stock.contains(name) {
             let what = format!("A CHECK keeps {name} at 0 or more, and it is not a stock.");
-            let cost = "A row can be below 0 while the count is not: a decrement on another connection fails.";
-            let remedy = "Drop the CHECK. If it is a stock in counter_table!, write that into the comment instead.";
-            let write = write.clone().filter(|_| mark.period == Period::Total);
-            let fault = wrong("not_a_stock", what, cost).run(write);
-            faults.push(fault.remedy(instead(conn, remedy)));
-        } else if !valid.contains(name) {
+            let cost = "A row can be below 0 while the count is not: a decrement on another \
+                        connection fails.";
+            let remedy = "Drop the CHECK. If it is a stock in counter_table!, write that into the \
+                          comment instead.";
+            let mut fault = wrong("not_a_stock", what, cost).remedy(instead(conn, remedy));
+            // A table that counts by days cannot have a stock: only the CHECK can be wrong.
+            if mark.period == Period::Total {
+                fault = fault.run(write_comment.clone());
+            }
+            faults.push(fault);
+        } else if !guarded_in_all_rows.contains(name) {
             let add = format!("ADD CHECK ({} >= 0)", database.quoted(name));
             let what = format!("{name} is a stock, and no valid CHECK keeps it at 0 or more.");
             let cost = "Other programs can make it negative: more is taken than there is.";
@@ -219,7 +241,8 @@ fn stock(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
         let what = format!("Its comment says `{mark}`.");
         let cost = "A stock is a counter of the table, and its period is total: this cannot be so.";
         let remedy = instead(conn, "Write into the comment what counter_table! says.");
-        faults.push(wrong("unknown_stock", what, cost).remedy(remedy).run(write));
+        let fault = wrong("unknown_stock", what, cost).remedy(remedy);
+        faults.push(fault.run(write_comment));
     }
     Ok(faults)
 }
@@ -236,8 +259,8 @@ fn indexes(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>>
             let what = format!("{name} is a unique index on ({columns}).");
             let cost = match conn.database() {
                 MYSQL => {
-                    "ON DUPLICATE KEY UPDATE acts on any unique index: an increment can be added to \
-                     another entity's, day's or slot's row."
+                    "ON DUPLICATE KEY UPDATE acts on any unique index: an increment can be added \
+                     to another entity's, day's or slot's row."
                 }
                 _ => "An increment fails if only this index has such a row already.",
             };
@@ -250,11 +273,11 @@ fn indexes(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>>
         let counters = holds.filter(is_counter).joined(", ");
         if !counters.is_empty() {
             let what = format!("The index {name} holds {counters}.");
-            let cost = "Each increment of that counter writes it too, and on PostgreSQL all others: it \
-                        cannot be a heap-only update.";
+            let cost = "Each increment of that counter writes it too, and on PostgreSQL all \
+                        others: it cannot be a heap-only update.";
             faults.push(slow("counter_index", what, cost).remedy(
-                "Drop it, on PostgreSQL with DROP INDEX CONCURRENTLY: to sort by a count, materialize it \
-                 into a column of the entity's table.",
+                "Drop it, on PostgreSQL with DROP INDEX CONCURRENTLY: to sort by a count, \
+                 materialize it into a column of the entity's table.",
             ));
         }
     }
@@ -263,11 +286,12 @@ fn indexes(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>>
 
 /// Whether the table is published, and another node's is subscribed to.
 const REPLICATED: &str = "
-    SELECT EXISTS (SELECT FROM pg_publication_tables p JOIN pg_namespace n ON n.nspname = p.schemaname
+    SELECT EXISTS (SELECT FROM pg_publication_tables p
+                   JOIN pg_namespace n ON n.nspname = p.schemaname
                    JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = p.tablename
                    WHERE c.oid = of_table.oid)
         AND EXISTS (SELECT FROM pg_subscription_rel WHERE srrelid = of_table.oid)
-    FROM (SELECT to_regclass(";
+    FROM (SELECT to_regclass({table}) AS oid) AS of_table";
 
 /// A table of PostgreSQL that several nodes write, by logical replication.
 fn nodes(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
@@ -276,7 +300,7 @@ fn nodes(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
         return Ok(faults);
     }
     let table = POSTGRES.table_name(&shape.table);
-    let replicated = sql(REPLICATED).bind(&table).sql(") AS oid) AS of_table");
+    let replicated = sql_with(REPLICATED, &[("table", &table)]);
     if !replicated.typed::<Bool>().get_result::<bool>(conn)? {
         return Ok(faults);
     }
@@ -298,7 +322,8 @@ fn nodes(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     let mut parents = shape.entity.iter().filter_map(|key| key.refers_to.as_ref());
     if let Some(parent) = parents.find(|parent| parent.cascades()) {
         let what = format!("Deleting from {} deletes its rows.", parent.table);
-        let cost = "A cascade on one node deletes rows that another node writes: then the nodes can differ.";
+        let cost = "A cascade on one node deletes rows that another node writes: then the nodes \
+                    can differ.";
         let remedy = "Drop the foreign key, and call delete_counters on each node.";
         faults.push(wrong("cascade_on_nodes", what, cost).remedy(remedy));
     }
@@ -313,8 +338,8 @@ pub fn period(shape: &CounterTable, conn: &AnyConnection) -> Option<Fault> {
     let what = "The database does not have the period that it counts by.";
     let cost = "fold into weeks, months or years requires it, or --period.";
     let fault = note("no_period", what, cost);
-    let write = "Write it into a comment, with the period of its counter_table!: day, which is the default, \
-                 week, month, year or total. This changes no row.";
+    let remedy = "Write it into a comment, with the period of its counter_table!: day, which is \
+                  the default, week, month, year or total. This changes no row.";
     let statement = statement_of(shape, &Mark::default(), conn.database());
-    Some(fault.remedy(instead(conn, write)).run(statement))
+    Some(fault.remedy(instead(conn, remedy)).run(statement))
 }

@@ -7,7 +7,7 @@ use super::rights;
 use crate::catalogue::Table;
 use crate::connection::AnyConnection;
 use crate::database::MYSQL;
-use crate::fault::{Fault, Severity, wrong};
+use crate::fault::{Fault, FaultsOf, Severity, wrong};
 use crate::triggers::{
     Count, Counting, Definition, Existing, LiveTrigger, Stored, Trigger, definitions,
     live_triggers, triggers,
@@ -16,24 +16,24 @@ use crate::vetoes::in_column;
 
 /// The faults of each definition that counts in one of these tables, or of all if there are none,
 /// with the table of the rows.
-pub fn check(tables: &[Table], conn: &mut AnyConnection) -> Result<Vec<(String, Vec<Fault>)>> {
+pub fn check(tables: &[Table], conn: &mut AnyConnection) -> Result<Vec<FaultsOf>> {
     let live = live_triggers(conn)?;
-    let mut all: Vec<(String, Vec<Fault>)> = Vec::new();
+    let mut all: Vec<FaultsOf> = Vec::new();
     let mut before = Vec::new();
     for stored in definitions(conn)? {
-        let rows = stored.definition.rows.clone();
+        let table = stored.definition.rows.clone();
         let is_asked = counts_in(&stored.definition, tables);
         let mut faults = match rights::foreign(&stored, conn)? {
             Some(fault) => vec![fault],
             None => of_definition(stored, &mut before, &live, conn),
         };
-        // A table of several definitions.
-        let mut told = all.iter().flat_map(|(_, faults)| faults);
+        // A table of several definitions has the same notes for each of them.
+        let mut told = all.iter().flat_map(|known| &known.faults);
         faults.retain(|fault| {
             fault.severity != Severity::Note || !told.any(|other| other.what == fault.what)
         });
         if is_asked {
-            all.push((rows, faults));
+            all.push(FaultsOf { table, faults });
         }
     }
     Ok(all)
@@ -43,8 +43,8 @@ pub fn check(tables: &[Table], conn: &mut AnyConnection) -> Result<Vec<(String, 
 /// another name now.
 pub fn counts_in(definition: &Definition, tables: &[Table]) -> bool {
     let is_named = |count: &Count| {
-        let mut tables = tables.iter();
-        tables.any(|table| count.table.rsplit('.').next() == Some(&table.name))
+        let name = count.table.rsplit('.').next();
+        tables.iter().any(|table| name == Some(&table.name))
     };
     tables.is_empty() || definition.counts.iter().any(is_named)
 }
@@ -70,17 +70,16 @@ fn of_definition(
         faults.extend(not_counted_yet(&counting));
         faults.extend(before.iter().filter_map(|other| twice(other, &counting)));
         let triggers = triggers(&counting)?;
-        let of_triggers = triggers.iter();
-        let of_triggers = of_triggers.filter_map(|one| fault(one, &counting, live));
-        faults.extend(of_triggers.map(|fault| whose.shown(fault, &not_seen(&counting))));
+        for trigger in &triggers {
+            if let Some(fault) = fault(trigger, &counting, live) {
+                faults.push(whose.shown(fault, &not_seen(&counting)));
+            }
+        }
         faults.extend(modes::several(&triggers, &counting, conn)?);
         // The function of several triggers is the same.
         faults.dedup_by(|one, other| one.what == other.what);
-        let in_columns = counting
-            .targets
-            .iter()
-            .filter(|target| target.slots.is_none());
-        for target in in_columns {
+        let targets = counting.targets.iter();
+        for target in targets.filter(|target| target.slots.is_none()) {
             faults.extend(in_column(target, conn)?);
         }
         faults.extend(rights::granted(&counting, &whose.owner, conn)?);
@@ -88,10 +87,11 @@ fn of_definition(
         Ok(faults)
     });
     compared.unwrap_or_else(|error| {
-        let why = match whose.is_own {
-            true => format!("but {error:#}"),
+        let why = if whose.is_own {
+            format!("but {error:#}")
+        } else {
             // The error can have the text of an expression.
-            false => "but they cannot be compared with it".to_owned(),
+            "but they cannot be compared with it".to_owned()
         };
         let what = format!(
             "The triggers {} count the rows of {rows}, {why}.",
@@ -122,8 +122,8 @@ impl Whose {
         let Whose { name, owner, .. } = self;
         fault.sql.clear();
         fault.remedy(format!(
-            "{not_seen}The triggers {name} belong to {owner}: run `diesel-counters check` as {owner}, which prints what \
-             to do. If you do not know {owner}, ask who created them."
+            "{not_seen}The triggers {name} belong to {owner}: run `diesel-counters check` as \
+             {owner}, which prints what to do. If you do not know {owner}, ask who created them."
         ))
     }
 }
@@ -143,58 +143,53 @@ fn not_seen(counting: &Counting) -> String {
 /// rows not.
 fn storage(counting: &Counting) -> Vec<Fault> {
     let database = counting.database;
-    let columns = counting
+    // The counter tables are checked by themselves.
+    let in_columns = counting
         .targets
         .iter()
         .filter(|target| target.slots.is_none());
-    let tables = [&counting.rows]
-        .into_iter()
-        .chain(columns.map(|target| &target.table));
-    let faults = tables.filter_map(|table| {
-        let storage = table.unsafe_storage.as_ref()?;
+    let mut tables = vec![&counting.rows];
+    tables.extend(in_columns.map(|target| &target.table));
+    let mut faults = Vec::new();
+    for table in tables {
+        let Some(storage) = &table.unsafe_storage else {
+            continue;
+        };
         let what = format!("The storage of {table} is {storage}.");
-        let (fault, change) = match database {
+        let remedy = "Change it. This rewrites the table, and blocks writes.";
+        let name = database.table_name(table);
+        let fault = match database {
             MYSQL => {
-                let cost = "Its rows do not roll back with the rest of a transaction: counts and rows differ then.";
-                (wrong("no_transactions", what, cost), "ENGINE = InnoDB")
+                let cost = "Its rows do not roll back with the rest of a transaction: counts and \
+                            rows differ then.";
+                let change = format!("ALTER TABLE {name} ENGINE = InnoDB;");
+                wrong("no_transactions", what, cost).run(change)
             }
             _ => {
                 let cost = "A crash of the server empties it: counts and rows differ then.";
-                (wrong("unlogged", what, cost), "SET LOGGED")
+                let change = format!("ALTER TABLE {name} SET LOGGED;");
+                wrong("unlogged", what, cost).run(change)
             }
         };
-        let alter = format!("ALTER TABLE {} {change};", database.table_name(table));
-        Some(fault.remedy("Change it. This rewrites the table, and blocks writes.").run(alter))
-    });
-    faults.collect()
+        faults.push(fault.remedy(remedy));
+    }
+    faults
 }
 
+/// The fault of a trigger that should be there, if it has one.
 fn fault(trigger: &Trigger, counting: &Counting, live: &[LiveTrigger]) -> Option<Fault> {
-    let (database, rows) = (counting.database, &counting.rows);
-    let live = live.iter().filter(|live| live.table == trigger.table);
-    let (name, table) = (&counting.definition.name, database.table_name(rows));
-    let mut then = format!("then run `diesel-counters recount {name}`.");
-    if let Some(live) = live.clone().find(|live| live.is_like(trigger)) {
-        // A dump without privileges has lost the migration's REVOKE.
-        if live.open {
-            let function = live.function.as_deref().unwrap_or_default();
-            let what = format!("Every role can use the function {function}().");
-            let cost = "They could attach it to tables of their own, and it runs with the rights of its owner.";
-            let fault = wrong("trigger_open", what, cost).remedy("Take the right from them.");
-            let revoke = format!("REVOKE EXECUTE ON FUNCTION {function}() FROM PUBLIC;");
-            return Some(fault.run(revoke));
-        }
-        let why = live.disabled.as_ref()?;
-        let what = format!("The trigger {} does not always run: {why}.", live.name);
-        let cost = "Rows that are written meanwhile are not counted, or counted twice.";
-        let fault = wrong("trigger_disabled", what, cost).remedy(format!("Enable it; {then}"));
-        let name = database.quoted(&live.name);
-        return Some(fault.run(format!("ALTER TABLE {table} ENABLE TRIGGER {name};")));
+    let of_table = || live.iter().filter(|live| live.table == trigger.table);
+    // One that does the same can have another name.
+    if let Some(same) = of_table().find(|live| live.is_like(trigger)) {
+        return fault_of_same(same, counting);
     }
-    let fault = match live.into_iter().find(|live| live.name == trigger.name) {
+    let named = of_table().find(|live| live.name == trigger.name);
+    let name = &counting.definition.name;
+    let mut then = format!("then run `diesel-counters recount {name}`.");
+    let fault = match named {
         Some(live) => {
-            let cost = "Somebody changed it, or another version of diesel-counters wrote it. It may not \
-                        count what its definition says.";
+            let cost = "Somebody changed it, or another version of diesel-counters wrote it. It \
+                        may not count what its definition says.";
             let what = format!("The trigger {} is not what its definition says.", live.name);
             wrong("trigger_changed", what, cost)
         }
@@ -202,35 +197,69 @@ fn fault(trigger: &Trigger, counting: &Counting, live: &[LiveTrigger]) -> Option
             then += &format!(" {}", not_seen(counting));
             let is_rule = trigger.event == "RULE";
             let is = if is_rule { "rule" } else { "trigger" };
-            let what = format!("{} has no {is} {}.", trigger.table.1, trigger.name);
+            let what = format!("{} has no {is} {}.", trigger.table.name, trigger.name);
             let cost = "The rows that it should count are not counted.";
             wrong("trigger_missing", what, cost)
         }
     };
+    let mut statements = vec![trigger.drop.clone()];
     // The function that is there can be another one.
-    let function = trigger.function.iter();
-    let function = function.map(|create| create.replacen("CREATE", "CREATE OR REPLACE", 1));
-    let all = [trigger.drop.clone()].into_iter().chain(function);
-    let all = all.chain([trigger.create.clone()]);
+    if let Some(create) = &trigger.function {
+        statements.push(create.replacen("CREATE", "CREATE OR REPLACE", 1));
+    }
+    statements.push(trigger.create.clone());
     let mut fault = fault.remedy(format!("Create it again; {}", then.trim_end()));
-    fault.sql.extend(all.map(|sql| sql.trim_end().to_owned()));
+    fault.sql = statements
+        .iter()
+        .map(|sql| sql.trim_end().to_owned())
+        .collect();
     Some(fault)
+}
+
+/// The fault of a trigger that does what its definition says, if it does not always run, or if
+/// others can use its function.
+fn fault_of_same(live: &LiveTrigger, counting: &Counting) -> Option<Fault> {
+    let name = &counting.definition.name;
+    let table = counting.database.table_name(&counting.rows);
+    // A dump without privileges has lost the migration's REVOKE.
+    if live.open {
+        let function = live.function.as_deref().unwrap_or_default();
+        let what = format!("Every role can use the function {function}().");
+        let cost = "They could attach it to tables of their own, and it runs with the rights \
+                    of its owner.";
+        let fault = wrong("trigger_open", what, cost).remedy("Take the right from them.");
+        let revoke = format!("REVOKE EXECUTE ON FUNCTION {function}() FROM PUBLIC;");
+        return Some(fault.run(revoke));
+    }
+    let why = live.disabled.as_ref()?;
+    let what = format!("The trigger {} does not always run: {why}.", live.name);
+    let cost = "Rows that are written meanwhile are not counted, or counted twice.";
+    let remedy = format!("Enable it; then run `diesel-counters recount {name}`.");
+    let quoted = counting.database.quoted(&live.name);
+    let enable = format!("ALTER TABLE {table} ENABLE TRIGGER {quoted};");
+    let fault = wrong("trigger_disabled", what, cost).remedy(remedy);
+    Some(fault.run(enable))
 }
 
 fn not_counted_yet(counting: &Counting) -> Option<Fault> {
     let Definition { name, existing, .. } = &counting.definition;
+    if *existing != Existing::Later {
+        return None;
+    }
     let what = format!("The triggers {name} do not count yet the rows that existed before them.");
     let cost = "Counts are too low, and can be below 0.";
-    let run = format!("Run `diesel-counters recount {name}`.");
-    (*existing == Existing::Later).then(|| wrong("trigger_later", what, cost).remedy(run))
+    let remedy = format!("Run `diesel-counters recount {name}`.");
+    Some(wrong("trigger_later", what, cost).remedy(remedy))
 }
 
 fn twice(before: &Counting, counting: &Counting) -> Option<Fault> {
     let (table, counter) = counting.shared_counter(before)?;
-    let [first, second] = [before, counting].map(|one| &one.definition.name);
+    let first = &before.definition.name;
+    let second = &counting.definition.name;
     let what = format!("The triggers {first} and {second} both count in {table}.{counter}.");
     let cost = "The counter has the rows of both, and a recount sets it to the rows of one.";
     Some(wrong("trigger_twice", what, cost).remedy(
-        "Revert the migration of one of them, and then run `diesel-counters recount` for the other one.",
+        "Revert the migration of one of them, and then run `diesel-counters recount` for the other \
+         one.",
     ))
 }

@@ -56,9 +56,9 @@ pub fn run(doctor: Doctor, options: &Options) -> Result<bool> {
 
 /// As `check` chooses them.
 fn all_counter_tables(conn: &mut AnyConnection) -> Result<Vec<CounterTable>> {
-    let all = catalogue::tables(conn)?.into_iter();
-    let all = all.filter(is_meant_to_count);
-    let all: Vec<_> = all
+    let all: Vec<_> = catalogue::tables(conn)?
+        .into_iter()
+        .filter(is_meant_to_count)
         .filter_map(|table| CounterTable::try_from(table).ok())
         .collect();
     if all.is_empty() {
@@ -78,18 +78,17 @@ struct Looked {
 }
 
 fn look_at(counters: &CounterTable, conn: &mut AnyConnection) -> Result<Looked> {
-    let not_seen = Vec::new();
     let mut look = Look {
         conn,
         counters,
-        not_seen,
+        not_seen: Vec::new(),
     };
     let mut found = match look.conn.database() {
         POSTGRES => postgres::look(&mut look)?,
         MYSQL => mysql::look(&mut look)?,
         _ => sqlite::look(look.conn)?,
     };
-    // The longest one is first.
+    // The longest wait comes first: its time and its holder are those that are shown.
     found.sort_by(|one, other| other.longest_seconds.total_cmp(&one.longest_seconds));
     let mut waits: Vec<Wait> = Vec::new();
     for wait in found {
@@ -121,14 +120,16 @@ fn text(looked: &Looked) -> String {
 fn describe(wait: &Wait) -> String {
     const HIDDEN: &str = "a session that waits too, or that the database does not show";
     // A key or a statement may have several lines.
-    let [on, holder] = [&wait.on, wait.holder.as_deref().unwrap_or(HIDDEN)].map(printable);
-    let (sessions, seconds) = (wait.sessions, wait.longest_seconds);
+    let on = printable(&wait.on);
+    let holder = printable(wait.holder.as_deref().unwrap_or(HIDDEN));
+    let sessions = wait.sessions;
+    let seconds = wait.longest_seconds;
     let advice = wrapped(wait.advice, 90).join("\n  ");
-    let wait = match sessions {
+    let waits = match sessions {
         1 => format!("1 session waits, for {seconds:.1} s"),
         _ => format!("{sessions} sessions wait, for up to {seconds:.1} s"),
     };
-    format!("\n{on}: {wait}\n  held by {holder}\n  {advice}\n")
+    format!("\n{on}: {waits}\n  held by {holder}\n  {advice}\n")
 }
 
 #[cfg(test)]

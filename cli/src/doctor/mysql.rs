@@ -15,14 +15,15 @@ use crate::sql::{Sql, sql};
 const OF_MYSQL: &str = "
     (SELECT requesting_engine_transaction_id AS waiter, blocking_engine_transaction_id AS holder,
         index_name, lock_data,
-        CONCAT('`', REPLACE(l.object_schema, '`', '``'), '`.`', REPLACE(l.object_name, '`', '``'), '`') AS lock_table
+        CONCAT('`', REPLACE(l.object_schema, '`', '``'), '`.`', REPLACE(l.object_name, '`', '``'),
+            '`') AS lock_table
     FROM performance_schema.data_lock_waits w
     JOIN performance_schema.data_locks l ON l.engine_lock_id = w.requesting_engine_lock_id)";
 
 /// It writes the partition behind the table's name.
 const OF_MARIADB: &str = "
-    (SELECT requesting_trx_id AS waiter, blocking_trx_id AS holder, lock_index AS index_name, lock_data,
-        SUBSTRING_INDEX(lock_table, ' /*', 1) AS lock_table
+    (SELECT requesting_trx_id AS waiter, blocking_trx_id AS holder, lock_index AS index_name,
+        lock_data, SUBSTRING_INDEX(lock_table, ' /*', 1) AS lock_table
     FROM information_schema.innodb_lock_waits
     JOIN information_schema.innodb_locks ON lock_id = requested_lock_id)";
 
@@ -33,8 +34,7 @@ const ROW_WAITS: &str = include_str!("mysql.sql");
 pub(super) fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
     let counters = look.counters;
     let server = sql("SELECT VERSION() LIKE '%MariaDB%', @@performance_schema");
-    let server = server.typed::<(Bool, Bool)>();
-    let (is_mariadb, is_on): (bool, bool) = server.get_result(look.conn)?;
+    let (is_mariadb, is_on): (bool, bool) = server.typed::<(Bool, Bool)>().get_result(look.conn)?;
     if !is_mariadb && !is_on {
         let why = "which sessions wait: start the server with performance_schema = ON";
         look.miss(why.to_owned());
@@ -45,7 +45,7 @@ pub(super) fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
     let sql_table = MYSQL.quoted_in(Some(&table.in_schema), &table.name);
     let first = counters.entity.first();
     let parent = first.and_then(|key| key.refers_to.as_ref());
-    let sql_parent = parent.map(|p| MYSQL.quoted_in(Some(&p.in_schema), &p.table));
+    let sql_parent = parent.map(|parent| MYSQL.quoted_in(Some(&parent.in_schema), &parent.table));
     let mut rows = allowed(look, is_mariadb, sql(ROW_WAITS.replace("{waits}", locks)))?;
     rows.dedup_by_key(|lock| lock.waiter);
     let kinds: Vec<_> = counters.entity.iter().map(|entity| entity.kind).collect();
@@ -69,9 +69,9 @@ fn allowed(look: &mut Look<'_>, is_mariadb: bool, query: Sql) -> Result<Vec<Lock
         Err(Error::DatabaseError(_, why)) if why.message().contains("denied") => {}
         found => return Ok(found?),
     }
-    let account = "CONCAT('`', REPLACE(CAST(CURRENT_USER() AS CHAR), '@', '`@`'), '`')";
-    let account = sql(format!("SELECT {account}")).typed::<Text>();
-    let account: String = account.get_result(look.conn)?;
+    let quoted_account =
+        sql("SELECT CONCAT('`', REPLACE(CAST(CURRENT_USER() AS CHAR), '@', '`@`'), '`')");
+    let account: String = quoted_account.typed::<Text>().get_result(look.conn)?;
     let mut grants = format!("GRANT PROCESS ON *.* TO {account};");
     if !is_mariadb {
         grants += &format!(" GRANT SELECT ON performance_schema.* TO {account};");
@@ -83,21 +83,28 @@ fn allowed(look: &mut Look<'_>, is_mariadb: bool, query: Sql) -> Result<Vec<Lock
 /// Reads a row's key, as InnoDB prints it, `7, 1037685, 3`: the columns of the key, of which the
 /// entity may be text with a comma in it.
 pub fn lock_row(lock_data: &str, entity: &[Kind]) -> Option<String> {
+    // From the end, because the entity can have commas.
     let mut parts = lock_data.rsplitn(3, ", ");
     let slot: i16 = parts.next()?.trim().parse().ok()?;
     let packed: u32 = parts.next()?.trim().parse().ok()?;
     // A DATE is stored as year, month and day in 15, 4 and 5 bits.
-    let day = NaiveDate::from_ymd_opt((packed >> 9) as i32, packed >> 5 & 15, packed & 31)?;
+    let year = (packed >> 9) as i32;
+    let month = packed >> 5 & 15;
+    let day = NaiveDate::from_ymd_opt(year, month, packed & 31)?;
     let entity = match (parts.next(), entity) {
         (Some(key), [Kind::Binary]) => Some(key.strip_prefix("0x")?.to_lowercase()),
         (Some(key), [_]) => {
-            let text = key.strip_prefix('\'').and_then(|e| e.strip_suffix('\''));
+            let text = key
+                .strip_prefix('\'')
+                .and_then(|rest| rest.strip_suffix('\''));
             Some(text.map_or(key.to_owned(), |text| text.replace("''", "'")))
         }
         (Some(key), [_, ..]) => Some(key.to_owned()),
         (None, []) => None,
         _ => return None,
     };
-    let entity = entity.map_or(String::new(), |entity| format!("entity {entity}, "));
-    Some(format!("{entity}day {day}, slot {slot}"))
+    Some(match entity {
+        Some(entity) => format!("entity {entity}, day {day}, slot {slot}"),
+        None => format!("day {day}, slot {slot}"),
+    })
 }

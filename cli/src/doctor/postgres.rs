@@ -9,7 +9,7 @@ use super::wait::{LockWait, Look, Wait};
 use crate::catalogue::{Column, Kind};
 use crate::code_of_others::{self, Access};
 use crate::database::{Joined, POSTGRES};
-use crate::sql::sql;
+use crate::sql::{sql, sql_with};
 
 /// Finds the sessions that wait for the table.
 ///
@@ -26,9 +26,8 @@ const WAITS: &str = include_str!("postgres.sql");
 pub fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
     let counters = look.counters;
     let table = POSTGRES.table_name(&counters.table);
-    let (before, after) = WAITS.split_once("{table}").unwrap_or_default();
-    let locks = sql(before).bind(&table).sql(after);
-    let mut locks: Vec<LockWait> = locks.load(look.conn)?;
+    let query = sql_with(WAITS, &[("table", &table)]);
+    let mut locks: Vec<LockWait> = query.load(look.conn)?;
     let is_hidden = |text: &mut String| text.contains("<insufficient privilege>");
     for lock in &mut locks {
         let hides_waiter = lock.statement.take_if(is_hidden).is_some();
@@ -37,6 +36,7 @@ pub fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
             look.miss(format!("what other users' sessions do; to see it: {grant}"));
         }
     }
+    // They are in the order of the sessions.
     locks.dedup_by_key(|lock| lock.waiter);
     // A session that does not count may wait for the parent's row, too.
     locks.retain(|lock| lock.may_count_in(counters));
@@ -68,11 +68,12 @@ fn row(place: &str, look: &mut Look<'_>) -> Result<Option<String>> {
         return Ok(None);
     }
     let table = POSTGRES.table_name(&counters.table);
-    let [day, slot] = [&counters.day, &counters.slot].map(|column| POSTGRES.quoted(&column.name));
-    let entity = counters.entity.iter().map(|key| POSTGRES.as_text(key));
-    let entity = match &*entity.joined(", ") {
+    let day = POSTGRES.quoted(&counters.day.name);
+    let slot = POSTGRES.quoted(&counters.slot.name);
+    let key = counters.entity.iter().map(|key| POSTGRES.as_text(key));
+    let entity = match &*key.joined(", ") {
         "" => String::new(),
-        entity => format!("'entity ', concat_ws(', ', {entity}), ', ', "),
+        key => format!("'entity ', concat_ws(', ', {key}), ', ', "),
     };
     let row = format!("concat({entity}'day ', {day}, ', slot ', {slot})");
     let select = sql(format!("SELECT {row} FROM {table} WHERE {place} LIMIT 2"));
@@ -80,13 +81,18 @@ fn row(place: &str, look: &mut Look<'_>) -> Result<Option<String>> {
         conn.batch_execute("SET LOCAL statement_timeout = '1s'")?;
         select.typed::<Text>().load(conn)
     });
-    if let Err(error) = &found {
-        let user = user(look)?;
-        let grant = format!("it requires GRANT SELECT ON {table} TO {user};");
-        look.miss(format!("{WHAT}: {error}; {grant}"));
-    }
-    let mut found = found.unwrap_or_default();
-    Ok(found.pop().filter(|_| found.is_empty()))
+    let mut rows = match found {
+        Ok(rows) => rows,
+        Err(error) => {
+            let user = user(look)?;
+            let grant = format!("it requires GRANT SELECT ON {table} TO {user};");
+            look.miss(format!("{WHAT}: {error}; {grant}"));
+            return Ok(None);
+        }
+    };
+    let row = rows.pop();
+    // With a second row, it is not known which of them it is.
+    Ok(row.filter(|_| rows.is_empty()))
 }
 
 fn user(look: &mut Look<'_>) -> QueryResult<String> {

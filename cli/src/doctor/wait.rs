@@ -17,8 +17,8 @@ pub struct Kind {
 
 pub const ROW: Kind = Kind {
     name: "row",
-    advice: "Count last in the transaction and commit at once. Use more slots than connections that count, and \
-     Slot::Connection, with claim_slot() on MySQL and MariaDB.",
+    advice: "Count last in the transaction and commit at once. Use more slots than connections \
+             that count, and Slot::Connection, with claim_slot() on MySQL and MariaDB.",
 };
 /// Increments do not lock it.
 pub const CORRECTION: Kind = Kind {
@@ -28,18 +28,18 @@ pub const CORRECTION: Kind = Kind {
 /// In the table of a stock, whatever the row.
 pub const STOCK: Kind = Kind {
     name: "stock",
-    advice: "A take locks a row until its transaction ends, and takes of the last units wait for each other: take last \
-     in the transaction, and commit at once.",
+    advice: "A take locks a row until its transaction ends, and takes of the last units wait for \
+             each other: take last in the transaction, and commit at once.",
 };
 pub const PARENT_ROW: Kind = Kind {
     name: "parent_row",
-    advice: "Lock and change rows of that table last in a transaction, on PostgreSQL with FOR NO KEY UPDATE, \
-     or drop the foreign key.",
+    advice: "Lock and change rows of that table last in a transaction, on PostgreSQL with FOR NO \
+             KEY UPDATE, or drop the foreign key.",
 };
 pub const WRITE_LOCK: Kind = Kind {
     name: "write_lock",
-    advice: "Keep transactions that write short: begin them with immediate_transaction, count last, and set \
-     PRAGMA busy_timeout. Slots do not help on SQLite.",
+    advice: "Keep transactions that write short: begin them with immediate_transaction, count \
+             last, and set PRAGMA busy_timeout. Slots do not help on SQLite.",
 };
 
 /// Sessions that wait for one thing.
@@ -100,10 +100,10 @@ impl LockWait {
 
     /// The wait, which is for this row if it is one of the table.
     pub fn wait(self, row: Option<String>, table: &CounterTable) -> Wait {
-        let unknown = "a row that the database does not tell";
-        let row = row.unwrap_or_else(|| unknown.to_owned());
+        const UNKNOWN: &str = "a row that the database does not tell";
+        let row = row.unwrap_or_else(|| UNKNOWN.to_owned());
         let slot = row.rsplit_once("day 1970-01-01, slot ");
-        // Nodes have slots below 0.
+        // Merged rows of nodes have slots below 0.
         let is_merged = |slot: &str| slot == "0" || slot.starts_with('-');
         let of_parent = |parent| format!("a row of {parent}, which the foreign key locks");
         let (kind, on) = match self.parent {

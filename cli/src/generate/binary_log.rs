@@ -13,15 +13,16 @@ pub fn advice(conn: &mut AnyConnection) -> Result<Option<String>> {
     if conn.database() != MYSQL {
         return Ok(None);
     }
+    // With a binary log, a CREATE TRIGGER requires SUPER, unless the server trusts everybody.
     let refuses = sql(
         "SELECT @@GLOBAL.log_bin AND NOT @@GLOBAL.log_bin_trust_function_creators AND NOT EXISTS (
              SELECT 1 FROM information_schema.user_privileges WHERE privilege_type = 'SUPER'
                  AND grantee = CONCAT('''', SUBSTRING_INDEX(CURRENT_USER(), '@', 1), '''@''',
                      SUBSTRING_INDEX(CURRENT_USER(), '@', -1), ''''))",
     );
-    let advice = "the server has a binary log, and this account may not be able to create triggers there (error \
-                  1419). GRANT SUPER ON *.* to it, or SET GLOBAL log_bin_trust_function_creators = ON, before you \
-                  run the migration";
-    let refuses: bool = refuses.typed::<Bool>().get_result(conn)?;
-    Ok(refuses.then(|| advice.to_owned()))
+    let advice = "the server has a binary log, and this account may not be able to create triggers \
+                  there (error 1419). GRANT SUPER ON *.* to it, or SET GLOBAL \
+                  log_bin_trust_function_creators = ON, before you run the migration";
+    let is_refused: bool = refuses.typed::<Bool>().get_result(conn)?;
+    Ok(is_refused.then(|| advice.to_owned()))
 }

@@ -9,6 +9,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use diesel_counters::{Dialect, Period};
 use serde::Serialize;
 
+use super::Written;
 use crate::catalogue::{MAX_COLUMNS, Mark};
 use crate::connection::option;
 use crate::database::{Database, Joined};
@@ -63,8 +64,15 @@ fn backend() -> impl TypedValueParser<Value = Dialect> {
 pub struct Entity {
     pub column: String,
     pub key_type: &'static KeyType,
-    /// A table and a column of it.
-    pub refers_to: Option<(String, String)>,
+    pub refers_to: Option<RefersTo>,
+}
+
+/// What a column of the key refers to, by the names on the command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefersTo {
+    /// It can have a schema, as in `blog.articles`.
+    pub table: String,
+    pub column: String,
 }
 
 /// A type of a column of the key: its name here, and its name in each database.
@@ -114,27 +122,29 @@ impl FromStr for Entity {
 
     fn from_str(text: &str) -> Result<Self, &'static str> {
         const HELP: &str = "write COLUMN:TYPE or COLUMN:TYPE:TABLE.COLUMN, such as \
-                            article_id:bigint:articles.id. The types are smallint, integer, bigint, \
-                            text, binary and uuid";
+                            article_id:bigint:articles.id. The types are smallint, integer, \
+                            bigint, text, binary and uuid";
         let (column, rest) = text.split_once(':').ok_or(HELP)?;
+        // The table can have a schema: the last point separates its column.
         let (key_type, refers_to) = match rest.split_once(':') {
             Some((key_type, key)) => (key_type, Some(key.rsplit_once('.').ok_or(HELP)?)),
             None => (rest, None),
         };
         let (table, key) = refers_to.unwrap_or((column, column));
-        if [column, table, key]
-            .iter()
-            .any(|name| name.trim().is_empty())
-        {
+        let is_empty = |name: &&str| name.trim().is_empty();
+        if [column, table, key].iter().any(is_empty) {
             return Err(HELP);
         }
-        let mut types = KEY_TYPES.iter();
+        let known_type = KEY_TYPES
+            .iter()
+            .find(|known| known.name.eq_ignore_ascii_case(key_type));
         Ok(Entity {
             column: column.to_owned(),
-            key_type: types
-                .find(|one| one.name.eq_ignore_ascii_case(key_type))
-                .ok_or(HELP)?,
-            refers_to: refers_to.map(|(table, key)| (table.to_owned(), key.to_owned())),
+            key_type: known_type.ok_or(HELP)?,
+            refers_to: refers_to.map(|(table, column)| RefersTo {
+                table: table.to_owned(),
+                column: column.to_owned(),
+            }),
         })
     }
 }
@@ -191,7 +201,7 @@ struct Counter {
 const OTHER_TYPES: [&str; 3] = ["DATE", "SMALLINT", "BIGINT"];
 
 /// The statement that creates the table, and the one that drops it.
-pub fn up_and_down(args: Migration) -> Result<[String; 2]> {
+pub(super) fn up_and_down(args: Migration) -> Result<Written> {
     if args.entity.len() > MAX_COLUMNS {
         bail!("a key has up to five columns besides the day and the slot");
     }
@@ -199,16 +209,18 @@ pub fn up_and_down(args: Migration) -> Result<[String; 2]> {
     let database = Database(args.backend);
     let table = qualified(database, &args.table);
     let down = format!("DROP TABLE {table};\n");
+    // The columns of the key that is counted for.
     let key_column = |entity: &Entity| KeyColumn {
         name: database.quoted(&entity.column),
         sql_type: entity.key_type.of(args.backend),
         is_text: entity.key_type.name == "text",
-        refers_to: entity.refers_to.as_ref().map(|(table, column)| ParentKey {
-            table: qualified(database, table),
-            column: database.quoted(column),
+        refers_to: entity.refers_to.as_ref().map(|parent| ParentKey {
+            table: qualified(database, &parent.table),
+            column: database.quoted(&parent.column),
         }),
     };
     let entity: Vec<KeyColumn> = args.entity.iter().map(key_column).collect();
+    // A stock is a counter, too, and need not be named twice.
     let mut counter_names = args.counters;
     for name in &mark.stock {
         if !counter_names.contains(name) {
@@ -222,16 +234,20 @@ pub fn up_and_down(args: Migration) -> Result<[String; 2]> {
     let counters: Vec<Counter> = counter_names.iter().map(counter).collect();
     let day = database.quoted("day");
     let slot = database.quoted("slot");
-    let of_key = entity.iter().map(|column| &column.name);
-    let key: Vec<&str> = of_key.chain([&day, &slot]).map(String::as_str).collect();
-    let of_counters = counters.iter().map(|counter| &*counter.name);
-    let names = key.iter().copied().chain(of_counters);
-    let types = entity.iter().map(|column| column.sql_type);
+    // The primary key: the entity, the day and the slot.
+    let entity_names = entity.iter().map(|column| &*column.name);
+    let key: Vec<&str> = entity_names.chain([&*day, &*slot]).collect();
+    // The widths of the columns of SQL, which the template aligns.
+    let quoted_counters = counters.iter().map(|counter| &*counter.name);
+    let names = key.iter().copied().chain(quoted_counters);
+    let name_width = names.map(|name| name.chars().count()).max();
+    let entity_types = entity.iter().map(|column| column.sql_type);
+    let type_width = entity_types.chain(OTHER_TYPES).map(str::len).max();
     let template = format!("{}/counter_table.sql", option(args.backend));
     let values = CounterTable {
         key: key.join(", "),
-        name_width: names.map(|name| name.chars().count()).max().unwrap_or(0),
-        type_width: types.chain(OTHER_TYPES).map(str::len).max().unwrap_or(0),
+        name_width: name_width.unwrap_or(0),
+        type_width: type_width.unwrap_or(0),
         table,
         day,
         slot,
@@ -240,10 +256,14 @@ pub fn up_and_down(args: Migration) -> Result<[String; 2]> {
         entity,
         counters,
     };
-    Ok([render(&template, values)?, down])
+    Ok(Written {
+        up: render(&template, values)?,
+        down,
+    })
 }
 
 /// What a comment says of the table. It is an error if it cannot be so, or cannot be read again.
+/// Stocks without --period count in total.
 fn mark(args: &Migration) -> Result<Mark> {
     let default = match &*args.stock {
         [] => Period::Day,
@@ -272,7 +292,10 @@ mod tests {
         let expected = Entity {
             column: "article_id".to_owned(),
             key_type: &KEY_TYPES[2],
-            refers_to: Some(("blog.articles".to_owned(), "id".to_owned())),
+            refers_to: Some(RefersTo {
+                table: "blog.articles".to_owned(),
+                column: "id".to_owned(),
+            }),
         };
         assert_eq!(entity, expected);
         for wrong in ["", "id", ":bigint", "id:int4", "id:uuid:a", "id:uuid:.id"] {

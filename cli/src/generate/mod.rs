@@ -31,9 +31,16 @@ enum What {
     Triggers(triggers::Triggers),
 }
 
+/// The SQL of a migration.
+#[derive(Default)]
+struct Written {
+    up: String,
+    down: String,
+}
+
 pub fn run(args: Generate, options: &Options) -> Result<()> {
-    let [up, down] = match args.what {
-        What::Migration(args) => migration::up_and_down(args)?,
+    let Written { up, down } = match args.what {
+        What::Migration(of_table) => migration::up_and_down(of_table)?,
         What::Triggers(of_file) => triggers::up_and_down(of_file, args.down, options)?,
     };
     let part = if args.down { &down } else { &up };
@@ -45,8 +52,8 @@ pub fn run(args: Generate, options: &Options) -> Result<()> {
     {
         let code = format!("U+{:04X}", u32::from(steers));
         bail!(
-            "a name in the migration has the character {code}, with which its SQL reads as another one: rename it. \
-             --json prints the SQL as it is"
+            "a name in the migration has the character {code}, with which its SQL reads as another \
+             one: rename it. --json prints the SQL as it is"
         );
     }
     options.print(&json!({ "up": up, "down": down }), || part.clone())

@@ -2,18 +2,86 @@
 //! which searches the schema of the server only.
 
 use anyhow::Result;
-use diesel::RunQueryDsl;
 use diesel::sql_types::{Bool, Text};
+use diesel::{QueryableByName, RunQueryDsl};
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, Tokenizer};
 
 use crate::connection::AnyConnection;
 use crate::database::POSTGRES;
-use crate::sql::sql;
+use crate::sql::sql_with;
 use crate::triggers::Plan;
+
+/// The triggers of `{table}` that run when it is counted in, and whose function searches the
+/// schemas of the session.
+const OWN_TRIGGERS: &str = "
+    SELECT t.tgname::text AS name,
+        quote_ident(n.nspname) || '.' || quote_ident(p.proname) AS function,
+        quote_ident(n.nspname) AS schema,
+        CASE WHEN l.lanname = 'plpgsql' THEN p.prosrc ELSE '' END AS body
+    FROM pg_trigger t
+    JOIN pg_proc p ON p.oid = t.tgfoid
+    JOIN pg_namespace n ON n.oid = p.pronamespace
+    JOIN pg_language l ON l.oid = p.prolang
+    -- 4 is INSERT, and 16 UPDATE.
+    WHERE NOT t.tgisinternal AND t.tgenabled <> 'D' AND t.tgtype & 20 <> 0
+        AND l.lanname NOT IN ('c', 'internal')
+        AND NOT EXISTS (
+            SELECT FROM unnest(p.proconfig) AS setting WHERE setting LIKE 'search_path=%')
+        AND t.tgrelid = CAST(to_regclass({table}) AS oid)
+    ORDER BY 1";
+
+#[derive(QueryableByName)]
+struct OwnTrigger {
+    #[diesel(sql_type = Text)]
+    name: String,
+    /// Its function, as SQL.
+    #[diesel(sql_type = Text)]
+    function: String,
+    /// The function's schema, as SQL.
+    #[diesel(sql_type = Text)]
+    schema: String,
+    /// The body, if it is in PL/pgSQL. Others are not read.
+    #[diesel(sql_type = Text)]
+    body: String,
+}
 
 /// Between names. It is in none of them.
 const BETWEEN: &str = "\u{1}";
+
+/// Whether there is anything that a body names outside of the server's own schema. `{names}` and
+/// `{columns}` are lists with [`BETWEEN`] between the names.
+const NAMES_ANYTHING: &str = "
+    SELECT EXISTS (
+        SELECT FROM (
+            SELECT relname AS name, relnamespace AS namespace FROM pg_class
+            UNION ALL SELECT proname, pronamespace FROM pg_proc
+            UNION ALL SELECT typname, typnamespace FROM pg_type
+            UNION ALL SELECT collname, collnamespace FROM pg_collation
+            UNION ALL SELECT cfgname, cfgnamespace FROM pg_ts_config
+        ) AS named JOIN pg_namespace n ON n.oid = named.namespace
+        WHERE n.nspname NOT IN ('pg_catalog', 'pg_toast', 'information_schema')
+            AND named.name::text = ANY (string_to_array({names}, chr(1)))
+    ) OR EXISTS (
+        -- A column whose type, or whose domain's type, has its operators elsewhere. Types of rows
+        -- and arrays have those of the server.
+        SELECT FROM pg_attribute a
+        JOIN pg_type t ON t.oid = a.atttypid
+        LEFT JOIN pg_type base ON base.oid = t.typbasetype
+        JOIN pg_namespace n ON n.oid = coalesce(base.typnamespace, t.typnamespace)
+        WHERE n.nspname <> 'pg_catalog' AND coalesce(base.typtype, t.typtype) = 'b'
+            AND t.typelem = 0
+            AND a.attname::text = ANY (string_to_array({columns}, chr(1)))
+    ) OR EXISTS (
+        -- An operator of others for types of the server.
+        SELECT FROM pg_operator o
+        JOIN pg_namespace n ON n.oid = o.oprnamespace
+        LEFT JOIN pg_type l ON l.oid = o.oprleft
+        JOIN pg_type r ON r.oid = o.oprright
+        WHERE n.nspname <> 'pg_catalog'
+            AND r.typnamespace = CAST('pg_catalog'::regnamespace AS oid)
+            AND coalesce(l.typnamespace, r.typnamespace) = r.typnamespace
+            AND strpos({body}, o.oprname::text) > 0)";
 
 /// What to run so that their functions find what they name in the session. A function that names
 /// only what is the server's own needs nothing.
@@ -23,26 +91,18 @@ pub fn to_alter(plan: &Plan, conn: &mut AnyConnection) -> Result<Vec<String>> {
         return Ok(all);
     }
     for target in &plan.counting.targets {
-        let found = sql(
-            "SELECT t.tgname::text, quote_ident(n.nspname) || '.' || quote_ident(p.proname), quote_ident(n.nspname),
-                 CASE WHEN l.lanname = 'plpgsql' THEN p.prosrc ELSE '' END
-             FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid JOIN pg_namespace n ON n.oid = p.pronamespace
-             JOIN pg_language l ON l.oid = p.prolang
-             -- 4 is INSERT, and 16 UPDATE.
-             WHERE NOT t.tgisinternal AND t.tgenabled <> 'D' AND t.tgtype & 20 <> 0
-                 AND l.lanname NOT IN ('c', 'internal') AND NOT EXISTS (
-                     SELECT FROM unnest(p.proconfig) AS setting WHERE setting LIKE 'search_path=%')
-                 AND t.tgrelid = CAST(to_regclass(",
-        );
         let table = POSTGRES.table_name(&target.table);
-        let found = found.bind(&table).sql(") AS oid) ORDER BY 1");
-        let found = found.typed::<(Text, Text, Text, Text)>();
-        for (trigger, function, schema, body) in
-            found.load::<(String, String, String, String)>(conn)?
-        {
-            if searches(&body, conn)? {
+        let own = sql_with(OWN_TRIGGERS, &[("table", &table)]);
+        for trigger in own.load::<OwnTrigger>(conn)? {
+            if searches(&trigger.body, conn)? {
+                let OwnTrigger {
+                    name,
+                    function,
+                    schema,
+                    ..
+                } = trigger;
                 let alter = format!("ALTER FUNCTION {function}() SET search_path = {schema};");
-                all.push(format!("{trigger} of {}: {alter}", target.table));
+                all.push(format!("{name} of {}: {alter}", target.table));
             }
         }
     }
@@ -53,47 +113,30 @@ pub fn to_alter(plan: &Plan, conn: &mut AnyConnection) -> Result<Vec<String>> {
 /// a table, a function, a type, an operator, or a column whose type has operators there. What it
 /// executes can name anything, and what is in another language, of which the body is not read, too.
 fn searches(body: &str, conn: &mut AnyConnection) -> Result<bool> {
-    let Some([names, columns]) = names(body) else {
+    let Some(names) = names(body) else {
         return Ok(true);
     };
-    let found = sql("SELECT EXISTS (
-            SELECT FROM (
-                SELECT relname AS name, relnamespace AS namespace FROM pg_class
-                UNION ALL SELECT proname, pronamespace FROM pg_proc
-                UNION ALL SELECT typname, typnamespace FROM pg_type
-                UNION ALL SELECT collname, collnamespace FROM pg_collation
-                UNION ALL SELECT cfgname, cfgnamespace FROM pg_ts_config
-            ) AS named JOIN pg_namespace n ON n.oid = named.namespace
-            WHERE n.nspname NOT IN ('pg_catalog', 'pg_toast', 'information_schema')
-                AND named.name::text = ANY (string_to_array(");
-    let found = found.bind(&names.join(BETWEEN)).sql(
-        ", chr(1)))
-        ) OR EXISTS (
-            SELECT FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
-            LEFT JOIN pg_type base ON base.oid = t.typbasetype
-            JOIN pg_namespace n ON n.oid = coalesce(base.typnamespace, t.typnamespace)
-            WHERE n.nspname <> 'pg_catalog' AND coalesce(base.typtype, t.typtype) = 'b' AND t.typelem = 0
-                AND a.attname::text = ANY (string_to_array(",
+    let names_anything = sql_with(
+        NAMES_ANYTHING,
+        &[
+            ("names", &names.looked_up.join(BETWEEN)),
+            ("columns", &names.all.join(BETWEEN)),
+            ("body", body),
+        ],
     );
-    let found = found.bind(&columns.join(BETWEEN)).sql(
-        ", chr(1)))
-        ) OR EXISTS (
-            SELECT FROM pg_operator o JOIN pg_namespace n ON n.oid = o.oprnamespace
-            LEFT JOIN pg_type l ON l.oid = o.oprleft JOIN pg_type r ON r.oid = o.oprright
-            WHERE n.nspname <> 'pg_catalog' AND r.typnamespace = CAST('pg_catalog'::regnamespace AS oid)
-                AND coalesce(l.typnamespace, r.typnamespace) = r.typnamespace
-                AND strpos(",
-    );
-    let found = found
-        .bind(body)
-        .sql(", o.oprname::text) > 0)")
-        .typed::<Bool>();
-    Ok(found.get_result(conn)?)
+    Ok(names_anything.typed::<Bool>().get_result(conn)?)
 }
 
-/// The names in the body of a function that can be looked up, and those that can be of columns. A
-/// name after a point is not looked up. `None` if it can have others.
-fn names(body: &str) -> Option<[Vec<String>; 2]> {
+/// The names in the body of a function.
+struct Names {
+    /// Those that can be looked up. A name after a point is not.
+    looked_up: Vec<String>,
+    /// All of them, which can be of columns.
+    all: Vec<String>,
+}
+
+/// The names in the body of a function. `None` if it can have others, or none.
+fn names(body: &str) -> Option<Names> {
     let tokens = Tokenizer::new(POSTGRES.grammar(), body).tokenize().ok()?;
     let mut looked_up = Vec::new();
     let mut all = Vec::new();
@@ -124,5 +167,5 @@ fn names(body: &str) -> Option<[Vec<String>; 2]> {
         }
         is_after_point = *token == Token::Period;
     }
-    (!all.is_empty()).then_some([looked_up, all])
+    (!all.is_empty()).then_some(Names { looked_up, all })
 }

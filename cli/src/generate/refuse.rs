@@ -4,17 +4,19 @@ use anyhow::{Context, Result, bail};
 use diesel::connection::{Connection, SimpleConnection};
 use diesel::result::Error;
 use diesel::sql_types::Bool;
-use diesel::{QueryResult, RunQueryDsl};
+use diesel::{QueryResult, QueryableByName, RunQueryDsl};
 
 use crate::connection::AnyConnection;
 use crate::database::{Joined, MYSQL, POSTGRES};
 use crate::fault::Fault;
-use crate::sql::sql;
+use crate::sql::sql_with;
 use crate::triggers::{
-    Compared, Counting, Difference, Existing, LiveTrigger, Plan, Stored, Target, live_triggers,
+    Compared, Counting, Difference, Existing, FunctionName, LiveTrigger, Plan, Stored, Target,
+    live_triggers,
 };
 use crate::vetoes;
 
+/// Names of new triggers that are too long, or are taken.
 pub fn names(
     difference: &Difference,
     of_others: &[Stored],
@@ -30,6 +32,7 @@ pub fn names(
             bail!("a trigger would be named {name}, {why}: choose a shorter name");
         }
         let name = plan.name();
+        // It is free when the definition of this name is dropped.
         if difference.gone.iter().any(|gone| gone.name() == name) {
             continue;
         }
@@ -46,7 +49,8 @@ pub fn names(
         let mut taken = live.iter().filter(|live| has_name_of(live, plan));
         let is_gone = |live: &&LiveTrigger| difference.gone.iter().any(|gone| gone.has(live));
         if let Some(live) = taken.find(|live| !is_gone(live)) {
-            let (taken, table) = (&live.name, &live.table.1);
+            let taken = &live.name;
+            let table = &live.table.name;
             bail!(
                 "{table} has a trigger {taken} already: choose another name than {name}, or drop it"
             );
@@ -58,8 +62,8 @@ pub fn names(
 /// Whether a trigger has the name of one that would be created. Only PostgreSQL has names by table.
 fn has_name_of(live: &LiveTrigger, plan: &Plan) -> bool {
     let is_by_table = plan.counting.database == POSTGRES;
-    let mut triggers = plan.triggers.iter();
-    triggers
+    plan.triggers
+        .iter()
         .any(|trigger| trigger.name == live.name && (!is_by_table || trigger.table == live.table))
 }
 
@@ -68,23 +72,21 @@ fn has_name_of(live: &LiveTrigger, plan: &Plan) -> bool {
 /// second function.
 fn has_relation(name: &str, conn: &mut AnyConnection) -> Result<bool> {
     // The server can ignore the case of names.
-    const OF_MYSQL: [&str; 3] = [
-        "SELECT COUNT(*) > 0 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ",
-        " AND (@@lower_case_table_names > 0 OR CAST(table_name AS BINARY) = CAST(",
-        " AS BINARY))",
-    ];
-    const OF_SQLITE: &str =
-        "SELECT COUNT(*) > 0 FROM sqlite_schema WHERE type IN ('table', 'view') AND name = ";
-    let found = match conn.database() {
+    const OF_MYSQL: &str = "
+        SELECT COUNT(*) > 0 FROM information_schema.tables
+        WHERE table_schema = DATABASE() AND table_name = {name}
+            AND (@@lower_case_table_names > 0
+                OR CAST(table_name AS BINARY) = CAST({name} AS BINARY))";
+    const OF_SQLITE: &str = "
+        SELECT COUNT(*) > 0 FROM sqlite_schema
+        WHERE type IN ('table', 'view') AND name = {name} COLLATE NOCASE";
+    let query = match conn.database() {
         POSTGRES => return Ok(false),
-        MYSQL => {
-            let [in_schema, or_any_case, end] = OF_MYSQL;
-            let found = sql(in_schema).bind(name).sql(or_any_case);
-            found.bind(name).sql(end)
-        }
-        _ => sql(OF_SQLITE).bind(name).sql(" COLLATE NOCASE"),
+        MYSQL => OF_MYSQL,
+        _ => OF_SQLITE,
     };
-    Ok(found.typed::<Bool>().get_result(conn)?)
+    let has_relation = sql_with(query, &[("name", name)]);
+    Ok(has_relation.typed::<Bool>().get_result(conn)?)
 }
 
 /// Definitions that do not go together. A counter equals the rows of one definition: another one
@@ -95,8 +97,9 @@ pub fn others(new: &[Plan], stay: &[Counting]) -> Result<()> {
         for other in stay.iter().chain(before) {
             if let Some((table, counter)) = plan.counting.shared_counter(other) {
                 bail!(
-                    "the triggers {} count in {table}.{counter} already, and a counter can have the rows \
-                     of one table only: count in another counter, and add both up in the program",
+                    "the triggers {} count in {table}.{counter} already, and a counter can have \
+                     the rows of one table only: count in another counter, and add both up in the \
+                     program",
                     other.definition.name
                 );
             }
@@ -112,8 +115,8 @@ pub fn storage(plan: &Plan) -> Result<()> {
     for table in [&counting.rows].into_iter().chain(targets) {
         if let Some(storage) = &table.unsafe_storage {
             bail!(
-                "the storage of {table} is {storage}: after a crash or a rollback, its rows and the counts could \
-                 differ. Make it LOGGED, on MySQL and MariaDB InnoDB"
+                "the storage of {table} is {storage}: after a crash or a rollback, its rows and \
+                 the counts could differ. Make it LOGGED, on MySQL and MariaDB InnoDB"
             );
         }
     }
@@ -126,12 +129,9 @@ pub fn vetoes(plan: &Plan, conn: &mut AnyConnection) -> Result<()> {
         let Fault {
             what, cost, remedy, ..
         } = fault;
-        let tables = plan
-            .counting
-            .targets
-            .iter()
-            .map(|target| target.table.to_string());
-        bail!("{}: {what} {cost} {remedy}", tables.joined(", "));
+        let targets = plan.counting.targets.iter();
+        let tables = targets.map(|target| target.table.to_string()).joined(", ");
+        bail!("{tables}: {what} {cost} {remedy}");
     }
     Ok(())
 }
@@ -144,24 +144,25 @@ pub fn later(plan: &Plan) -> Result<()> {
         return Ok(());
     }
     let mut targets = counting.targets.iter();
-    let with_rows = targets.find(|target| counting.compared(target) == Compared::WithRows);
-    if let Some(Target { table, .. }) = with_rows {
+    let of_condition = targets.find(|target| counting.compared(target) == Compared::WithRows);
+    if let Some(Target { table, .. }) = of_condition {
         bail!(
-            "--existing later: {table} counts the rows of a condition. Say with only in which of its rows, such \
-             as only = \"1 = 1\" for all"
+            "--existing later: {table} counts the rows of a condition. Say with only in which of \
+             its rows, such as only = \"1 = 1\" for all"
         );
     }
     for (table, name) in counting.counters() {
-        if let Some([0, _]) = table.range(name) {
+        if table.range(name).is_some_and(|range| *range.start() == 0) {
             bail!(
-                "--existing later: {table}.{name} is unsigned, and would refuse to count that an existing row \
-                 is deleted: make it signed, or count existing rows now"
+                "--existing later: {table}.{name} is unsigned, and would refuse to count that an \
+                 existing row is deleted: make it signed, or count existing rows now"
             );
         }
         if table.is_guarded(name, false, counting.database) {
             bail!(
-                "--existing later: a CHECK keeps {table}.{name} at 0 or more, and would refuse to count that an \
-                 existing row is deleted: drop it until the recount, or count existing rows now"
+                "--existing later: a CHECK keeps {table}.{name} at 0 or more, and would refuse to \
+                 count that an existing row is deleted: drop it until the recount, or count \
+                 existing rows now"
             );
         }
     }
@@ -171,32 +172,58 @@ pub fn later(plan: &Plan) -> Result<()> {
 /// Asks the database whether an expression can have another value at another time.
 pub fn changing_expressions(plan: &Plan, conn: &mut AnyConnection) -> Result<()> {
     let counting = &plan.counting;
-    let [table, index, drop] = counting.sql.try_expression;
-    for (table_of, expression) in counting.expressions().filter(|(_, one)| !one.is_one()) {
-        let (rows, text) = (counting.database.table_name(table_of), &expression.text);
+    let trial = &counting.sql.trial;
+    for (table, expression) in counting.expressions().filter(|(_, one)| !one.is_one()) {
+        let rows = counting.database.table_name(table);
+        let text = &expression.text;
+        let create_table = trial.create_table.replace("{rows}", &rows);
+        let require = trial.require_constant.replace("{expression}", text);
         let mut refused = None;
         let tried: QueryResult<()> = conn.transaction(|conn| {
-            conn.batch_execute(&table.replace("{rows}", &rows))?;
-            let index = index.replace("{expression}", text);
-            refused = conn.batch_execute(&index).err();
+            conn.batch_execute(&create_table)?;
+            refused = conn.batch_execute(&require).err();
+            // Nothing of it stays.
             Err(Error::RollbackTransaction)
         });
-        if !drop.is_empty() {
-            conn.batch_execute(drop)?;
+        if let Some(drop_table) = trial.drop_table {
+            conn.batch_execute(drop_table)?;
         }
-        match (refused, tried) {
-            (Some(error), _) => bail!(
+        if let Some(error) = refused {
+            bail!(
                 "the database refuses the SQL expression {text:?}: {error}. It must have the same \
-                 value whenever it is evaluated, and name functions with their schema unless they are the \
-                 server's own"
-            ),
-            (None, Err(Error::RollbackTransaction)) => {}
-            (None, tried) => {
-                tried.with_context(|| format!("cannot check {text:?} in a temporary table"))?;
+                 value whenever it is evaluated, and name functions with their schema unless they \
+                 are the server's own"
+            );
+        }
+        match tried {
+            Err(Error::RollbackTransaction) => {}
+            other => {
+                other.with_context(|| format!("cannot check {text:?} in a temporary table"))?;
             }
         }
     }
     Ok(())
+}
+
+/// The functions `{schema}.{name}` that are not the server's own.
+const FUNCTIONS: &str = "
+    SELECT pg_get_userbyid(p.proowner) <> current_user AND NOT r.rolsuper AS is_of_others,
+        l.lanname IN ('sql', 'plpgsql') AND NOT EXISTS (
+            SELECT FROM unnest(p.proconfig) AS setting WHERE setting LIKE 'search_path=%')
+            AS searches
+    FROM pg_proc p
+    JOIN pg_namespace n ON n.oid = p.pronamespace
+    JOIN pg_language l ON l.oid = p.prolang
+    JOIN pg_roles r ON r.oid = p.proowner
+    WHERE n.nspname <> 'pg_catalog' AND n.nspname = {schema} AND p.proname = {name}";
+
+#[derive(QueryableByName)]
+struct Function {
+    #[diesel(sql_type = Bool)]
+    is_of_others: bool,
+    /// Whether it looks up names in the schemas of the session.
+    #[diesel(sql_type = Bool)]
+    searches: bool,
 }
 
 /// Inside the counting on PostgreSQL, only the server's own schema is searched. A function of
@@ -207,29 +234,24 @@ pub fn functions(plan: &Plan, conn: &mut AnyConnection) -> Result<()> {
         return Ok(());
     }
     let expressions = plan.counting.expressions();
-    for (schema, name) in expressions.flat_map(|(_, expression)| &expression.functions) {
-        let found = sql(
-            "SELECT pg_get_userbyid(p.proowner) <> current_user AND NOT r.rolsuper, \
-                    l.lanname IN ('sql', 'plpgsql') AND NOT EXISTS (
-                        SELECT FROM unnest(p.proconfig) AS setting WHERE setting LIKE 'search_path=%')
-             FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
-             JOIN pg_language l ON l.oid = p.prolang JOIN pg_roles r ON r.oid = p.proowner
-             WHERE n.nspname <> 'pg_catalog' AND n.nspname = ",
-        );
-        let found = found.bind(schema).sql(" AND p.proname = ").bind(name);
-        for (is_of_others, searches) in found.typed::<(Bool, Bool)>().load(conn)? {
+    for named in expressions.flat_map(|(_, expression)| &expression.functions) {
+        let FunctionName { schema, name } = named;
+        let values = [("schema", &**schema), ("name", name)];
+        // There can be several, with other arguments.
+        for found in sql_with(FUNCTIONS, &values).load::<Function>(conn)? {
             let function = POSTGRES.quoted_in(Some(schema), name);
             let schema = POSTGRES.quoted(schema);
-            if is_of_others {
+            if found.is_of_others {
                 bail!(
-                    "the function {function} belongs to another role, and would run with the rights of the owner \
-                     of the counters: create one of your own"
+                    "the function {function} belongs to another role, and would run with the \
+                     rights of the owner of the counters: create one of your own"
                 );
             }
-            if searches {
+            if found.searches {
                 bail!(
-                    "the function {function} looks up names in the schemas of the session, and triggers search \
-                     the server's own only. Run ALTER FUNCTION {function} SET search_path = {schema}"
+                    "the function {function} looks up names in the schemas of the session, and \
+                     triggers search the server's own only. Run ALTER FUNCTION {function} SET \
+                     search_path = {schema}"
                 );
             }
         }

@@ -9,6 +9,7 @@ use diesel::RunQueryDsl;
 use diesel::sql_types::BigInt;
 use serde_json::json;
 
+use super::Written;
 use super::binary_log;
 use super::own_triggers;
 use super::refuse;
@@ -60,7 +61,9 @@ pub struct Triggers {
     existing: Existing,
 }
 
-pub fn up_and_down(args: Triggers, is_down: bool, options: &Options) -> Result<[String; 2]> {
+/// Both sides of the migration. `is_down` is whether the way back is printed, which only changes
+/// what is noted beside it.
+pub(super) fn up_and_down(args: Triggers, is_down: bool, options: &Options) -> Result<Written> {
     let file = File::read(args.file.as_deref())?;
     let conn = &mut options.connect()?;
     // Anybody can create what looks like a definition.
@@ -75,7 +78,7 @@ pub fn up_and_down(args: Triggers, is_down: bool, options: &Options) -> Result<[
             return way_back(difference.stay, args.existing, conn);
         }
         note(&format!("the database has what {path} says"));
-        return Ok(Default::default());
+        return Ok(Written::default());
     }
     refuse::names(&difference, &of_others, conn)?;
     refuse::others(&difference.new, &difference.stay)?;
@@ -101,26 +104,24 @@ pub fn up_and_down(args: Triggers, is_down: bool, options: &Options) -> Result<[
         note_changes(&sides.gone, &difference.new);
     }
     advise(&difference.new, conn)?;
-    Ok([
-        migration(&sides.gone, &difference.new, &up_comment)?,
-        migration(&sides.created, &sides.restored, &down_comment)?,
-    ])
+    Ok(Written {
+        up: migration(&sides.gone, &difference.new, &up_comment)?,
+        down: migration(&sides.created, &sides.restored, &down_comment)?,
+    })
 }
 
 /// From what the database has to what it had before the last migration.
-fn way_back(
-    stay: Vec<Counting>,
-    existing: Existing,
-    conn: &mut AnyConnection,
-) -> Result<[String; 2]> {
+fn way_back(stay: Vec<Counting>, existing: Existing, conn: &mut AnyConnection) -> Result<Written> {
     let last = Last::of(stay, existing, conn)?;
     refuse::others(&last.restored, &last.stay)?;
     let comment = locks(&last.restored, &last.stay).unwrap_or_default();
     note("the migration has run: this is the way back of the last one that created triggers");
     note_changes(&last.created, &last.restored);
     note_lost(last.lost);
-    let down = migration(&last.created, &last.restored, &comment)?;
-    Ok([String::new(), down])
+    Ok(Written {
+        up: String::new(),
+        down: migration(&last.created, &last.restored, &comment)?,
+    })
 }
 
 /// Refuses what cannot be counted.
@@ -143,9 +144,8 @@ fn check(plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
         for target in &counting.targets {
             // It finds expressions that the database refuses.
             let drift = counting.drift(target, counting.compared(target), None);
-            let number = render("number.sql", json!({ "drift": drift }))?;
-            let number = sql(number).typed::<BigInt>();
-            number.get_result::<i64>(conn)?;
+            let count_wrong = render("number.sql", json!({ "drift": drift }))?;
+            sql(count_wrong).typed::<BigInt>().get_result::<i64>(conn)?;
         }
     }
     Ok(())
@@ -156,11 +156,12 @@ fn advise(plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
     if let Some(advice) = binary_log::advice(conn)? {
         note(&advice);
     }
-    let first =
-        "first, let the function of an own trigger find what it names inside of the counting:";
     for plan in plans {
-        for own in own_triggers::to_alter(plan, conn)? {
-            note(&format!("{first} {own}"));
+        for alter in own_triggers::to_alter(plan, conn)? {
+            note(&format!(
+                "first, let the function of an own trigger find what it names inside of the \
+                 counting: {alter}"
+            ));
         }
     }
     let targets = plans.iter().flat_map(|plan| &plan.counting.targets);
@@ -179,17 +180,17 @@ fn advise(plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
 
 /// Says what a migration does.
 fn note_changes(gone: &[Gone], new: &[Plan]) {
-    let is_gone = |name: &str| gone.iter().any(|gone| gone.name == name);
-    let is_new = |name: &str| new.iter().any(|plan| plan.name() == name);
-    let dropped = gone.iter().map(|gone| &*gone.name);
-    let names = new.iter().map(Plan::name);
+    let is_gone = |name: &&str| gone.iter().any(|gone| gone.name == *name);
+    let is_new = |name: &&str| new.iter().any(|plan| plan.name() == *name);
+    let gone_names = gone.iter().map(|gone| &*gone.name);
+    let new_names = new.iter().map(Plan::name);
+    let dropped = gone_names.filter(|name| !is_new(name)).joined(", ");
+    let replaced = new_names.clone().filter(is_gone).joined(", ");
+    let created = new_names.filter(|name| !is_gone(name)).joined(", ");
     for (does, names) in [
-        ("drops", dropped.filter(|name| !is_new(name)).joined(", ")),
-        (
-            "replaces",
-            names.clone().filter(|name| is_gone(name)).joined(", "),
-        ),
-        ("creates", names.filter(|name| !is_gone(name)).joined(", ")),
+        ("drops", dropped),
+        ("replaces", replaced),
+        ("creates", created),
     ] {
         if !names.is_empty() {
             note(&format!("this {does} the triggers {names}"));
@@ -198,15 +199,20 @@ fn note_changes(gone: &[Gone], new: &[Plan]) {
     note_kept(new);
 }
 
-/// Others may count in a column that has the rows of a condition.
+/// Says which counts a migration leaves as they are: others may count in a column that has the rows
+/// of a condition.
 fn note_kept(plans: &[Plan]) {
     for plan in plans.iter().filter(|plan| plan.corrects_now()) {
-        let targets = plan.counting.targets.iter().zip(&plan.compared);
-        for (target, _) in targets.filter(|(_, compared)| **compared == Compared::WithRows) {
-            let (table, name) = (&target.table, plan.name());
+        let name = plan.name();
+        for (target, compared) in plan.counting.targets.iter().zip(&plan.compared) {
+            if *compared != Compared::WithRows {
+                continue;
+            }
+            let table = &target.table;
             note(&format!(
-                "rows of {table} without a row that {name} counts keep what they have in {}. If nobody else counts \
-                 there, run `diesel-counters recount {name} --zero` after the migration",
+                "rows of {table} without a row that {name} counts keep what they have in {}. If \
+                 nobody else counts there, run `diesel-counters recount {name} --zero` after the \
+                 migration",
                 target.names.join(", ")
             ));
         }
@@ -214,8 +220,10 @@ fn note_kept(plans: &[Plan]) {
 }
 
 fn note_lost(lost: impl IntoIterator<Item = String>) {
-    for lost in lost {
-        note(&format!("this cannot create again what was there: {lost}"));
+    for definition in lost {
+        note(&format!(
+            "this cannot create again what was there: {definition}"
+        ));
     }
 }
 
@@ -228,10 +236,11 @@ fn locks(new: &[Plan], stay: &[Counting]) -> Result<String> {
         return Ok(String::new());
     }
     let all = stay.iter().chain(new.iter().map(|plan| &plan.counting));
-    let tables = order(&all.collect::<Vec<_>>())?.into_iter();
-    let tables = tables.map(Table::to_string).joined(", ");
-    let order = "-- Rows are locked in this order, as the program must lock them";
-    Ok(format!("{order}: {tables}.\n"))
+    let tables = order(&all.collect::<Vec<_>>())?;
+    let names = tables.into_iter().map(Table::to_string).joined(", ");
+    Ok(format!(
+        "-- Rows are locked in this order, as the program must lock them: {names}.\n"
+    ))
 }
 
 fn note(text: &str) {

@@ -43,6 +43,26 @@ pub struct Correction {
 /// The name of a table of the entities to compare, for each of its uses.
 pub type Batch<'b> = &'b dyn Fn(usize) -> String;
 
+/// The parts of the union of a drift.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    CountedRows,
+    StoredCounts,
+}
+
+/// A column of the union that is 1 in one of its parts, and 0 in the other one. Its sum tells
+/// whether an entity has a row there.
+struct Mark {
+    name: String,
+    of: Part,
+}
+
+/// The values of these columns in a part.
+fn values_of(marks: &[Mark], part: Part) -> impl Iterator<Item = String> {
+    let value = move |mark: &Mark| format!("{} AS {}", u8::from(mark.of == part), mark.name);
+    marks.iter().map(value)
+}
+
 impl Counting {
     /// The entities whose counts are corrected. An ordinary column that has the rows of a condition
     /// may be kept by others for entities without such a row, unless the definition says which rows
@@ -56,6 +76,9 @@ impl Counting {
         }
     }
 
+    /// The query of the wrong counts: the rows and what is stored, in one union, summed up for each
+    /// entity. A row counts 1 and stores nothing; what is stored counts 0. So the sums of an entity
+    /// are both its counts, whichever of them it has.
     pub fn drift(&self, target: &Target, compared: Compared, batch: Option<Batch<'_>>) -> Drift {
         let group = self.group(target);
         let names = self.counter_names(target);
@@ -64,34 +87,66 @@ impl Counting {
             .iter()
             .map(|name| self.stored_name(name))
             .collect();
-        let counted_rows = self.free("counted_rows");
-        let kept_rows = self.free("kept_rows");
-        // Columns that tell whether an entity has a row that counts, and a row with its counts.
+        let marks = self.marks(target, compared);
+        let mut union = self.counted_rows(target, &stored, &marks, batch);
+        union.push(self.stored_counts(target, &marks, batch));
+        let sums = names.iter().chain(&stored);
+        let summed_up = sums.map(|name| format!("SUM({name}) AS {name}"));
+        let pairs = names.iter().zip(&stored);
+        let is_wrong = pairs
+            .map(|(name, stored)| self.is_wrong(&format!("SUM({name})"), &format!("SUM({stored})")))
+            .joined(" OR ");
+        let mut having = Vec::new();
+        if marks.is_empty() {
+            having.push(is_wrong);
+        } else {
+            having.push(format!("({is_wrong})"));
+            having.extend(marks.iter().map(|mark| format!("SUM({}) > 0", mark.name)));
+        }
+        Drift {
+            name: self.drift_name(),
+            columns: group.iter().cloned().chain(summed_up).collect(),
+            union,
+            group,
+            having,
+        }
+    }
+
+    /// The columns that an entity must have in a row for its counts to be compared.
+    fn marks(&self, target: &Target, compared: Compared) -> Vec<Mark> {
         let mut marks = Vec::new();
         if compared == Compared::WithRows {
-            marks.push(&counted_rows);
+            marks.push(Mark {
+                name: self.free("counted_rows"),
+                of: Part::CountedRows,
+            });
         }
+        // Rows can name an entity that has no row with the counter. There is nothing to correct.
         if target.can_lack_entities() {
-            marks.push(&kept_rows);
+            marks.push(Mark {
+                name: self.free("kept_rows"),
+                of: Part::StoredCounts,
+            });
         }
-        let marked = |rows: &String| -> Vec<String> {
-            let mark = |name: &&String| format!("{} AS {name}", u8::from(*name == rows));
-            marks.iter().map(mark).collect()
-        };
+        marks
+    }
+
+    /// The rows that count: a query for each way in which they name an entity.
+    fn counted_rows(
+        &self,
+        target: &Target,
+        stored: &[String],
+        marks: &[Mark],
+        batch: Option<Batch<'_>>,
+    ) -> Vec<Query> {
         let mut nothing_stored: Vec<_> = stored.iter().map(|name| format!("0 AS {name}")).collect();
-        nothing_stored.extend(marked(&counted_rows));
-        let in_batch = |place: usize, entity: &[String]| match batch {
-            None => String::new(),
-            Some(batch) => {
-                let is_same = self.is_key(&target.entity, "locked", entity);
-                format!(" JOIN {} AS locked ON {is_same}", batch(place))
-            }
-        };
-        let mut union = Vec::new();
+        nothing_stored.extend(values_of(marks, Part::CountedRows));
+        let mut queries = Vec::new();
         for (place, source) in target.sources.iter().enumerate() {
             let used_as = numbered("counted", place);
             let name = self.database.alias(&used_as, &self.rows);
-            let joined = in_batch(place, &self.entity_of(source, &name));
+            let entity = self.entity_of(source, &name);
+            let joined = self.join_batch(target, &entity, batch, place);
             let from = format!("{}{joined}", self.used_as(&used_as, &self.rows));
             let rows = Rows {
                 name: &name,
@@ -99,45 +154,55 @@ impl Counting {
                 sign: Sign::Plus,
                 entities: target.entities(source),
             };
-            union.push(self.rows_of(target, source, &rows, &nothing_stored));
+            queries.push(self.rows_of(target, source, &rows, &nothing_stored));
         }
+        queries
+    }
+
+    /// What is stored. Its columns are in the order of those of the rows.
+    fn stored_counts(&self, target: &Target, marks: &[Mark], batch: Option<Batch<'_>>) -> Query {
         let kept = self.database.alias("kept", &target.table);
         let of_kept = |name: &String| format!("{kept}.{name}");
-        let mut columns: Vec<_> = group.iter().map(of_kept).collect();
+        let names = self.counter_names(target);
+        let mut columns: Vec<_> = self.group(target).iter().map(of_kept).collect();
         columns.extend(names.iter().map(|_| "0".to_owned()));
         columns.extend(names.iter().map(of_kept));
-        columns.extend(marked(&kept_rows));
+        columns.extend(values_of(marks, Part::StoredCounts));
         let entity = self.database.columns(&kept, &target.entity);
-        let joined = in_batch(target.sources.len(), &entity);
-        union.push(Query {
+        // The uses before are those of the sources.
+        let joined = self.join_batch(target, &entity, batch, target.sources.len());
+        Query {
             columns,
             from: format!("{}{joined}", self.used_as("kept", &target.table)),
             conditions: self.only(target, &kept),
-        });
-        let sums = names.iter().chain(&stored);
-        let sums = sums.map(|name| format!("SUM({name}) AS {name}"));
-        // The rows of a count that stays can be gone.
-        let is_wrong = if self.keeps_deleted() { ">" } else { "<>" };
-        let differ = names.iter().zip(&stored);
-        let differ = differ
-            .map(|(name, stored)| format!("SUM({name}) {is_wrong} SUM({stored})"))
-            .joined(" OR ");
-        let mut having = Vec::new();
-        if marks.is_empty() {
-            having.push(differ);
-        } else {
-            having.push(format!("({differ})"));
-            having.extend(marks.iter().map(|name| format!("SUM({name}) > 0")));
-        }
-        Drift {
-            name: self.drift_name(),
-            columns: group.iter().cloned().chain(sums).collect(),
-            union,
-            group,
-            having,
         }
     }
 
+    /// A join with the entities of the batch. `place` numbers the uses of its table.
+    fn join_batch(
+        &self,
+        target: &Target,
+        entity: &[String],
+        batch: Option<Batch<'_>>,
+        place: usize,
+    ) -> String {
+        let Some(batch) = batch else {
+            return String::new();
+        };
+        let is_same = self.is_key(&target.entity, "locked", entity);
+        format!(" JOIN {} AS locked ON {is_same}", batch(place))
+    }
+
+    /// A condition that is true of a wrong count. The rows of a count that stays can be gone.
+    fn is_wrong(&self, actual: &str, stored: &str) -> String {
+        if self.keeps_deleted() {
+            format!("{actual} > {stored}")
+        } else {
+            format!("{actual} <> {stored}")
+        }
+    }
+
+    /// The name of the column with the stored count of a counter, beside that of the rows.
     pub fn stored_name(&self, counter: &str) -> String {
         let stored = self.free("stored");
         self.database.quoted(&format!("{stored}_{counter}"))
@@ -155,18 +220,18 @@ impl Counting {
             let actual = format!("{drift}.{}", self.database.quoted(counter));
             let stored = format!("{drift}.{}", self.stored_name(counter));
             let missing = format!("{actual} - {stored}");
+            // Another counter of the entity is wrong, and this one may not be.
             if self.keeps_deleted() {
-                format!("CASE WHEN {actual} > {stored} THEN {missing} ELSE 0 END")
+                let is_wrong = self.is_wrong(&actual, &stored);
+                format!("CASE WHEN {is_wrong} THEN {missing} ELSE 0 END")
             } else {
                 missing
             }
         };
         if target.slots.is_some() {
-            let counts = target
-                .names
-                .iter()
-                .map(|name| self.sql.whole(missing(name)));
-            return self.rows_to_add(target, self.day.is_some(), merged, counts.collect());
+            let names = target.names.iter();
+            let counts = names.map(|name| self.sql.whole(missing(name))).collect();
+            return self.rows_to_add(target, self.day.is_some(), merged, counts);
         }
         let table = self.database.table_name(&target.table);
         let updates = target.names.iter().map(|name| {
@@ -198,6 +263,7 @@ impl Counting {
         slot: &str,
         counts: Vec<String>,
     ) -> Correction {
+        // Without the rows' own day, if it does not count: zeros lock an entity as a whole.
         let mut columns = self.group(target);
         columns.truncate(target.entity.len() + usize::from(has_own_day));
         // The name of another column could be the same, such as that of a date.

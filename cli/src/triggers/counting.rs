@@ -9,10 +9,10 @@ use super::definition::{Definition, Deleted};
 use super::sql::{self as trigger_sql, TriggerSql};
 use super::target::{Source, Target};
 use super::targets::targets;
-use crate::catalogue::{Parent, Table, table};
+use crate::catalogue::{Table, WideForeignKey, table};
 use crate::connection::AnyConnection;
 use crate::database::{Database, MYSQL, POSTGRES, SQLITE};
-use crate::sql::sql;
+use crate::sql::sql_with;
 
 /// The rows of a table, and the counters that they are counted in.
 #[derive(Clone)]
@@ -22,27 +22,28 @@ pub struct Counting {
     pub definition: Definition,
     pub rows: Table,
     pub when: Option<Expression>,
-    pub day: Option<Day>,
+    pub day: Option<DayColumn>,
     pub targets: Vec<Target>,
 }
 
 /// The column with the day of a row.
 #[derive(Clone)]
-pub struct Day {
-    pub column: String,
+pub struct DayColumn {
+    pub name: String,
     /// SQL of its day in UTC, where `{}` is the column.
     in_utc: &'static str,
 }
 
-impl Day {
+impl DayColumn {
     /// The day of the row `row`, as SQL.
     pub fn of(&self, row: &str, database: Database) -> String {
-        let column = database.column(row, &self.column);
+        let column = database.column(row, &self.name);
         self.in_utc.replace("{}", &column)
     }
 }
 
 impl Counting {
+    /// Looks up the tables of a definition. It is an error if their rows could not be counted.
     pub fn new(mut definition: Definition, conn: &mut AnyConnection) -> Result<Self> {
         let database = conn.database();
         let sql = trigger_sql::of(database);
@@ -50,53 +51,47 @@ impl Counting {
             refuse_control(&text)?;
         }
         let rows = table(conn, &definition.rows)?;
-        let mut wide = rows.wide_foreign_keys.iter();
-        let acts = |(_, parent): &&(_, Parent)| parent.deletes() || parent.updates();
-        if let Some((name, _)) = wide.find(acts).filter(|_| database == MYSQL) {
+        let acts = |key: &&WideForeignKey| key.parent.deletes() || key.parent.updates();
+        let wide = rows.wide_foreign_keys.iter().find(acts);
+        if let Some(WideForeignKey { name, .. }) = wide.filter(|_| database == MYSQL) {
             bail!(
-                "the foreign key {name} of {rows} has several columns, and deletes or changes rows. MySQL \
-                 and MariaDB run no triggers for these rows, so they would not be counted. Remove its ON \
-                 DELETE and ON UPDATE first, and delete these rows in the program"
+                "the foreign key {name} of {rows} has several columns, and deletes or changes \
+                 rows. MySQL and MariaDB run no triggers for these rows, so they would not be \
+                 counted. Remove its ON DELETE and ON UPDATE first, and delete these rows in the \
+                 program"
             );
         }
+        // An error of the day or of a target comes before one of the condition.
         let when = definition.when.as_deref();
-        let when = when.map(|text| Expression::of_rows(text, &rows, database));
-        let day = definition.day.as_deref();
-        let day = day.map(|name| day_of(&rows, name, sql)).transpose()?;
+        let condition = when.map(|text| Expression::of_rows(text, &rows, database));
+        let day = match &definition.day {
+            Some(name) => Some(day_column(&rows, name, sql)?),
+            None => None,
+        };
         let targets = targets(&definition, &rows, conn)?;
         refuse_shared_rows(&rows, &targets)?;
         for target in &targets {
             let is_new_row = target.table.name.eq_ignore_ascii_case("excluded");
             if database == SQLITE && is_new_row && target.slots.is_some() {
                 bail!(
-                    "SQLite takes the name excluded for the new row of an upsert: rename the counter table"
+                    "SQLite takes the name excluded for the new row of an upsert: rename the \
+                     counter table"
                 );
             }
-            let columns = target.entity.iter().chain(target.slots.iter().flatten());
-            let of_parents = target.parents.iter().map(|parent| &parent.table.name);
-            let keys = target.parents.iter().map(|parent| &parent.key);
-            let names = columns
-                .map(|column| &column.name)
-                .chain(of_parents)
-                .chain(keys);
-            for name in names {
-                refuse_control(name)?;
+            // These are in the SQL, and in no text of the definition.
+            for column in target.key() {
+                refuse_control(&column.name)?;
+            }
+            for parent in &target.parents {
+                refuse_control(&parent.table.name)?;
+                refuse_control(&parent.key)?;
             }
         }
-        let counts = definition.counts.iter_mut();
-        for count in counts.filter(|_| database == POSTGRES) {
-            let is_other = |table: &&Table| {
-                let is_found = table.schema.is_none() && table.name == count.table;
-                is_found && table.in_schema != rows.in_schema
-            };
-            let mut targets = targets.iter().map(|target| &target.table);
-            // The session's path can be another one later.
-            if let Some(table) = targets.find(is_other) {
-                count.table = format!("{}.{}", table.in_schema, table.name);
-            }
+        if database == POSTGRES {
+            name_schemas(&mut definition, &rows, &targets);
         }
         Ok(Counting {
-            when: when.transpose()?,
+            when: condition.transpose()?,
             targets,
             database,
             sql,
@@ -120,22 +115,21 @@ impl Counting {
         if self.database != POSTGRES {
             return Ok(());
         }
-        let (rows, name) = (&self.rows, |table| POSTGRES.table_name(table));
+        let rows = &self.rows;
         for table in self.tables() {
-            let forced = sql(
-                "SELECT c.relrowsecurity AND (c.relforcerowsecurity OR c.relowner <> r.oid) \
-                     AND NOT r.rolsuper AND NOT r.rolbypassrls \
-                 FROM pg_class c, pg_class o JOIN pg_roles r ON r.oid = o.relowner \
-                 WHERE c.oid = CAST(to_regclass(",
+            let is_hidden = sql_with(
+                HIDES_ROWS,
+                &[
+                    ("table", &POSTGRES.table_name(table)),
+                    ("rows", &POSTGRES.table_name(rows)),
+                ],
             );
-            let forced = forced.bind(&name(table));
-            let forced = forced.sql(") AS oid) AND o.oid = CAST(to_regclass(");
-            let forced = forced.bind(&name(rows)).sql(") AS oid)");
-            if forced.typed::<Bool>().get_result::<bool>(conn)? {
+            if is_hidden.typed::<Bool>().get_result::<bool>(conn)? {
                 bail!(
-                    "{table} has ROW LEVEL SECURITY for the owner of {rows} too: its policies hide rows, which \
-                     would not be counted. Let one role own both, run ALTER TABLE {table} NO FORCE ROW LEVEL \
-                     SECURITY, and let the program use another role than the owner"
+                    "{table} has ROW LEVEL SECURITY for the owner of {rows} too: its policies hide \
+                     rows, which would not be counted. Let one role own both, run ALTER TABLE \
+                     {table} NO FORCE ROW LEVEL SECURITY, and let the program use another role \
+                     than the owner"
                 );
             }
         }
@@ -150,10 +144,15 @@ impl Counting {
     /// The weights and the conditions, with the table of their columns.
     pub fn expressions(&self) -> impl Iterator<Item = (&Table, &Expression)> {
         let weights = self.sources().flat_map(|(_, source)| &source.weights);
-        let of_rows = weights.flatten().chain(&self.when);
-        let of_rows = of_rows.map(|expression| (&self.rows, expression));
-        let targets = self.targets.iter();
-        of_rows.chain(targets.filter_map(|target| Some((&target.table, target.only.as_ref()?))))
+        let of_rows = weights
+            .flatten()
+            .chain(&self.when)
+            .map(|expression| (&self.rows, expression));
+        let of_targets = self
+            .targets
+            .iter()
+            .filter_map(|target| Some((&target.table, target.only.as_ref()?)));
+        of_rows.chain(of_targets)
     }
 
     /// Whether a row that is deleted or moved stays in the counts.
@@ -164,7 +163,7 @@ impl Counting {
     /// The columns of the row that decide what it adds for a source.
     pub fn columns<'c>(&'c self, source: &'c Source) -> Vec<&'c str> {
         let entity = source.entity.iter().map(|entity| &*entity.name);
-        let day = self.day.iter().map(|day| &*day.column);
+        let day = self.day.iter().map(|day| &*day.name);
         let weights = source.weights.iter().flatten().chain(&self.when);
         let expressions = weights.flat_map(Expression::columns);
         let mut columns: Vec<_> = entity.chain(day).chain(expressions).collect();
@@ -193,9 +192,9 @@ impl Counting {
         let in_column = |target: &Target| target.slots.is_none();
         let mut targets = self.targets.iter();
         let last = targets.rposition(|target| in_column(target) && is_sure(target));
-        let until = last.map_or(0, |last| last + 1);
-        let targets = self.targets[..until].iter();
-        targets.filter(move |target| in_column(target))
+        let len = last.map_or(0, |last| last + 1);
+        let first_targets = self.targets[..len].iter();
+        first_targets.filter(move |target| in_column(target))
     }
 
     /// A counter of both.
@@ -214,6 +213,29 @@ impl Counting {
     }
 }
 
+/// Whether a policy of `{table}` hides rows from the owner of `{rows}`, as whom the triggers run. A
+/// table's own owner sees all of its rows, unless that is forced.
+const HIDES_ROWS: &str = "
+    SELECT c.relrowsecurity AND (c.relforcerowsecurity OR c.relowner <> r.oid)
+        AND NOT r.rolsuper AND NOT r.rolbypassrls
+    FROM pg_class c, pg_class o JOIN pg_roles r ON r.oid = o.relowner
+    WHERE c.oid = CAST(to_regclass({table}) AS oid) AND o.oid = CAST(to_regclass({rows}) AS oid)";
+
+/// Names the schema of each table that is counted in, if it is not that of the rows: the path of
+/// the session can be another one later.
+fn name_schemas(definition: &mut Definition, rows: &Table, targets: &[Target]) {
+    for count in &mut definition.counts {
+        let is_other = |table: &&Table| {
+            let is_found = table.schema.is_none() && table.name == count.table;
+            is_found && table.in_schema != rows.in_schema
+        };
+        let mut tables = targets.iter().map(|target| &target.table);
+        if let Some(table) = tables.find(is_other) {
+            count.table = format!("{}.{}", table.in_schema, table.name);
+        }
+    }
+}
+
 /// A new line would end a comment of the SQL, and lines are indented.
 fn refuse_control(text: &str) -> Result<()> {
     if text.contains(char::is_control) {
@@ -229,33 +251,40 @@ fn refuse_shared_rows(rows: &Table, targets: &[Target]) -> Result<()> {
     for table in [rows].into_iter().chain(of_targets) {
         if let Some(other) = &table.part_of {
             bail!(
-                "{table} is a partition of {other}, or inherits from it: rows that are written by the name of one \
-                 are not counted, or counted twice, for the other. Name the partitioned table itself, or run \
-                 ALTER TABLE {table} NO INHERIT {other}"
+                "{table} is a partition of {other}, or inherits from it: rows that are written by \
+                 the name of one are not counted, or counted twice, for the other. Name the \
+                 partitioned table itself, or run ALTER TABLE {table} NO INHERIT {other}"
             );
         }
     }
-    let parents = targets.iter().flat_map(|target| &target.parents);
-    let parents = parents.map(|parent| &parent.table);
     let of_targets = targets.iter().map(|target| &target.table);
-    for table in [rows].into_iter().chain(of_targets).chain(parents) {
+    let of_parents = targets
+        .iter()
+        .flat_map(|target| &target.parents)
+        .map(|parent| &parent.table);
+    for table in [rows].into_iter().chain(of_targets).chain(of_parents) {
         if let Some(other) = &table.inherited_by {
             bail!(
-                "{other} inherits from {table}: its rows are those of {table}, too, but not for foreign keys and \
-                 triggers. Run ALTER TABLE {other} NO INHERIT {table}, or partition {table} instead"
+                "{other} inherits from {table}: its rows are those of {table}, too, but not for \
+                 foreign keys and triggers. Run ALTER TABLE {other} NO INHERIT {table}, or \
+                 partition {table} instead"
             );
         }
     }
     Ok(())
 }
 
-fn day_of(rows: &Table, name: &str, sql: &TriggerSql) -> Result<Day> {
-    let column = rows.column(name);
-    let column = column.with_context(|| format!("{rows} has no column {name}"))?;
-    let (sql_type, plain_type) = (&column.sql_type, column.plain_type());
-    let Some((_, in_utc)) = sql.days.iter().find(|(known, _)| *known == plain_type) else {
+fn day_column(rows: &Table, name: &str, sql: &TriggerSql) -> Result<DayColumn> {
+    let column = rows
+        .column(name)
+        .with_context(|| format!("{rows} has no column {name}"))?;
+    let plain_type = column.plain_type();
+    let Some(known) = sql.days.iter().find(|known| known.sql_type == plain_type) else {
+        let sql_type = &column.sql_type;
         bail!("day = \"{name}\": {rows}.{name} is {sql_type}, and not a date or a time");
     };
-    let column = name.to_owned();
-    Ok(Day { column, in_utc })
+    Ok(DayColumn {
+        name: name.to_owned(),
+        in_utc: known.in_utc,
+    })
 }

@@ -150,10 +150,10 @@ impl Definition {
 
     /// All names and expressions.
     pub fn texts(&self) -> impl Iterator<Item = String> {
-        let one = [&self.name, &self.rows, &self.by].into_iter();
-        let one = one.chain(&self.when).chain(&self.only);
-        let one = one.chain(&self.day).cloned();
-        one.chain(self.counts.iter().map(Count::to_string))
+        let required = [&self.name, &self.rows, &self.by].into_iter();
+        let optional = self.when.iter().chain(&self.only).chain(&self.day);
+        let counts = self.counts.iter().map(Count::to_string);
+        required.chain(optional).cloned().chain(counts)
     }
 }
 
@@ -177,35 +177,38 @@ impl TryFrom<String> for Count {
 
     fn try_from(text: String) -> Result<Self, &'static str> {
         const HELP: &str = "write COLUMN:TABLE.COUNTER, such as article_id:article_counters.likes";
-        let (target, weight) = match text.split_once('=') {
-            Some((target, weight)) => (target, Some(weight.to_owned())),
+        let names = |list: &str| -> Vec<String> { list.split(',').map(str::to_owned).collect() };
+        // The weight first: it is an expression, and can have all of the other signs.
+        let (before_weight, weight) = match text.split_once('=') {
+            Some((before, weight)) => (before, Some(weight.to_owned())),
             None => (&*text, None),
         };
-        let (columns, counter) = match target.split_once(':') {
-            Some((columns, counter)) => (Some(columns), counter),
-            None => (None, target),
+        let (columns, in_table) = match before_weight.split_once(':') {
+            // `:site.hits` counts in the only row of the table.
+            Some(("", rest)) => (Some(Vec::new()), rest),
+            Some((list, rest)) => (Some(names(list)), rest),
+            None => (None, before_weight),
         };
-        let columns = columns.map(|columns| match columns {
-            "" => Vec::new(),
-            columns => columns.split(',').map(str::to_owned).collect(),
-        });
-        let (table, counter) = counter.rsplit_once('.').ok_or(HELP)?;
-        let key_of_table = table.strip_suffix(')').and_then(|one| one.split_once('('));
-        let key =
-            key_of_table.map(|(_, key)| key.split(',').map(str::to_owned).collect::<Vec<_>>());
-        let table = key_of_table.map_or(table, |(table, _)| table).to_owned();
-        let counter = counter.to_owned();
-        let parts = columns.iter().flatten().chain(key.iter().flatten());
-        let parts = parts.chain([&table, &counter]).chain(&weight);
-        let is_whole = !parts.into_iter().any(|part| part.trim().is_empty());
+        // The table can have a schema: the last point separates the counter.
+        let (table_and_key, counter) = in_table.rsplit_once('.').ok_or(HELP)?;
+        let with_key = table_and_key
+            .strip_suffix(')')
+            .and_then(|rest| rest.split_once('('));
+        let (table, key) = match with_key {
+            Some((table, list)) => (table, Some(names(list))),
+            None => (table_and_key, None),
+        };
         let count = Count {
             columns,
-            table,
+            table: table.to_owned(),
             key,
-            counter,
+            counter: counter.to_owned(),
             weight,
         };
-        is_whole.then_some(count).ok_or(HELP)
+        if count.parts().any(|part| part.trim().is_empty()) {
+            return Err(HELP);
+        }
+        Ok(count)
     }
 }
 
@@ -230,6 +233,16 @@ impl<'de> Deserialize<'de> for Count {
     }
 }
 
+impl Count {
+    /// All names in it, and the weight.
+    fn parts(&self) -> impl Iterator<Item = &String> {
+        let columns = self.columns.iter().flatten();
+        let key = self.key.iter().flatten();
+        let counter = [&self.table, &self.counter];
+        columns.chain(key).chain(counter).chain(&self.weight)
+    }
+}
+
 impl From<Count> for String {
     fn from(count: Count) -> Self {
         count.to_string()
@@ -246,8 +259,10 @@ impl fmt::Display for Count {
             write!(f, "({})", key.join(","))?;
         }
         write!(f, ".{}", self.counter)?;
-        let mut weight = self.weight.iter();
-        weight.try_for_each(|weight| write!(f, "={weight}"))
+        if let Some(weight) = &self.weight {
+            write!(f, "={weight}")?;
+        }
+        Ok(())
     }
 }
 

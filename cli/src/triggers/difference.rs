@@ -1,6 +1,6 @@
 //! What is between the definitions in the database and those of the file.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
 use super::counting::Counting;
 use super::definition::{Definition, Existing};
@@ -8,7 +8,7 @@ use super::keys::name_keys;
 use super::order::{order, order_of_creation};
 use super::plan::{Gone, Plan};
 use super::stored::{Stored, schema_of};
-use super::trigger::{LiveTrigger, live_triggers};
+use super::trigger::{LiveTrigger, Trigger, live_triggers};
 use crate::catalogue::{Table, table};
 use crate::connection::AnyConnection;
 
@@ -23,7 +23,7 @@ pub struct Difference {
     pub repaired: Vec<String>,
 }
 
-/// A definition that the database has.
+/// A definition that the database has, and what there is of it.
 pub struct InDatabase {
     pub stored: Stored,
     /// Its triggers, or the reason that there can be none any more.
@@ -57,25 +57,26 @@ impl InDatabase {
 
     /// Whether a trigger is one that goes with it.
     pub fn has(&self, live: &LiveTrigger) -> bool {
-        let mut own = self.live.iter();
-        own.any(|own| own.name == live.name && own.table == live.table)
+        let is_it = |own: &LiveTrigger| own.name == live.name && own.table == live.table;
+        self.live.iter().any(is_it)
     }
 
     /// Whether it counts the same as the definition of the file.
     fn counts_as(&self, counting: &Counting) -> bool {
-        let mut plan = self.plan.iter();
-        plan.any(|plan| plan.counting.definition.counts_as(&counting.definition))
+        self.plan
+            .as_ref()
+            .is_ok_and(|plan| plan.counting.definition.counts_as(&counting.definition))
     }
 
     /// Whether its triggers are there. A migration of MySQL that failed half way leaves some.
     fn is_whole(&self, live: &[LiveTrigger]) -> bool {
-        let is_there = |plan: &Plan| {
-            plan.triggers.iter().all(|trigger| {
-                let mut live = live.iter().filter(|live| live.table == trigger.table);
-                live.any(|live| live.is_like(trigger))
-            })
+        let is_there = |trigger: &Trigger| {
+            live.iter()
+                .any(|live| live.table == trigger.table && live.is_like(trigger))
         };
-        self.plan.as_ref().is_ok_and(is_there)
+        self.plan
+            .as_ref()
+            .is_ok_and(|plan| plan.triggers.iter().all(is_there))
     }
 
     /// Everything to drop, with what other definitions of its name have left behind.
@@ -137,8 +138,8 @@ impl Difference {
         let mut stay = Vec::new();
         let mut gone = Vec::new();
         let mut repaired = Vec::new();
-        for stored in stored {
-            let known = InDatabase::new(stored, &live, conn)?;
+        for one in stored {
+            let known = InDatabase::new(one, &live, conn)?;
             let same = countings
                 .iter_mut()
                 .find(|counting| known.counts_as(counting));
@@ -146,31 +147,29 @@ impl Difference {
                 (Some(_), Ok(plan)) if known.is_whole(&live) => stay.push(plan.counting.clone()),
                 (Some(same), _) => {
                     // It is still the migration that failed, or that lost a trigger later.
-                    same.definition.migration = known.stored.definition.migration;
-                    same.definition
-                        .replaced
-                        .clone_from(&known.stored.definition.replaced);
+                    let stored = &known.stored.definition;
+                    same.definition.migration = stored.migration;
+                    same.definition.replaced.clone_from(&stored.replaced);
                     repaired.push(known.name().to_owned());
                     gone.push(known);
                 }
                 (None, _) => gone.push(known),
             }
         }
+        // What is left of the file is to be created.
         countings.retain(|counting| {
-            let mut stay = stay.iter().map(|stay| &stay.definition.name);
-            !stay.any(|name| *name == counting.definition.name)
+            let mut names = stay.iter().map(|stay| &stay.definition.name);
+            !names.any(|name| *name == counting.definition.name)
         });
         let mut ordered = order_of_creation(countings)?;
-        let dropped = gone
+        // A definition that is repaired is dropped and created again, but does not replace itself.
+        let is_repaired = |gone: &InDatabase| repaired.iter().any(|name| name == gone.name());
+        let dropped: Vec<_> = gone
             .iter()
-            .filter(|gone| !repaired.iter().any(|name| name == gone.name()));
-        let dropped = dropped.map(|gone| &gone.stored.definition);
-        keep_record(
-            &mut ordered,
-            &repaired,
-            &dropped.collect::<Vec<_>>(),
-            last + 1,
-        );
+            .filter(|gone| !is_repaired(gone))
+            .map(|gone| &gone.stored.definition)
+            .collect();
+        keep_record(&mut ordered, &repaired, &dropped, last + 1);
         let known: Vec<_> = gone.iter().flat_map(|gone| &gone.plan).collect();
         Ok(Difference {
             new: plans(ordered, known.iter().map(|plan| &plan.counting))?,
@@ -186,17 +185,22 @@ impl Difference {
 
     /// What the migration drops, and what the way back drops and creates again.
     pub fn sides(&self, existing: Existing, conn: &AnyConnection) -> Result<Sides> {
-        let stay = self.stay.iter().cloned().map(Plan::new);
-        let stay: Vec<_> = stay.collect::<Result<_>>()?;
-        let restored = self.gone.iter().flat_map(|gone| &gone.plan);
-        let restored: Vec<_> = restored.map(|plan| plan.counting.clone()).collect();
+        let plans_that_stay = self.stay.iter().cloned().map(Plan::new);
+        let stay: Vec<_> = plans_that_stay.collect::<Result<_>>()?;
         let gone = self.gone.iter().map(|gone| gone.gone(&stay, conn));
+        let created = self.new.iter().map(Gone::from);
+        // Those of which there can be triggers: others are dropped, and not created again.
+        let old: Vec<_> = self
+            .gone
+            .iter()
+            .flat_map(|gone| &gone.plan)
+            .map(|plan| plan.counting.clone())
+            .collect();
         let new: Vec<_> = self.new.iter().map(|plan| &plan.counting).collect();
-        let created = self.new.iter().map(Gone::from).collect();
         Ok(Sides {
-            gone: as_locked(gone.collect(), &self.with_stay(&restored)),
-            created: as_locked(created, &self.with_stay(new.iter().copied())),
-            restored: restored_plans(restored, new, existing)?,
+            gone: as_locked(gone.collect(), &self.with_stay(&old)),
+            created: as_locked(created.collect(), &self.with_stay(new.iter().copied())),
+            restored: restored_plans(old, new, existing)?,
         })
     }
 
@@ -217,10 +221,8 @@ fn as_locked(mut gone: Vec<Gone>, all: &[&Counting]) -> Vec<Gone> {
         return gone;
     };
     gone.sort_by_key(|gone| {
-        let rows = gone.rows.as_ref();
-        tables
-            .iter()
-            .position(|table| rows.is_some_and(|rows| table.is(rows)))
+        let rows = gone.rows.as_ref()?;
+        tables.iter().position(|table| table.is(rows))
     });
     gone
 }
@@ -232,7 +234,7 @@ fn last_migration<'s>(stored: impl IntoIterator<Item = &'s Stored>) -> u32 {
 }
 
 /// Lets each new definition keep the one that it replaces, and the first one those that nothing
-/// replaces.
+/// replaces. From these, the way back is made when the migration has run.
 fn keep_record(new: &mut [Counting], repaired: &[String], dropped: &[&Definition], number: u32) {
     let created: Vec<_> = new.iter().map(|one| one.definition.name.clone()).collect();
     let mut others: Vec<_> = dropped
@@ -245,6 +247,7 @@ fn keep_record(new: &mut [Counting], repaired: &[String], dropped: &[&Definition
             continue;
         }
         let same = dropped.iter().filter(|one| one.name == definition.name);
+        // The first definition takes all of the others.
         let replaced = same.chain(others.drain(..));
         definition.replaced = Some(replaced.map(|one| one.as_replaced()).collect());
         definition.migration = number;
@@ -256,16 +259,19 @@ fn plans<'c>(
     new: Vec<Counting>,
     gone: impl IntoIterator<Item = &'c Counting> + Clone,
 ) -> Result<Vec<Plan>> {
-    let new = new.into_iter().map(|counting| {
+    let mut plans = Vec::new();
+    for counting in new {
         let mut plan = Plan::new(counting)?;
-        gone.clone()
-            .into_iter()
-            .for_each(|gone| plan.take_over(gone));
-        Ok(plan)
-    });
-    new.collect()
+        for gone in gone.clone() {
+            plan.take_over(gone);
+        }
+        plans.push(plan);
+    }
+    Ok(plans)
 }
 
+/// Definitions to create again, where these go. With `--existing later` their rows are counted
+/// later, too.
 fn restored_plans<'c>(
     mut countings: Vec<Counting>,
     gone: impl IntoIterator<Item = &'c Counting> + Clone,
@@ -292,8 +298,9 @@ pub struct Last {
 impl Last {
     /// The migration whose definitions have the greatest number, of those in the database.
     pub fn of(stay: Vec<Counting>, existing: Existing, conn: &mut AnyConnection) -> Result<Self> {
-        const OTHERWISE: &str = "Generate from the file as it was before: `git show HEAD~1:counters.toml > \
-                                 before.toml`, and `diesel-counters generate triggers --file before.toml`";
+        const OTHERWISE: &str = "Generate from the file as it was before: `git show \
+                                 HEAD~1:counters.toml > before.toml`, and `diesel-counters \
+                                 generate triggers --file before.toml`";
         let number = stay.iter().map(|one| one.definition.migration).max();
         let Some(number @ 1..) = number else {
             bail!("the database does not have what the last migration dropped. {OTHERWISE}");
@@ -305,10 +312,9 @@ impl Last {
         let mut lost = Vec::new();
         for one in &created {
             let name = &one.definition.name;
-            let replaced = one.definition.replaced.as_ref();
-            let replaced = replaced.with_context(|| {
-                format!("the database does not have what {name} replaced. {OTHERWISE}")
-            })?;
+            let Some(replaced) = &one.definition.replaced else {
+                bail!("the database does not have what {name} replaced. {OTHERWISE}");
+            };
             for definition in replaced {
                 match Counting::new(definition.clone(), conn) {
                     Ok(counting) => countings.push(counting),
@@ -316,13 +322,15 @@ impl Last {
                 }
             }
         }
-        let created = order_of_creation(created)?;
-        let plans = created.iter().cloned().map(Plan::new);
-        let gone = plans.map(|plan| plan.map(|plan| Gone::from(&plan)));
-        let all: Vec<_> = created.iter().chain(&stay).collect();
+        let ordered = order_of_creation(created)?;
+        let mut gone = Vec::new();
+        for counting in &ordered {
+            gone.push(Gone::from(&Plan::new(counting.clone())?));
+        }
+        let all: Vec<_> = ordered.iter().chain(&stay).collect();
         Ok(Last {
-            created: as_locked(gone.collect::<Result<_>>()?, &all),
-            restored: restored_plans(countings, &created, existing)?,
+            created: as_locked(gone, &all),
+            restored: restored_plans(countings, &ordered, existing)?,
             stay,
             lost,
         })
@@ -344,14 +352,17 @@ impl LiveTrigger {
             "replace_by_insert",
             "replace_by_update",
         ];
-        let own = self.name.strip_prefix(definition);
-        let own = own.and_then(|name| name.strip_prefix('_'));
-        own.is_some_and(|name| NAMES.contains(&name) || self.is_of_cascade(name))
+        let end = self
+            .name
+            .strip_prefix(definition)
+            .and_then(|rest| rest.strip_prefix('_'));
+        end.is_some_and(|end| NAMES.contains(&end) || self.is_of_cascade(end))
     }
 
-    /// Whether it counts what a foreign key of MySQL changes: its name has that of a column.
-    fn is_of_cascade(&self, name: &str) -> bool {
-        let has_name = name.starts_with("of_") || name.starts_with("after_");
+    /// Whether it counts what a foreign key of MySQL changes: its name ends with that of a column,
+    /// as a trigger of somebody else's can. The body tells.
+    fn is_of_cascade(&self, end: &str) -> bool {
+        let has_name = end.starts_with("of_") || end.starts_with("after_");
         has_name && self.body.contains("@@foreign_key_checks")
     }
 }

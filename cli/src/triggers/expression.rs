@@ -18,21 +18,39 @@ use crate::triggers::sql;
 pub struct Expression {
     /// As the user wrote it.
     pub text: String,
-    /// The columns in it: the first character, the one after the last, and the name.
-    columns: Vec<(usize, usize, String)>,
+    /// The columns in it, from left to right.
+    columns: Vec<ColumnInText>,
     /// The first characters of columns that are only compared with NULL. Their values are not read
     /// in a time zone.
     tested: Vec<usize>,
-    /// The functions that are named with their schema: the schema and the name.
-    pub functions: Vec<(String, String)>,
+    /// The functions that are named with their schema.
+    pub functions: Vec<FunctionName>,
+}
+
+/// A place where the text of an expression names a column.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct ColumnInText {
+    /// Its first character, from 0.
+    first: usize,
+    /// The character after its last one.
+    after: usize,
+    /// The column's own name, which the text can have in another case.
+    name: String,
+}
+
+#[derive(Debug, Clone)]
+pub struct FunctionName {
+    pub schema: String,
+    pub name: String,
 }
 
 impl Expression {
     pub fn parse(text: &str, table: &Table, dialect: Dialect) -> Result<Self> {
         let grammar = Database(dialect).grammar();
         let cannot = || format!("cannot read the SQL expression {text:?}");
-        let tokens = Tokenizer::new(grammar, text).tokenize_with_location();
-        let tokens = tokens.with_context(cannot)?;
+        let tokens = Tokenizer::new(grammar, text)
+            .tokenize_with_location()
+            .with_context(cannot)?;
         // A comment could go on after the expression, or MySQL could run it.
         use Whitespace::{Newline, Space, Tab};
         let is_space = |space: &Whitespace| matches!(space, Newline | Space | Tab);
@@ -42,11 +60,9 @@ impl Expression {
             bail!("the SQL expression {text:?} has a comment: write it without");
         }
         let mut parser = Parser::new(grammar).with_tokens_with_locations(tokens);
-        let parsed = parser.parse_expr().and_then(|expression| {
-            parser.expect_token(&Token::EOF)?;
-            Ok(expression)
-        });
-        let parsed = parsed.with_context(cannot)?;
+        let expression = parser.parse_expr().with_context(cannot)?;
+        // Nothing may follow it, such as another statement.
+        parser.expect_token(&Token::EOF).with_context(cannot)?;
         let mut columns = Columns {
             table,
             dialect,
@@ -55,9 +71,10 @@ impl Expression {
                 ..Expression::default()
             },
         };
-        if let ControlFlow::Break(why) = parsed.visit(&mut columns) {
+        if let ControlFlow::Break(why) = expression.visit(&mut columns) {
             bail!("the SQL expression {text:?} {why}");
         }
+        // They are found in the order of the tree, such as the first operand of BETWEEN last.
         columns.found.columns.sort();
         Ok(columns.found)
     }
@@ -66,7 +83,7 @@ impl Expression {
     pub fn of_rows(text: &str, rows: &Table, database: Database) -> Result<Self> {
         let expression = Expression::parse(text, rows, database.0)?;
         let sql = sql::of(database);
-        for (first, _, name) in &expression.columns {
+        for ColumnInText { first, name, .. } in &expression.columns {
             let Some(column) = rows.column(name) else {
                 continue;
             };
@@ -78,9 +95,10 @@ impl Expression {
             let sql_type = &column.sql_type;
             if column.equals_in.is_some() {
                 bail!(
-                    "the SQL expression {text:?} has {name}, whose type {sql_type} is of an extension. Triggers \
-                     search only the server's own operators, so that nobody can put others in their place. Add \
-                     a generated column of the expression, GENERATED ALWAYS AS (…) STORED, and name that"
+                    "the SQL expression {text:?} has {name}, whose type {sql_type} is of an \
+                     extension. Triggers search only the server's own operators, so that nobody \
+                     can put others in their place. Add a generated column of the expression, \
+                     GENERATED ALWAYS AS (…) STORED, and name that"
                 );
             }
         }
@@ -95,13 +113,15 @@ impl Expression {
     /// The expression with these values of its columns, as SQL.
     pub fn with(&self, value: impl Fn(&str) -> String) -> String {
         let text: Vec<char> = self.text.chars().collect();
-        let (mut sql, mut end) = (String::new(), 0);
-        for (first, after, name) in &self.columns {
-            sql.extend(&text[end..*first]);
-            sql += &value(name);
-            end = *after;
+        let mut sql = String::new();
+        let mut end = 0;
+        for column in &self.columns {
+            sql.extend(&text[end..column.first]);
+            sql += &value(&column.name);
+            end = column.after;
         }
         sql.extend(&text[end..]);
+        // What stands around it must not bind closer than what is in it.
         let is_one_word = self.text.chars().all(|c| c.is_alphanumeric() || c == '_');
         if is_one_word { sql } else { format!("({sql})") }
     }
@@ -111,7 +131,7 @@ impl Expression {
     }
 
     pub fn columns(&self) -> impl Iterator<Item = &str> {
-        self.columns.iter().map(|(.., name)| &**name)
+        self.columns.iter().map(|column| &*column.name)
     }
 }
 
@@ -153,13 +173,17 @@ impl Visitor for Columns<'_> {
         match expression {
             Expr::Function(function) => {
                 let parts = function.name.0.iter().filter_map(|part| part.as_ident());
-                let parts: Vec<_> = parts.map(written).collect();
-                if let [.., schema, name] = &*parts {
-                    self.found.functions.push((schema.clone(), name.clone()));
+                let names: Vec<_> = parts.map(written).collect();
+                if let [.., schema, name] = &*names {
+                    self.found.functions.push(FunctionName {
+                        schema: schema.clone(),
+                        name: name.clone(),
+                    });
                 }
             }
             Expr::IsNull(tested) | Expr::IsNotNull(tested) => {
                 if let Expr::Identifier(name) = &**tested {
+                    // Columns of a text count from 1.
                     let first = name.span.start.column as usize;
                     self.found.tested.push(first.saturating_sub(1));
                 }
@@ -168,11 +192,14 @@ impl Visitor for Columns<'_> {
         }
         let refused = match expression {
             Expr::Identifier(name) => match self.find(name) {
-                // Places count from 1; it is one line.
+                // A name that the parser has not read from the text has the place 0. The text is
+                // one line.
                 Some(column) if name.span.start.column > 0 => {
-                    let place = [name.span.start, name.span.end];
-                    let [first, after] = place.map(|place| place.column as usize - 1);
-                    self.found.columns.push((first, after, column));
+                    self.found.columns.push(ColumnInText {
+                        first: name.span.start.column as usize - 1,
+                        after: name.span.end.column as usize - 1,
+                        name: column,
+                    });
                     return ControlFlow::Continue(());
                 }
                 Some(_) => format!("has {name} in a place that cannot be read"),
@@ -182,7 +209,8 @@ impl Visitor for Columns<'_> {
                 format!("names {expression}: write columns only, and without their table")
             }
             Expr::Function(Function { name, .. }) if is_aggregate(name) => format!(
-                "has {name}, which is of many rows: a counter adds up what each row adds. Read it by a subquery"
+                "has {name}, which is of many rows: a counter adds up what each row adds. Read it \
+                 by a subquery"
             ),
             Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => {
                 "has a subquery: a row can only be counted by its own columns".to_owned()

@@ -88,8 +88,8 @@ struct NoPeriod;
 impl<'de> Deserialize<'de> for NoPeriod {
     fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
         Err(D::Error::custom(
-            "the period stands in the comment of the day of the counter table, as `generate migration` writes it and \
-             `check` prints it: remove it here",
+            "the period stands in the comment of the day of the counter table, as `generate \
+             migration` writes it and `check` prints it: remove it here",
         ))
     }
 }
@@ -125,8 +125,9 @@ impl File {
     pub fn read(path: Option<&Path>) -> Result<Self> {
         let file = Self::find(path)?;
         file.context(
-            "there is no counters.toml here or in a directory above. Write one, which says what triggers count, or \
-             print what the database has: `diesel-counters show > counters.toml`",
+            "there is no counters.toml here or in a directory above. Write one, which says what \
+             triggers count, or print what the database has: `diesel-counters show > \
+             counters.toml`",
         )
     }
 
@@ -208,11 +209,9 @@ impl InFile {
                 return Ok(mark.period);
             }
         }
-        let mut same = stored.iter().filter(|stored| stored.is_own);
-        let same = same.find(|stored| stored.definition.name == self.name);
-        Ok(same
-            .map(|stored| stored.definition.period)
-            .unwrap_or_default())
+        let is_same = |stored: &&Stored| stored.is_own && stored.definition.name == self.name;
+        let same = stored.iter().find(is_same);
+        Ok(same.map_or(Period::default(), |stored| stored.definition.period))
     }
 }
 
@@ -268,8 +267,8 @@ impl InFile {
             let value = match value {
                 serde_json::Value::String(text) => quoted(text),
                 serde_json::Value::Array(texts) => {
-                    let texts = texts.iter().filter_map(|text| text.as_str());
-                    list(&texts.map(quoted).collect::<Vec<_>>())
+                    let strings = texts.iter().filter_map(|text| text.as_str());
+                    list(&strings.map(quoted).collect::<Vec<_>>())
                 }
                 number => number.to_string(),
             };
@@ -282,6 +281,7 @@ impl InFile {
 /// The widest list in one line.
 const WIDTH: usize = 90;
 
+/// An array of TOML, in one line if there is room.
 fn list(texts: &[String]) -> String {
     let line = format!("[{}]", texts.join(", "));
     if texts.len() < 2 || line.chars().count() <= WIDTH {

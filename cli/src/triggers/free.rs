@@ -7,19 +7,18 @@ use crate::catalogue::Table;
 impl Counting {
     /// A name that no table and no column begins with: this one, or one with a number.
     pub fn free(&self, name: &str) -> String {
+        // `stored` is also the beginning of longer names, such as `stored_likes`.
         let begins = |other: &str, name: &str| {
             let begin = other.get(..name.len());
             begin.is_some_and(|begin| begin.eq_ignore_ascii_case(name))
         };
+        let has_column = |table: &Table, name: &str| {
+            let mut columns = table.columns.iter();
+            columns.any(|column| begins(&column.name, name))
+        };
         let is_taken = |name: &str| {
-            let columns = |table: &Table| {
-                table
-                    .columns
-                    .iter()
-                    .any(|column| begins(&column.name, name))
-            };
-            self.tables()
-                .any(|table| begins(&table.name, name) || columns(table))
+            let mut tables = self.tables();
+            tables.any(|table| begins(&table.name, name) || has_column(table, name))
         };
         let mut place = 0;
         while is_taken(&numbered(name, place)) {

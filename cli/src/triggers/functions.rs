@@ -6,7 +6,7 @@ use super::counting::Counting;
 use super::definition::Functions;
 use crate::database::{Joined, POSTGRES};
 
-/// An event, with the rows that it adds and takes off.
+/// An event of a trigger.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Event {
@@ -25,15 +25,16 @@ impl Event {
             Event::Truncate => "TRUNCATE",
         }
     }
+
+    /// As in the names of triggers.
+    pub fn lower(self) -> String {
+        self.name().to_lowercase()
+    }
 }
 
 /// The name of the function of an event, and of its trigger.
 pub fn name_of(counting: &Counting, event: Event) -> String {
-    format!(
-        "{}_{}",
-        counting.definition.name,
-        event.name().to_lowercase()
-    )
+    format!("{}_{}", counting.definition.name, event.lower())
 }
 
 /// What the comment on a function begins with that has the definition.
@@ -76,12 +77,13 @@ pub fn drop_functions(schema: &str, definition: &str, functions: Functions) -> S
         let events = ["insert", "update", "delete", "truncate"];
         names.extend(events.map(|event| format!("{definition}_{event}")));
     }
-    let names = names.iter();
-    let names = names.map(|name| POSTGRES.quoted_in(Some(schema), name) + "()");
-    format!("DROP FUNCTION IF EXISTS {};\n", names.joined(", "))
+    let functions = names
+        .iter()
+        .map(|name| POSTGRES.quoted_in(Some(schema), name) + "()");
+    format!("DROP FUNCTION IF EXISTS {};\n", functions.joined(", "))
 }
 
-/// Each name once.
+/// Each name once, in their order.
 pub fn once(all: impl Iterator<Item = String>) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for name in all {

@@ -37,13 +37,23 @@ pub fn name_keys(definition: &mut Definition, conn: &mut AnyConnection) -> Resul
         let Some(of_rows) = of_rows.collect::<Option<Vec<_>>>() else {
             continue;
         };
-        let (mut proved, mut possible) = (Vec::new(), Vec::new());
+        // The keys that foreign keys prove, and otherwise those that nothing contradicts.
+        let mut proved = Vec::new();
+        let mut possible = Vec::new();
+        let from = Columns {
+            table: &rows,
+            columns: &of_rows,
+        };
         for key in target.keys(of_rows.len()) {
             let is_counted = key.iter().any(|column| column.name == count.counter);
             if is_counted || !fit(&of_rows, &key, conn.database()) {
                 continue;
             }
-            match proof((&rows, &of_rows), (&target, &key), key.len() == 1, conn)? {
+            let to = Columns {
+                table: &target,
+                columns: &key,
+            };
+            match proof(from, to, key.len() == 1, conn)? {
                 Proof::Same => proved.push(key),
                 Proof::Unknown => possible.push(key),
                 Proof::Other => {}
@@ -62,10 +72,11 @@ pub fn name_keys(definition: &mut Definition, conn: &mut AnyConnection) -> Resul
                     .iter()
                     .map(|key| names_of(key).join(" and "))
                     .joined(", ");
-                let (named, first) = (names.join(","), names_of(&several[0]).join(","));
+                let named = names.join(",");
+                let first = names_of(&several[0]).join(",");
                 bail!(
-                    "{target} has several keys: {keys}. Name the one that has the values of {named}, such as \
-                     \"{named}:{target}({first}).{}\"",
+                    "{target} has several keys: {keys}. Name the one that has the values of \
+                     {named}, such as \"{named}:{target}({first}).{}\"",
                     count.counter
                 );
             }
@@ -84,8 +95,9 @@ pub fn key_of(count: &Count, table: &Table) -> Result<Vec<Column>> {
     let is_named = |key: &Vec<Column>| key.iter().all(|column| names.contains(&column.name));
     let Some(key) = keys.find(is_named) else {
         bail!(
-            "{table} has no unique index of ({}): a key has each row once at any time, so its columns are NOT \
-             NULL, and the index has no condition, no expression, and is NOT DEFERRABLE",
+            "{table} has no unique index of ({}): a key has each row once at any time, so its \
+             columns are NOT NULL, and the index has no condition, no expression, and is NOT \
+             DEFERRABLE",
             names.join(", ")
         );
     };
@@ -101,33 +113,50 @@ pub fn refuse_others(
     rows: &Table,
     conn: &mut AnyConnection,
 ) -> Result<()> {
-    let (table, key) = (&target.table, &target.entity);
+    let table = &target.table;
+    let key = &target.entity;
     let is_own = target.slots.is_none() && count.key.is_none() && key.len() == 1;
-    if proof((rows, of_rows), (table, key), is_own, conn)? != Proof::Other {
+    let from = Columns {
+        table: rows,
+        columns: of_rows,
+    };
+    let to = Columns {
+        table,
+        columns: key,
+    };
+    if proof(from, to, is_own, conn)? != Proof::Other {
         return Ok(());
     }
+    // Which of the columns it is.
     for (column, key) in of_rows.iter().zip(key) {
         let Some(parent) = &column.refers_to else {
             continue;
         };
-        let of_rows = std::slice::from_ref(column);
-        let of_key = std::slice::from_ref(key);
-        if proof((rows, of_rows), (table, of_key), is_own, conn)? != Proof::Other {
+        let from = Columns {
+            table: rows,
+            columns: std::slice::from_ref(column),
+        };
+        let to = Columns {
+            table,
+            columns: std::slice::from_ref(key),
+        };
+        if proof(from, to, is_own, conn)? != Proof::Other {
             continue;
         }
-        let (name, key_name) = (&column.name, &key.name);
+        let name = &column.name;
+        let key_name = &key.name;
         let refers_to = format!("{rows}.{name} refers to {}.{}", parent.table, parent.column);
         let Some(other) = &key.refers_to else {
             bail!(
-                "{refers_to}, and {table}.{key_name} is the key of {table}: no foreign key says that they have the \
-                 same values. Give the unique column of {table} that has the values of {name} the foreign key, or \
-                 name it: \"{name}:{table}(COLUMN).{}\"",
+                "{refers_to}, and {table}.{key_name} is the key of {table}: no foreign key says \
+                 that they have the same values. Give the unique column of {table} that has the \
+                 values of {name} the foreign key, or name it: \"{name}:{table}(COLUMN).{}\"",
                 count.counter
             );
         };
         bail!(
-            "{refers_to}, and {table}.{key_name} to {}.{}: rows would count for the wrong entities. Count by a \
-             column that refers to {}",
+            "{refers_to}, and {table}.{key_name} to {}.{}: rows would count for the wrong \
+             entities. Count by a column that refers to {}",
             other.table,
             other.column,
             other.table
@@ -139,14 +168,16 @@ pub fn refuse_others(
 /// What foreign keys say of columns of the rows, and of a key of another table. If `is_own`, a key
 /// without a foreign key names the rows of its own table.
 fn proof(
-    (rows, of_rows): (&Table, &[Column]),
-    (table, key): (&Table, &[Column]),
+    from: Columns<'_>,
+    to: Columns<'_>,
     is_own: bool,
     conn: &mut AnyConnection,
 ) -> Result<Proof> {
     let mut proved = Proof::Unknown;
-    for (column, key) in of_rows.iter().zip(key) {
-        if are_same(&[(rows, column), (table, key)], conn)? {
+    for (column, key) in from.columns.iter().zip(to.columns) {
+        let of_rows = Reached::from(from.table, column);
+        let of_key = Reached::from(to.table, key);
+        if meet(of_rows, of_key, conn)? {
             proved = Proof::Same;
         } else if column.refers_to.is_some() && (is_own || key.refers_to.is_some()) {
             return Ok(Proof::Other);
@@ -155,75 +186,99 @@ fn proof(
     Ok(proved)
 }
 
-/// A schema, a table and a column.
-type Place = (String, String, String);
+/// Columns of a table that name an entity.
+#[derive(Clone, Copy)]
+struct Columns<'t> {
+    table: &'t Table,
+    columns: &'t [Column],
+}
 
 /// Whether foreign keys lead from two columns to one. It follows them step by step: the first one
 /// often does.
-fn are_same(columns: &[(&Table, &Column); 2], conn: &mut AnyConnection) -> Result<bool> {
-    let mut steps = columns.map(|(table, column)| Steps {
-        places: vec![(
-            table.in_schema.clone(),
-            table.name.clone(),
-            column.name.clone(),
-        )],
-        next: column.parents().cloned().collect(),
-    });
+fn meet(mut one: Reached, mut other: Reached, conn: &mut AnyConnection) -> Result<bool> {
     loop {
-        let known = [0, 1].map(|one| steps[one].reached());
-        if known[0].iter().any(|place| known[1].contains(place)) {
+        let known = other.columns();
+        if one.columns().iter().any(|column| known.contains(column)) {
             return Ok(true);
         }
-        if steps.iter().all(|steps| steps.next.is_empty()) {
+        if one.next.is_empty() && other.next.is_empty() {
             return Ok(false);
         }
-        for steps in &mut steps {
-            steps.follow(conn)?;
+        one.follow(conn)?;
+        other.follow(conn)?;
+    }
+}
+
+/// The name of a column, with its table.
+#[derive(Clone, PartialEq, Eq)]
+struct ColumnName {
+    schema: String,
+    table: String,
+    column: String,
+}
+
+impl From<&Parent> for ColumnName {
+    fn from(parent: &Parent) -> Self {
+        ColumnName {
+            schema: parent.in_schema.clone(),
+            table: parent.table.clone(),
+            column: parent.column.clone(),
         }
     }
 }
 
 /// The columns that have each value of one: itself, and what foreign keys refer to from there.
-struct Steps {
-    places: Vec<Place>,
+struct Reached {
+    /// Those whose own foreign keys are known.
+    followed: Vec<ColumnName>,
     /// Those whose own foreign keys are not known yet.
     next: Vec<Parent>,
 }
 
-impl Steps {
-    fn reached(&self) -> Vec<Place> {
-        let next = self.next.iter().map(place);
-        self.places.iter().cloned().chain(next).collect()
+impl Reached {
+    fn from(table: &Table, column: &Column) -> Self {
+        let itself = ColumnName {
+            schema: table.in_schema.clone(),
+            table: table.name.clone(),
+            column: column.name.clone(),
+        };
+        Reached {
+            followed: vec![itself],
+            next: column.parents().cloned().collect(),
+        }
     }
 
+    fn columns(&self) -> Vec<ColumnName> {
+        let next = self.next.iter().map(ColumnName::from);
+        self.followed.iter().cloned().chain(next).collect()
+    }
+
+    /// One more step. A column is followed once, so foreign keys in a circle have an end.
     fn follow(&mut self, conn: &mut AnyConnection) -> Result<()> {
         for parent in std::mem::take(&mut self.next) {
-            if self.places.contains(&place(&parent)) {
+            let name = ColumnName::from(&parent);
+            if self.followed.contains(&name) {
                 continue;
             }
-            self.places.push(place(&parent));
+            self.followed.push(name);
             let table = catalogue::parent(&parent, conn)?;
-            let column = table.and_then(|table| table.column(&parent.column).cloned());
-            self.next
-                .extend(column.iter().flat_map(|column| column.parents().cloned()));
+            if let Some(column) = table
+                .as_ref()
+                .and_then(|table| table.column(&parent.column))
+            {
+                self.next.extend(column.parents().cloned());
+            }
         }
         Ok(())
     }
 }
 
-fn place(parent: &Parent) -> Place {
-    (
-        parent.in_schema.clone(),
-        parent.table.clone(),
-        parent.column.clone(),
-    )
-}
-
 /// Whether a key can have the values of these columns.
 fn fit(of_rows: &[Column], key: &[Column], database: Database) -> bool {
     of_rows.iter().zip(key).all(|(column, key)| {
-        let [kind, of_key] = [column, key].map(|one| database.stored_as(one.kind));
-        kind.fits(of_key) && column.loose_collation == key.loose_collation
+        let kind = database.stored_as(column.kind);
+        let kind_of_key = database.stored_as(key.kind);
+        kind.fits(kind_of_key) && column.loose_collation == key.loose_collation
     })
 }
 

@@ -5,7 +5,7 @@ use anyhow::Result;
 
 use super::correction::Compared;
 use super::counting::Counting;
-use super::plan::{Gone, Plan, Which};
+use super::plan::{Gone, Plan};
 use super::target::Target;
 use super::trigger::Trigger;
 use super::{mysql, postgres, sqlite};
@@ -26,16 +26,13 @@ impl Plan {
     /// them: those without a row of the new condition, too.
     pub fn take_over(&mut self, gone: &Counting) {
         for (target, compared) in self.counting.targets.iter().zip(&mut self.compared) {
-            let mut same = gone
-                .targets
-                .iter()
-                .filter(|gone| gone.table.is(&target.table));
-            let counted_all = |gone_target: &Target| {
-                let mut names = gone_target.names.iter();
-                let has_counter = names.any(|name| target.names.contains(name));
-                has_counter && gone.compared(gone_target) == Compared::All
+            let counted_all = |of_gone: &Target| {
+                let mut names = of_gone.names.iter();
+                of_gone.table.is(&target.table)
+                    && names.any(|name| target.names.contains(name))
+                    && gone.compared(of_gone) == Compared::All
             };
-            if same.any(counted_all) {
+            if gone.targets.iter().any(counted_all) {
                 *compared = Compared::All;
             }
         }
@@ -56,8 +53,7 @@ pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
 /// created.
 pub fn migration(gone: &[Gone], new: &[Plan], comment: &str) -> Result<String> {
     let Some(first) = new.first() else {
-        let drops = gone.iter().rev();
-        let drops = drops.map(|gone| gone.drops(Which::All) + &gone.drop_definition);
+        let drops = gone.iter().rev().map(Gone::drops_all);
         return Ok(broken(&drops.collect::<String>()));
     };
     let up = match first.counting.database {

@@ -31,7 +31,7 @@ pub use correction::Compared;
 pub use counting::Counting;
 pub use definition::{Count, Definition, Existing, Period};
 pub use difference::{Difference, Last, as_stored};
-pub use expression::Expression;
+pub use expression::{Expression, FunctionName};
 pub use file::{File, InFile, written};
 pub use migration::{migration, triggers};
 pub use modes::Modes;

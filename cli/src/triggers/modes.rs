@@ -3,9 +3,9 @@
 //! `CAST(n AS CHAR) = 'A'` ignores case, or does not.
 
 use anyhow::{Context, Result, bail};
-use diesel::RunQueryDsl;
 use diesel::connection::SimpleConnection;
 use diesel::sql_types::Text;
+use diesel::{QueryableByName, RunQueryDsl};
 
 use super::trigger::Trigger;
 use crate::connection::AnyConnection;
@@ -27,26 +27,39 @@ const HARMLESS: [&str; 8] = [
 /// The modes of the triggers of a database, and that of the session.
 pub struct Modes {
     session: Mode,
-    /// By the name of the trigger.
-    triggers: Vec<(String, Mode)>,
+    triggers: Vec<ModeOfTrigger>,
 }
 
-#[derive(Debug, PartialEq, diesel::Queryable)]
+#[derive(Debug, PartialEq, QueryableByName)]
 struct Mode {
+    #[diesel(sql_type = Text)]
     sql_mode: String,
+    #[diesel(sql_type = Text)]
     collation: String,
+}
+
+#[derive(QueryableByName)]
+struct ModeOfTrigger {
+    #[diesel(sql_type = Text)]
+    #[diesel(column_name = trigger_name)]
+    name: String,
+    #[diesel(embed)]
+    mode: Mode,
 }
 
 impl Modes {
     pub fn new(conn: &mut AnyConnection) -> Result<Self> {
-        let session =
-            sql("SELECT CAST(@@SESSION.sql_mode AS CHAR), @@SESSION.collation_connection");
-        let triggers = sql("SELECT CAST(trigger_name AS CHAR), CAST(sql_mode AS CHAR),
-                 CAST(collation_connection AS CHAR)
-             FROM information_schema.triggers WHERE trigger_schema = DATABASE()");
+        let session = sql("
+            SELECT CAST(@@SESSION.sql_mode AS CHAR) AS sql_mode,
+                @@SESSION.collation_connection AS collation");
+        let triggers = sql("
+            SELECT CAST(trigger_name AS CHAR) AS trigger_name,
+                CAST(sql_mode AS CHAR) AS sql_mode,
+                CAST(collation_connection AS CHAR) AS collation
+            FROM information_schema.triggers WHERE trigger_schema = DATABASE()");
         Ok(Modes {
-            session: session.typed::<(Text, Text)>().get_result(conn)?,
-            triggers: triggers.typed::<(Text, (Text, Text))>().load(conn)?,
+            session: session.get_result(conn)?,
+            triggers: triggers.load(conn)?,
         })
     }
 
@@ -54,10 +67,8 @@ impl Modes {
     pub fn of(&self, triggers: &[Trigger]) -> Vec<&str> {
         let mut modes: Vec<&str> = Vec::new();
         for Mode { sql_mode, .. } in self.all(triggers) {
-            if !modes
-                .iter()
-                .any(|other| meaning(other) == meaning(sql_mode))
-            {
+            let is_same = |other: &&str| meaning(other) == meaning(sql_mode);
+            if !modes.iter().any(is_same) {
                 modes.push(sql_mode);
             }
         }
@@ -65,22 +76,18 @@ impl Modes {
     }
 
     fn all(&self, triggers: &[Trigger]) -> Vec<&Mode> {
-        let is_one = |name: &str| triggers.iter().any(|trigger| trigger.name == name);
-        let all = self.triggers.iter().filter(|(name, _)| is_one(name));
-        all.map(|(_, mode)| mode).collect()
+        let is_asked = |one: &&ModeOfTrigger| triggers.iter().any(|other| other.name == one.name);
+        let asked = self.triggers.iter().filter(is_asked);
+        asked.map(|one| &one.mode).collect()
     }
 
     /// Whether a backslash is a character like others in the triggers of this definition.
     pub fn has_no_escapes(&self, definition: &str) -> bool {
-        let is_of_it = |name: &str| {
-            let rest = name.strip_prefix(definition);
-            rest.is_some_and(|rest| rest.starts_with('_'))
-        };
-        let mut triggers = self.triggers.iter().filter(|(name, _)| is_of_it(name));
-        triggers.any(|(_, mode)| {
-            mode.sql_mode
-                .split(',')
-                .any(|one| one == "NO_BACKSLASH_ESCAPES")
+        self.triggers.iter().any(|trigger| {
+            let rest = trigger.name.strip_prefix(definition);
+            let is_of_it = rest.is_some_and(|rest| rest.starts_with('_'));
+            let mut modes = trigger.mode.sql_mode.split(',');
+            is_of_it && modes.any(|mode| mode == "NO_BACKSLASH_ESCAPES")
         })
     }
 
@@ -93,8 +100,8 @@ impl Modes {
                 .map(|mode| format!("'{mode}'"))
                 .joined(" and ");
             bail!(
-                "its triggers were created in several modes (sql_mode), and count other rows in each: {modes}. \
-                 Revert their migration, and run it again"
+                "its triggers were created in several modes (sql_mode), and count other rows in \
+                 each: {modes}. Revert their migration, and run it again"
             );
         }
         let all = self.all(triggers);
@@ -109,10 +116,10 @@ impl Modes {
         } else {
             &self.session.collation
         };
-        let values = [sql_mode, collation].map(|value| MYSQL.literal(value));
+        let mode_literal = MYSQL.literal(sql_mode);
+        let collation_literal = MYSQL.literal(collation);
         let set = format!(
-            "SET SESSION sql_mode = {}, collation_connection = {}",
-            values[0], values[1]
+            "SET SESSION sql_mode = {mode_literal}, collation_connection = {collation_literal}"
         );
         let cannot = || {
             format!(
@@ -123,9 +130,10 @@ impl Modes {
     }
 }
 
-fn meaning(mode: &str) -> Vec<&str> {
-    let all = mode.split(',');
-    let mut all: Vec<_> = all.filter(|one| !HARMLESS.contains(one)).collect();
-    all.sort_unstable();
-    all
+/// The modes that matter, in one order.
+fn meaning(sql_mode: &str) -> Vec<&str> {
+    let mut modes: Vec<_> = sql_mode.split(',').collect();
+    modes.retain(|mode| !HARMLESS.contains(mode));
+    modes.sort_unstable();
+    modes
 }

@@ -6,7 +6,8 @@ use std::collections::VecDeque;
 use anyhow::{Context, Result, bail};
 
 use super::counting::Counting;
-use super::references::{are_counted, parents};
+use super::functions::{Event, name_of};
+use super::references::{are_counted, by_parent};
 use super::target::Target;
 use crate::catalogue::Table;
 use crate::database::{Joined, MYSQL, POSTGRES};
@@ -16,17 +17,18 @@ use crate::database::{Joined, MYSQL, POSTGRES};
 pub fn order_of_creation(mut rest: Vec<Counting>) -> Result<Vec<Counting>> {
     let mut ordered = Vec::new();
     while let Some(first) = rest.first() {
-        let is_before =
+        let uses_none_of_rest =
             |one: &Counting| rest.iter().all(|other| used_counter(one, other).is_none());
-        let Some(place) = rest.iter().position(is_before) else {
+        let Some(place) = rest.iter().position(uses_none_of_rest) else {
+            // Each of them uses another one, and so does the first.
             let name = &first.definition.name;
             let used = rest
                 .iter()
                 .find_map(|other| Some((used_counter(first, other)?, other)));
             let ((table, counter), other) = used.context("definitions without an order")?;
             bail!(
-                "{name} uses {table}.{counter}, in which {} counts, and counts in a column that it uses, or that \
-                 others use before it: no one of them can be counted first",
+                "{name} uses {table}.{counter}, in which {} counts, and counts in a column that it \
+                 uses, or that others use before it: no one of them can be counted first",
                 other.definition.name
             );
         };
@@ -44,7 +46,8 @@ fn used_counter<'c>(counting: &Counting, other: &'c Counting) -> Option<(&'c Tab
 
 /// One statement locks a row of the first table, and then one of the second.
 struct Before<'c> {
-    tables: [&'c Table; 2],
+    first: &'c Table,
+    second: &'c Table,
     /// The table that the statement writes.
     rows: &'c Table,
 }
@@ -58,29 +61,35 @@ pub fn order<'c>(all: &[&'c Counting]) -> Result<Vec<&'c Table>> {
     for counting in all.iter().filter(|counting| counting.database == MYSQL) {
         refuse_own_table(counting, all)?;
     }
-    let each = ["insert", "update", "delete"];
+    let each = [Event::Insert, Event::Update, Event::Delete];
     let events = |counting: &&'c Counting| each.map(|event| (&counting.rows, event));
     for (rows, event) in all.iter().flat_map(events) {
         let mut locked = Vec::new();
         lock(rows, event, None, all, &[], &mut locked);
-        for (i, second) in locked.iter().copied().enumerate() {
-            for first in &locked[..i] {
+        for (place, second) in locked.iter().copied().enumerate() {
+            for first in &locked[..place] {
+                // Those before, by other statements, lead from the second table to the first.
                 if let Some(others) = path(second, first, &before) {
-                    let names = others.iter().map(|before| before.tables[1].to_string());
-                    let (other, names) = (others[0].rows, names.joined(" before "));
+                    let other = others[0].rows;
+                    let way = others.iter().map(|before| before.second.to_string());
+                    let names = way.joined(" before ");
                     bail!(
-                        "a row of {rows} locks a row of {first} before one of {second}, and a row of {other} \
-                         locks {second} before {names}: two transactions could wait for each other. Write the \
-                         counts in the same order in all definitions. On PostgreSQL, the triggers of a table \
-                         run in the order of their names"
+                        "a row of {rows} locks a row of {first} before one of {second}, and a row \
+                         of {other} locks {second} before {names}: two transactions could wait for \
+                         each other. Write the counts in the same order in all definitions. On \
+                         PostgreSQL, the triggers of a table run in the order of their names"
                     );
                 }
-                let tables = [*first, second];
-                before.push(Before { tables, rows });
+                before.push(Before {
+                    first,
+                    second,
+                    rows,
+                });
             }
             push(second, &mut tables);
         }
     }
+    // Again and again, the next table is one that no other one is before.
     let mut order: Vec<&Table> = Vec::new();
     while !tables.is_empty() {
         let is_first = |table: &&Table| {
@@ -99,33 +108,39 @@ pub fn order<'c>(all: &[&'c Counting]) -> Result<Vec<&'c Table>> {
 /// trigger's. In slots, connections lock different rows.
 fn lock<'c>(
     rows: &'c Table,
-    event: &str,
+    event: Event,
     changed: Option<&[String]>,
     all: &[&'c Counting],
     within: &[&'c Table],
     locked: &mut Vec<&'c Table>,
 ) {
     push(rows, locked);
+    // The triggers of a table that is being written run again, and lock the same tables.
     if has(within, rows) {
         return;
     }
     let within = &[within, &[rows]].concat();
-    let of_rows = all.iter().copied();
-    let mut run: Vec<_> = of_rows.filter(|counting| counting.rows.is(rows)).collect();
+    let mut run: Vec<&'c Counting> = all.to_vec();
+    run.retain(|counting| counting.rows.is(rows));
     let database = run.first().map(|counting| counting.database);
     if database == Some(POSTGRES) {
-        run.sort_by_key(|counting| format!("{}_{event}", counting.definition.name));
+        // The server runs the triggers of an event by their names.
+        run.sort_by_key(|counting| name_of(counting, event));
     }
     if database == Some(MYSQL) && changed.is_none() {
-        let before = run.iter().flat_map(|counting| counting.locked_before());
-        before.for_each(|target| push(&target.table, locked));
+        // The BEFORE triggers run before all AFTER triggers.
+        for target in run.iter().flat_map(|counting| counting.locked_before()) {
+            push(&target.table, locked);
+        }
     }
     for counting in run {
         let is_changed = |target: &&Target| {
+            let Some(names) = changed else {
+                return true;
+            };
             let sources = target.sources.iter();
             let mut columns = sources.flat_map(|source| counting.columns(source));
-            changed
-                .is_none_or(|names| columns.any(|column| names.iter().any(|name| name == column)))
+            columns.any(|column| names.iter().any(|name| name == column))
         };
         let targets = counting.targets.iter().filter(is_changed);
         for target in targets.filter(|target| target.slots.is_none()) {
@@ -142,11 +157,13 @@ fn change<'c>(
     within: &[&'c Table],
     locked: &mut Vec<&'c Table>,
 ) {
-    let (event, names) = match target.slots {
-        Some(_) => ("insert", None),
-        None => ("update", Some(&*target.names)),
-    };
-    lock(&target.table, event, names, all, within, locked);
+    match target.slots {
+        Some(_) => lock(&target.table, Event::Insert, None, all, within, locked),
+        None => {
+            let changed = Some(&*target.names);
+            lock(&target.table, Event::Update, changed, all, within, locked);
+        }
+    }
 }
 
 /// The tables that are changed when a trigger counts in a target.
@@ -159,17 +176,20 @@ pub fn changed_with<'c>(target: &'c Target, all: &[&'c Counting]) -> Vec<&'c Tab
 /// Refuses a trigger that would change its own table: by two foreign keys to one table, as of
 /// friends, or by the triggers of the counters that it changes.
 pub fn refuse_own_table(counting: &Counting, all: &[&Counting]) -> Result<()> {
-    for columns in parents(counting)? {
-        let is_counted = |target: &&Target| are_counted(counting, target, &columns);
+    for references in by_parent(counting)? {
+        let parent = references[0].parent;
+        let is_counted = |target: &&Target| are_counted(counting, target, &references);
         for target in counting.targets.iter().filter(is_counted) {
             let mut changed = changed_with(target, all).into_iter();
-            if let Some(own) = changed.find(|table| table.is_of(columns[0].1)) {
-                let [rows, table] = [&counting.rows, &target.table];
+            if let Some(own) = changed.find(|table| table.is_of(parent)) {
+                let rows = &counting.rows;
+                let table = &target.table;
                 let counters = target.names.join(", ");
                 bail!(
-                    "MySQL and MariaDB could delete no row of {own}: its trigger would take the rows of {rows} \
-                     that refer to it off {table}.{counters}, and this would change {own} itself. Instead of in \
-                     {own}, count in a counter table, or in columns of a table of their own"
+                    "MySQL and MariaDB could delete no row of {own}: its trigger would take the \
+                     rows of {rows} that refer to it off {table}.{counters}, and this would change \
+                     {own} itself. Instead of in {own}, count in a counter table, or in columns of \
+                     a table of their own"
                 );
             }
         }
@@ -193,18 +213,17 @@ fn path<'b, 'c>(
     to: &Table,
     before: &'b [Before<'c>],
 ) -> Option<Vec<&'b Before<'c>>> {
-    let mut paths = VecDeque::from([(from, Vec::new())]);
+    let mut ways = VecDeque::from([(from, Vec::new())]);
     let mut seen = vec![from];
-    while let Some((table, path)) = paths.pop_front() {
-        for next in before.iter().filter(|next| next.tables[0].is(table)) {
-            let path = [&*path, &[next]].concat();
-            let table = next.tables[1];
-            if table.is(to) {
-                return Some(path);
+    while let Some((table, way)) = ways.pop_front() {
+        for step in before.iter().filter(|step| step.first.is(table)) {
+            let longer_way = [&*way, &[step]].concat();
+            if step.second.is(to) {
+                return Some(longer_way);
             }
-            if !has(&seen, table) {
-                seen.push(table);
-                paths.push_back((table, path));
+            if !has(&seen, step.second) {
+                seen.push(step.second);
+                ways.push_back((step.second, longer_way));
             }
         }
     }

@@ -7,7 +7,7 @@ use super::correction::{Compared, Correction, Drift};
 use super::counting::Counting;
 use super::definition::{Definition, Existing};
 use super::stored;
-use super::trigger::{LiveTrigger, Trigger};
+use super::trigger::{LiveTrigger, Trigger, TriggerTable};
 use crate::catalogue::Table;
 use crate::database::{Database, POSTGRES};
 use crate::partition::merged_slot;
@@ -63,12 +63,9 @@ impl Plan {
     pub fn values(&self) -> Result<PlanValues<'_>> {
         let counting = &self.counting;
         let counters = counting.counters();
+        let of_triggers = self.triggers.iter();
         let mut functions: Vec<&str> = Vec::new();
-        for function in self
-            .triggers
-            .iter()
-            .filter_map(|one| one.function.as_deref())
-        {
+        for function in of_triggers.filter_map(|trigger| trigger.function.as_deref()) {
             if !functions.contains(&function) {
                 functions.push(function);
             }
@@ -113,12 +110,13 @@ pub struct Gone {
 #[derive(Clone)]
 struct DroppedTrigger {
     name: String,
-    table: (String, String),
+    table: TriggerTable,
     drop: String,
 }
 
 impl From<&Plan> for Gone {
     fn from(plan: &Plan) -> Self {
+        // In the reverse order of their creation.
         let triggers = plan.triggers.iter().rev().map(|trigger| DroppedTrigger {
             name: trigger.name.clone(),
             table: trigger.table.clone(),
@@ -154,8 +152,9 @@ impl Gone {
     /// Adds triggers that an earlier definition of this name has left behind.
     pub fn add(&mut self, live: &[&LiveTrigger], database: Database) {
         for trigger in live {
-            let mut known = self.triggers.iter();
-            if known.any(|known| known.name == trigger.name && known.table == trigger.table) {
+            let is_same =
+                |known: &DroppedTrigger| known.name == trigger.name && known.table == trigger.table;
+            if self.triggers.iter().any(is_same) {
                 continue;
             }
             self.triggers.push(DroppedTrigger {
@@ -166,12 +165,15 @@ impl Gone {
         }
     }
 
+    /// The statements that drop everything.
+    pub fn drops_all(&self) -> String {
+        self.drops(Which::All) + &self.drop_definition
+    }
+
     /// The statements that drop its triggers of this table, or of all others.
     pub fn drops(&self, which: Which) -> String {
-        let is_of_rows = |trigger: &&DroppedTrigger| {
-            let mut rows = self.rows.iter();
-            rows.any(|rows| trigger.table == (rows.in_schema.clone(), rows.name.clone()))
-        };
+        let rows = self.rows.as_ref().map(TriggerTable::of);
+        let is_of_rows = |trigger: &&DroppedTrigger| Some(&trigger.table) == rows.as_ref();
         let dropped = self.triggers.iter().filter(|trigger| match which {
             Which::All => true,
             Which::OfRows => is_of_rows(trigger),
@@ -197,12 +199,9 @@ impl LiveTrigger {
         if database != POSTGRES {
             return format!("DROP TRIGGER IF EXISTS {name};\n");
         }
-        let kind = if self.event == "RULE" {
-            "RULE"
-        } else {
-            "TRIGGER"
-        };
-        let table = POSTGRES.quoted_in(Some(&self.table.0), &self.table.1);
+        let is_rule = self.event == "RULE";
+        let kind = if is_rule { "RULE" } else { "TRIGGER" };
+        let table = POSTGRES.quoted_in(Some(&self.table.schema), &self.table.name);
         format!("DROP {kind} IF EXISTS {name} ON {table};\n")
     }
 }

@@ -141,21 +141,24 @@ impl Recount {
         mut progress: impl FnMut(u64, u64),
     ) -> QueryResult<Vec<Wrong>> {
         let all = self.transaction(conn, |conn| self.list(conn))?;
-        let (mut size, mut done) = (if self.is_indexed() { FIRST_BATCH } else { all }, 0);
-        let (mut wrong, mut last) = (Vec::new(), Duration::MAX);
+        let mut size = if self.is_indexed() { FIRST_BATCH } else { all };
+        let mut done = 0;
+        let mut wrong = Vec::new();
+        // How long the last batch took that was too long.
+        let mut last_long: Option<Duration> = None;
         while done < all {
             let began = Instant::now();
             wrong.extend(self.transaction(conn, |conn| self.correct_batch(size, conn))?);
             done = all.min(done + size);
             progress(done, all);
-            let seconds = began.elapsed();
-            if seconds < SHORT {
+            let took = began.elapsed();
+            if took < SHORT {
                 size *= 2;
-            } else if seconds > LONG {
+            } else if took > LONG {
                 // If half of it takes as long, each batch reads all rows.
-                let reads_all = last != Duration::MAX && seconds > last * 3 / 4;
+                let reads_all = last_long.is_some_and(|last| took > last * 3 / 4);
                 size = if reads_all { all } else { size.div_ceil(2) };
-                last = seconds;
+                last_long = Some(took);
             }
         }
         Ok(wrong)
@@ -185,19 +188,21 @@ impl Recount {
             return Ok(1);
         }
         conn.run(&self.sql("list")?)?;
-        let number = conn.lines(&self.sql("count_listed")?)?;
-        let number = number.iter().flat_map(|line| &line.0);
-        Ok(parsed(number.flatten().next())? as u64)
+        let lines = conn.lines(&self.sql("count_listed")?)?;
+        let mut texts = lines.iter().flat_map(|line| &line.0).flatten();
+        Ok(parsed(texts.next())? as u64)
     }
 
     /// Corrects this number of entities.
     fn correct_batch<C: Lines>(&self, size: u64, conn: &mut C) -> QueryResult<Vec<Wrong>> {
         match self.counting.database.0 {
+            // MySQL's level is set before its transaction: see `transaction`.
             Dialect::PostgreSql => conn.run(READ_COMMITTED).and_then(|()| self.guard(conn))?,
             // A recount that failed can have left them: a rollback does not drop them.
             Dialect::MySql => self.drop_batch(conn)?,
             Dialect::Sqlite => conn.run(&self.sql("wait")?)?,
         }
+        // The counts are read after the lock: no other correction can come between.
         self.take_batch(size, conn)?;
         self.lock(conn)?;
         conn.run(&self.sql("find_wrong")?)?;
@@ -235,8 +240,8 @@ impl Recount {
             return Ok(());
         };
         let message = format!(
-            "{wrong}, and a correction did not change that. A trigger, a rule or a policy of {0} skips or changes \
-             what is written: see `diesel-counters check`",
+            "{wrong}, and a correction did not change that. A trigger, a rule or a policy of {0} \
+             skips or changes what is written: see `diesel-counters check`",
             self.table
         );
         Err(Error::QueryBuilderError(message.into()))
@@ -273,10 +278,8 @@ impl Recount {
         let drift = counting.drift_name();
         let group = counting.group(target);
         let key = group[..target.entity.len()].to_vec();
-        let mut tables: Vec<_> = counting
-            .tables()
-            .map(|table| database.table_name(table))
-            .collect();
+        let names = counting.tables().map(|table| database.table_name(table));
+        let mut tables: Vec<_> = names.collect();
         tables.dedup();
         Values {
             database: connection::option(database.0),
@@ -319,9 +322,11 @@ impl Recount {
     /// batch.
     fn is_indexed(&self) -> bool {
         self.target.sources.iter().all(|source| {
-            let is_first =
-                |index: &Index| source.entity.iter().any(|one| one.name == index.columns[0]);
-            self.counting.rows.indexes.iter().any(is_first)
+            let begins_with_entity = |index: &Index| {
+                let first = &index.columns[0];
+                source.entity.iter().any(|column| column.name == *first)
+            };
+            self.counting.rows.indexes.iter().any(begins_with_entity)
         })
     }
 
@@ -363,14 +368,15 @@ impl Recount {
     fn wrong<C: Lines>(&self, query: &str, conn: &mut C) -> QueryResult<Vec<Wrong>> {
         let mut wrong = Vec::new();
         for Line(texts) in conn.lines(&self.sql(query)?)? {
+            // As `texts` writes them: the key, the day, and two counts of each counter.
             let (key, rest) = texts.split_at(self.target.entity.len());
-            // Only SQLite lets a key be NULL.
-            let key = key.iter().map(|text| text.as_deref().unwrap_or("NULL"));
-            let entity = key.joined(", ");
             let (day, counts) = rest.split_at(1);
-            for (counter, counts) in self.target.names.iter().zip(counts.chunks(2)) {
-                let actual = parsed(counts[0].as_ref())?;
-                let stored = parsed(counts[1].as_ref())?;
+            // Only SQLite lets a key be NULL.
+            let key_texts = key.iter().map(|text| text.as_deref().unwrap_or("NULL"));
+            let entity = key_texts.joined(", ");
+            for (counter, pair) in self.target.names.iter().zip(counts.chunks(2)) {
+                let actual = parsed(pair[0].as_ref())?;
+                let stored = parsed(pair[1].as_ref())?;
                 let is_wrong = if self.counting.keeps_deleted() {
                     actual > stored
                 } else {
@@ -471,11 +477,10 @@ fn texts(counting: &Counting, target: &Target) -> Vec<String> {
     named.collect()
 }
 
-fn parsed(text: Option<&String>) -> QueryResult<i64> {
-    let text = text.map_or("NULL", String::as_str);
-    let out_of_range = |_| {
+fn parsed(count: Option<&String>) -> QueryResult<i64> {
+    let text = count.map_or("NULL", String::as_str);
+    text.parse().map_err(|_| {
         let message = format!("{text} is out of the range of a counter");
         Error::QueryBuilderError(message.into())
-    };
-    text.parse().map_err(out_of_range)
+    })
 }

@@ -107,15 +107,15 @@ impl Counting {
     /// The conditions of the rows that count.
     pub fn conditions(&self, target: &Target, source: &Source, rows: &Rows<'_>) -> Vec<String> {
         let entity = self.entity_of(source, rows.name);
-        let nullable = source.entity.iter().zip(&entity);
-        let nullable = nullable.filter(|(column, _)| column.nullable);
-        let mut conditions: Vec<_> = nullable
-            .map(|(_, value)| format!("{value} IS NOT NULL"))
-            .collect();
-        let place = target
-            .sources
-            .iter()
-            .position(|other| other.entity == source.entity);
+        let mut conditions = Vec::new();
+        for (column, value) in source.entity.iter().zip(&entity) {
+            if column.nullable {
+                conditions.push(format!("{value} IS NOT NULL"));
+            }
+        }
+        // A name of the parent for each source: MySQL locks each alias once.
+        let mut sources = target.sources.iter();
+        let place = sources.position(|other| other.entity == source.entity);
         let exists = self.exists(&numbered("parent", place.unwrap_or(0)), target, &entity);
         match rows.entities {
             Entities::All => {}
@@ -129,11 +129,9 @@ impl Counting {
                 }));
             }
         }
-        conditions.extend(
-            self.when
-                .iter()
-                .map(|when| when.of(rows.name, self.database)),
-        );
+        if let Some(when) = &self.when {
+            conditions.push(when.of(rows.name, self.database));
+        }
         conditions
     }
 
@@ -178,17 +176,17 @@ impl Counting {
 
     /// Whether an update has changed what a row adds.
     pub fn changed(&self, source: &Source) -> String {
-        let values = |row: &str| {
-            let mut values = self.entity_of(source, row);
-            values.extend(self.day.iter().map(|day| day.of(row, self.database)));
+        let values_of = |row: &str| {
+            let mut values = self.entity_and_day(source, row);
             let expressions = source.weights.iter().flatten().chain(&self.when);
-            let expressions = expressions.filter(|one| !one.is_one());
-            values.extend(expressions.map(|one| one.of(row, self.database)));
+            let variable = expressions.filter(|one| !one.is_one());
+            values.extend(variable.map(|one| one.of(row, self.database)));
             values
         };
-        let values = values(NEW).into_iter().zip(values(OLD));
-        let differ = values.map(|(new, old)| (self.sql.differs)(&new, &old));
+        let pairs = values_of(NEW).into_iter().zip(values_of(OLD));
+        let differ = pairs.map(|(new, old)| (self.sql.differs)(&new, &old));
         match &*differ.collect::<Vec<_>>() {
+            // A row that always adds 1 to the only row of a table.
             [] => "1 = 0".to_owned(),
             [one] => one.clone(),
             several => format!("({})", several.join(" OR ")),
@@ -198,22 +196,29 @@ impl Counting {
     /// Conditions that are true if an update leaves a row with its entity and its day, and it still
     /// counts. `new` and `old` are the names of the row.
     pub fn stays(&self, source: &Source, new: &str, old: &str) -> Vec<String> {
-        let values = |row: &str| {
-            let mut values = self.entity_of(source, row);
-            values.extend(self.day.iter().map(|day| day.of(row, self.database)));
-            values
-        };
-        let values = values(new).into_iter().zip(values(old));
-        let same = values.map(|(new, old)| format!("NOT ({})", (self.sql.differs)(&new, &old)));
+        let new_values = self.entity_and_day(source, new);
+        let old_values = self.entity_and_day(source, old);
+        let pairs = new_values.into_iter().zip(old_values);
+        let same = pairs.map(|(new, old)| format!("NOT ({})", (self.sql.differs)(&new, &old)));
         let counts = self.when.iter().map(|when| when.of(new, self.database));
         same.chain(counts).collect()
+    }
+
+    /// The columns of a row that name its entity, and its own day if it has one: as the row has it,
+    /// and not the first day of its period.
+    fn entity_and_day(&self, source: &Source, row: &str) -> Vec<String> {
+        let mut values = self.entity_of(source, row);
+        values.extend(self.day.iter().map(|day| day.of(row, self.database)));
+        values
     }
 
     /// The columns of an entity's key, and of the day of a row.
     pub fn group(&self, target: &Target) -> Vec<String> {
         let mut group = self.database.columns("", &target.entity);
-        if let (Some(_), Some([day, _])) = (&self.day, &target.slots) {
-            group.push(self.database.quoted(&day.name));
+        if let Some(slots) = &target.slots
+            && self.day.is_some()
+        {
+            group.push(self.database.quoted(&slots.day.name));
         }
         group
     }
@@ -239,8 +244,9 @@ impl Counting {
         place: Place,
     ) -> String {
         let sum = self.sum(target, counter, row, value, place);
-        let row = if self.database == MYSQL { row } else { "" };
-        format!("{} = {sum}", self.database.column(row, counter))
+        // An UPDATE of MySQL can join tables. The others name a column that is set by itself.
+        let set_in = if self.database == MYSQL { row } else { "" };
+        format!("{} = {sum}", self.database.column(set_in, counter))
     }
 
     /// The sum of a counter and a value, or an error if it is out of the range of the column.
@@ -253,16 +259,17 @@ impl Counting {
         place: Place,
     ) -> String {
         let sum = format!("{} + {value}", self.database.column(row, counter));
-        let Some([least, greatest]) = target.table.range(counter) else {
+        let Some(range) = target.table.range(counter) else {
             return self.sql.whole(sum);
         };
-        let [in_trigger, elsewhere] = self.sql.overflow;
-        let fails = match place {
-            Place::Trigger => in_trigger,
-            Place::Statement => elsewhere,
+        let least = range.start();
+        let greatest = range.end();
+        let overflow = match place {
+            Place::Trigger => self.sql.overflow.in_trigger,
+            Place::Statement => self.sql.overflow.elsewhere,
         };
         let what = format!("integer overflow of {}.{counter}", target.table);
-        let fails = fails
+        let fails = overflow
             .replace("{what}", &self.database.literal(&what))
             .replace("{sum}", &sum);
         format!("CASE WHEN {sum} BETWEEN {least} AND {greatest} THEN {sum} ELSE {fails} END")
@@ -295,6 +302,7 @@ pub fn numbered(used_as: &str, place: usize) -> String {
     }
 }
 
+/// Values, each with the name that it has in a query.
 pub fn named(values: Vec<String>, names: &[String]) -> Vec<String> {
     let named = |(value, name)| format!("{value} AS {name}");
     values.into_iter().zip(names).map(named).collect()

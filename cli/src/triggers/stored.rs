@@ -4,8 +4,8 @@
 //! the rows is dropped and created again, and its triggers are lost.
 
 use anyhow::{Result, bail};
-use diesel::RunQueryDsl;
 use diesel::sql_types::{Bool, Text};
+use diesel::{QueryableByName, RunQueryDsl};
 use serde_json::json;
 use sqlparser::tokenizer::{Token, Tokenizer};
 
@@ -36,12 +36,32 @@ pub struct Stored {
     pub is_own: bool,
 }
 
+/// A row of the query of the definitions. The first columns are those to sort by.
+#[derive(QueryableByName, PartialEq, Eq, PartialOrd, Ord)]
+struct StoredRow {
+    /// The schema of tables without one, or nothing if it is that of the connection.
+    #[diesel(sql_type = Text)]
+    tables_in: String,
+    /// The name of the function or the view.
+    #[diesel(sql_type = Text)]
+    stored_in: String,
+    #[diesel(sql_type = Text)]
+    text: String,
+    #[diesel(sql_type = Text)]
+    owner: String,
+    #[diesel(sql_type = Bool)]
+    is_own: bool,
+}
+
 /// A function of PostgreSQL that has lost its definition.
-#[derive(Debug, diesel::Queryable)]
+#[derive(Debug, QueryableByName)]
 pub struct Lost {
+    #[diesel(sql_type = Text)]
     pub schema: String,
+    #[diesel(sql_type = Text)]
     pub name: String,
     /// Whether it is the role's of this connection.
+    #[diesel(sql_type = Bool)]
     pub is_own: bool,
 }
 
@@ -117,22 +137,28 @@ pub fn schema_of(stored: &Stored, conn: &mut AnyConnection) -> Result<String> {
 
 /// The definitions of all triggers, by name.
 pub fn definitions(conn: &mut AnyConnection) -> Result<Vec<Stored>> {
-    type Row = (String, String, String, String, bool);
     let database = conn.database();
-    let stored = sql(super::sql::of(database).definitions);
-    let rows = stored.typed::<(Text, Text, Text, Text, Bool)>();
-    let mut rows: Vec<Row> = rows.load(conn)?;
+    let mut rows: Vec<StoredRow> = sql(super::sql::of(database).definitions).load(conn)?;
     // The order of the database depends on its collation.
     rows.sort();
-    let modes = (database == MYSQL).then(|| Modes::new(conn));
-    let modes = modes.transpose()?;
+    let modes = match database {
+        MYSQL => Some(Modes::new(conn)?),
+        _ => None,
+    };
     let mut read = Vec::new();
-    for (schema, name, text, owner, is_own) in rows {
+    for row in rows {
+        let StoredRow {
+            tables_in: schema,
+            stored_in: name,
+            text,
+            owner,
+            is_own,
+        } = row;
         if text.is_empty() {
             let view = database.quoted(&name);
             bail!(
-                "cannot read the view {name}, which has the definition of triggers: GRANT SHOW VIEW ON {view} \
-                 TO this account"
+                "cannot read the view {name}, which has the definition of triggers: GRANT SHOW \
+                 VIEW ON {view} TO this account"
             );
         }
         let json = match database {
@@ -146,6 +172,8 @@ pub fn definitions(conn: &mut AnyConnection) -> Result<Vec<Stored>> {
         match definition {
             Some(mut definition) => {
                 let function = name.clone();
+                // A view, and the one function of an earlier version, have the name of the
+                // definition, whatever its text says.
                 if database == POSTGRES && functions::has_definition(&name, &definition.name) {
                     definition.functions = Functions::ByEvent;
                 } else {
@@ -174,8 +202,8 @@ pub fn definitions(conn: &mut AnyConnection) -> Result<Vec<Stored>> {
                 });
             }
             None if is_own => bail!(
-                "cannot read the definition of the triggers {name}: generate them again with this version of \
-                 diesel-counters"
+                "cannot read the definition of the triggers {name}: generate them again with this \
+                 version of diesel-counters"
             ),
             // Others can create what only looks like one.
             None => {}
@@ -190,22 +218,27 @@ pub fn lost(conn: &mut AnyConnection) -> Result<Vec<Lost>> {
     if conn.database() != POSTGRES {
         return Ok(Vec::new());
     }
-    let functions = sql(
-        "SELECT n.nspname::text, p.proname::text, pg_get_userbyid(p.proowner) = current_user
-         FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
-         LEFT JOIN pg_description d
-             ON d.objoid = p.oid AND d.classoid = CAST('pg_proc'::regclass AS oid) AND d.objsubid = 0
-         WHERE p.prorettype = CAST('trigger'::regtype AS oid)
-             AND d.description LIKE 'diesel_counters: {%' IS NOT TRUE
-             AND p.prosrc NOT LIKE chr(10) || '-- diesel_counters: {%'
-             AND NOT EXISTS (
-                 SELECT FROM pg_proc other WHERE other.pronamespace = p.pronamespace AND other.proowner = p.proowner
-                     AND p.prosrc LIKE chr(10) || '-- diesel_counters: see %'
-                     AND split_part(p.prosrc, chr(10), 2) = '-- diesel_counters: see ' || other.proname || '()')
-             AND position('this function counts the rows of %.%, not those of %.%' IN p.prosrc) > 0
-         ORDER BY 1, 2",
-    );
-    Ok(functions.typed::<(Text, Text, Bool)>().load(conn)?)
+    let functions = sql("
+        SELECT n.nspname::text AS schema, p.proname::text AS name,
+            pg_get_userbyid(p.proowner) = current_user AS is_own
+        FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+        LEFT JOIN pg_description d
+            ON d.objoid = p.oid AND d.classoid = CAST('pg_proc'::regclass AS oid)
+                AND d.objsubid = 0
+        WHERE p.prorettype = CAST('trigger'::regtype AS oid)
+            AND d.description LIKE 'diesel_counters: {%' IS NOT TRUE
+            AND p.prosrc NOT LIKE chr(10) || '-- diesel_counters: {%'
+            -- The function of another event names the one that has the definition.
+            AND NOT EXISTS (
+                SELECT FROM pg_proc other
+                WHERE other.pronamespace = p.pronamespace AND other.proowner = p.proowner
+                    AND p.prosrc LIKE chr(10) || '-- diesel_counters: see %'
+                    AND split_part(p.prosrc, chr(10), 2)
+                        = '-- diesel_counters: see ' || other.proname || '()')
+            -- The text of an error that each of these functions has.
+            AND position('this function counts the rows of %.%, not those of %.%' IN p.prosrc) > 0
+        ORDER BY 1, 2");
+    Ok(functions.load(conn)?)
 }
 
 /// A definition. A session without escapes has stored each backslash twice: [`Database::literal`]
@@ -217,15 +250,14 @@ fn parsed(json: &str, has_no_escapes: bool) -> Option<Definition> {
     } else {
         [json, &once]
     };
-    let mut read = texts.iter().map(|text| serde_json::from_str(text).ok());
-    read.find_map(|definition| definition)
+    let mut definitions = texts.iter().map(|text| serde_json::from_str(text).ok());
+    definitions.find_map(|definition| definition)
 }
 
 /// The text in the query of a view that selects it, and nothing else.
 fn literal(view: &str, database: Database) -> Option<String> {
     const SELECTS: [&str; 4] = ["select", "_utf8mb4", "_utf8mb3", "_latin1"];
-    let tokens = Tokenizer::new(database.grammar(), view).tokenize();
-    let mut tokens = tokens.ok()?;
+    let mut tokens = Tokenizer::new(database.grammar(), view).tokenize().ok()?;
     tokens.retain(|token| !matches!(token, Token::Whitespace(_)));
     use Token::{SingleQuotedString, Word};
     let [

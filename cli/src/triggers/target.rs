@@ -9,14 +9,21 @@ pub struct Target {
     pub table: Table,
     /// The columns of the entity's key.
     pub entity: Vec<Column>,
-    /// The day and the slot of a counter table. Otherwise the table has one row for each entity.
-    pub slots: Option<[Column; 2]>,
+    /// The columns of a counter table. Otherwise the table has one row for each entity.
+    pub slots: Option<DayAndSlot>,
     /// The condition of the rows of an ordinary table in which rows are counted.
     pub only: Option<Expression>,
     pub names: Vec<String>,
     pub sources: Vec<Source>,
     /// The rows that an entity requires. A counter table's foreign keys refuse counts without them.
     pub parents: Vec<ParentTable>,
+}
+
+/// The columns of a counter table's key behind those of the entity.
+#[derive(Clone)]
+pub struct DayAndSlot {
+    pub day: Column,
+    pub slot: Column,
 }
 
 /// What the foreign key of a column of a counter table's key refers to.
@@ -49,7 +56,7 @@ impl Source {
 
 impl Target {
     /// What the foreign keys of the entity's columns refer to, with the number of the column, from
-    /// 0. An ordinary column is in the row itself.
+    /// 0. An ordinary column is in the row itself, and goes when the row is deleted.
     pub fn parents(&self) -> impl Iterator<Item = (usize, Parent)> {
         let of_row = |column: &Column| Parent {
             in_schema: self.table.in_schema.clone(),
@@ -59,12 +66,19 @@ impl Target {
             on_update: "NO ACTION".to_owned(),
             deferrable: "NOT DEFERRABLE".to_owned(),
         };
-        let parents = self.entity.iter().map(move |column| match self.slots {
+        let parent = move |column: &Column| match self.slots {
             Some(_) => column.refers_to.clone(),
             None => Some(of_row(column)),
-        });
-        let parents = parents.enumerate();
-        parents.filter_map(|(i, parent)| Some((i, parent?)))
+        };
+        let columns = self.entity.iter().enumerate();
+        columns.filter_map(move |(place, column)| Some((place, parent(column)?)))
+    }
+
+    /// The columns of the primary key of a counter table, or of the key of an ordinary one.
+    pub fn key(&self) -> impl Iterator<Item = &Column> {
+        let slots = self.slots.iter();
+        let day_and_slot = slots.flat_map(|slots| [&slots.day, &slots.slot]);
+        self.entity.iter().chain(day_and_slot)
     }
 
     /// Whether rows can name an entity that has no row here, or one in which they are not counted.
@@ -73,32 +87,44 @@ impl Target {
         self.slots.is_none() && (self.only.is_some() || !is_sure)
     }
 
-    /// Returns whether the entity was not counted in this counter before.
+    /// Adds what a row counts for. Returns whether the entity was not counted in this counter
+    /// before.
     pub fn add(&mut self, counter: String, entity: Vec<Column>, weight: Expression) -> bool {
-        let name = self.names.iter().position(|name| *name == counter);
-        let name = name.unwrap_or_else(|| {
-            self.names.push(counter);
-            for source in &mut self.sources {
-                source.weights.push(None);
-            }
-            self.names.len() - 1
-        });
-        let mut sources = self.sources.iter();
-        let source = sources.position(|source| source.entity == entity);
-        let source = source.unwrap_or_else(|| {
-            let parents: Vec<_> = self.parents().collect();
-            let is_sure = |(i, counted): &(usize, Parent)| {
-                let parent = entity[*i].refers_to.as_ref();
-                parent.is_some_and(|parent| parent.is_same(counted))
-            };
-            let exists = !parents.is_empty() && parents.iter().all(is_sure);
-            self.sources.push(Source {
-                weights: vec![None; self.names.len()],
-                exists,
-                entity,
-            });
-            self.sources.len() - 1
-        });
+        let name = self.place_of_name(counter);
+        let source = self.place_of_source(entity);
         self.sources[source].weights[name].replace(weight).is_none()
+    }
+
+    /// The place of a counter in `names`, in which it is afterwards. Each source has a weight, or
+    /// none, for each name.
+    fn place_of_name(&mut self, counter: String) -> usize {
+        if let Some(place) = self.names.iter().position(|name| *name == counter) {
+            return place;
+        }
+        self.names.push(counter);
+        for source in &mut self.sources {
+            source.weights.push(None);
+        }
+        self.names.len() - 1
+    }
+
+    /// The place of the source with these columns in `sources`, in which it is afterwards.
+    fn place_of_source(&mut self, entity: Vec<Column>) -> usize {
+        let mut sources = self.sources.iter();
+        if let Some(place) = sources.position(|source| source.entity == entity) {
+            return place;
+        }
+        let parents: Vec<_> = self.parents().collect();
+        let is_sure = |(place, counted): &(usize, Parent)| {
+            let parent = entity[*place].refers_to.as_ref();
+            parent.is_some_and(|parent| parent.is_same(counted))
+        };
+        let exists = !parents.is_empty() && parents.iter().all(is_sure);
+        self.sources.push(Source {
+            weights: vec![None; self.names.len()],
+            exists,
+            entity,
+        });
+        self.sources.len() - 1
     }
 }

@@ -7,8 +7,10 @@ use diesel::sql_types::BigInt;
 use super::definition::{Count, Definition};
 use super::expression::Expression;
 use super::keys::{key_of, refuse_others};
-use super::target::{ParentTable, Target};
-use crate::catalogue::{self, Column, CounterTable, Kind, Table, is_zero, table};
+use super::target::{DayAndSlot, ParentTable, Target};
+use crate::catalogue::{
+    self, Column, CounterTable, Kind, Parent, Table, WideForeignKey, is_zero, table,
+};
 use crate::code_of_others::{self, Access};
 use crate::connection::AnyConnection;
 use crate::database::{Database, Joined, POSTGRES};
@@ -25,12 +27,13 @@ pub fn targets(
     let mut targets: Vec<Target> = Vec::new();
     for count in &definition.counts {
         let (mut found, counter) = find(count, definition, conn)?;
-        let (table, wide) = (&found.table, found.table.wide_foreign_keys.first());
-        if let Some((name, _)) = wide.filter(|_| found.slots.is_some()) {
+        let table = &found.table;
+        let wide = table.wide_foreign_keys.first();
+        if let Some(WideForeignKey { name, .. }) = wide.filter(|_| found.slots.is_some()) {
             bail!(
-                "the foreign key {name} of {table} has several columns. Triggers count only beside foreign keys \
-                 of one column: replace it with one for each column, or drop it and delete the counters in the \
-                 program"
+                "the foreign key {name} of {table} has several columns. Triggers count only beside \
+                 foreign keys of one column: replace it with one for each column, or drop it and \
+                 delete the counters in the program"
             );
         }
         let entity = entity(count, &found, rows, database)?;
@@ -38,21 +41,16 @@ pub fn targets(
         refuse_foreign_keys(&entity, &found, rows)?;
         let text = count.weight.as_ref().unwrap_or(&definition.by);
         let weight = weight(text, rows, database)?;
-        let mut places = targets.iter();
-        let place = match places.position(|target| target.table.is(&found.table)) {
+        // The counters of one table are one target, in the place of the first of them.
+        let mut known = targets.iter();
+        let place = match known.position(|target| target.table.is(&found.table)) {
             Some(place) if targets[place].entity != found.entity => {
                 bail!("\"{count}\": {table} is counted in by two keys. Write two definitions")
             }
             Some(place) => place,
             None => {
-                let parents = found.parents().filter(|_| found.slots.is_some());
-                for (column, parent) in parents.collect::<Vec<_>>() {
-                    let table = catalogue::parent(&parent, conn)?;
-                    found.parents.extend(table.map(|table| ParentTable {
-                        column,
-                        table,
-                        key: parent.column,
-                    }));
+                if found.slots.is_some() {
+                    found.parents = parent_tables(&found, conn)?;
                 }
                 targets.push(found);
                 targets.len() - 1
@@ -71,13 +69,29 @@ pub fn targets(
     Ok(targets)
 }
 
+/// The tables that the foreign keys of a counter table refer to, as far as the user may see them.
+fn parent_tables(target: &Target, conn: &mut AnyConnection) -> Result<Vec<ParentTable>> {
+    let mut tables = Vec::new();
+    for (column, parent) in target.parents() {
+        if let Some(table) = catalogue::parent(&parent, conn)? {
+            tables.push(ParentTable {
+                column,
+                table,
+                key: parent.column,
+            });
+        }
+    }
+    Ok(tables)
+}
+
+/// What a row adds. An expression can make a whole number of a fraction; a column alone cannot.
 fn weight(text: &str, rows: &Table, database: Database) -> Result<Expression> {
     let is_decimal = |column: &Column| ["numeric", "decimal"].contains(&&*column.plain_type());
     let has_fraction = |column: &&Column| column.kind == Kind::Real || is_decimal(column);
     if let Some(Column { sql_type, .. }) = rows.column(text).filter(has_fraction) {
         bail!(
-            "{rows}.{text} is {sql_type}, and a counter has whole numbers. Give it whole numbers, such as \
-             \"ROUND({text} * 100)\""
+            "{rows}.{text} is {sql_type}, and a counter has whole numbers. Give it whole numbers, \
+             such as \"ROUND({text} * 100)\""
         );
     }
     Expression::of_rows(text, rows, database)
@@ -85,25 +99,30 @@ fn weight(text: &str, rows: &Table, database: Database) -> Result<Expression> {
 
 /// The columns of the row that name the entity.
 fn entity(count: &Count, target: &Target, rows: &Table, database: Database) -> Result<Vec<Column>> {
-    let (table, key) = (&target.table, &target.entity);
+    let table = &target.table;
+    let key = &target.entity;
     let names = count.columns.as_deref().unwrap_or_default();
     if key.len() != names.len() {
-        let of = key.iter().map(|column| &column.name).joined(", ");
+        let of_key = key.iter().map(|column| &column.name).joined(", ");
         let (of, columns) = match key.len() {
             0 => ("one thing only".to_owned(), String::new()),
-            len => (format!("each {of}"), vec!["COLUMN"; len].join(",") + ":"),
+            len => (
+                format!("each {of_key}"),
+                vec!["COLUMN"; len].join(",") + ":",
+            ),
         };
         bail!(
-            "{table} counts for {of}: write \"{columns}{table}.COUNTER\" in count, with as many columns of {rows} \
-             as name it"
+            "{table} counts for {of}: write \"{columns}{table}.COUNTER\" in count, with as many \
+             columns of {rows} as name it"
         );
     }
     if target.slots.is_some() && table.is(rows) {
         bail!("{rows} is the counter table itself");
     }
-    let columns = names.iter().zip(key);
-    let columns = columns.map(|(name, key)| column_of_entity(name, key, table, rows, database));
-    columns.collect()
+    let pairs = names.iter().zip(key);
+    pairs
+        .map(|(name, key)| column_of_entity(name, key, table, rows, database))
+        .collect()
 }
 
 /// The column of the row that has the values of a column of the counter table's key.
@@ -115,12 +134,15 @@ fn column_of_entity(
     database: Database,
 ) -> Result<Column> {
     const NONE: &str = "an entity is named by columns, and not by expressions";
-    let column = rows.column(name);
-    let column = column.with_context(|| format!("{rows} has no column {name}: {NONE}"))?;
-    let (one, other) = (format!("{rows}.{name}"), format!("{table}.{}", key.name));
-    let [of_rows, of_key] = [column, key].map(|column| database.stored_as(column.kind));
-    if !of_rows.fits(of_key) {
-        let [one_type, other_type] = [&column.sql_type, &key.sql_type];
+    let column = rows
+        .column(name)
+        .with_context(|| format!("{rows} has no column {name}: {NONE}"))?;
+    let one = format!("{rows}.{name}");
+    let other = format!("{table}.{}", key.name);
+    let kind = database.stored_as(column.kind);
+    if !kind.fits(database.stored_as(key.kind)) {
+        let one_type = &column.sql_type;
+        let other_type = &key.sql_type;
         bail!("{one} is {one_type}, and {other} is {other_type}: it cannot have the same values");
     }
     // Texts that a foreign key takes as equal are one entity. Otherwise an exact key counts for
@@ -129,8 +151,8 @@ fn column_of_entity(
     let is_exact = database != POSTGRES && is_of_texts && key.loose_collation.is_none();
     if column.loose_collation != key.loose_collation && !is_exact {
         bail!(
-            "{one} and {other} have different collations: a text could be one entity in the one, and two in \
-             the other. Give them the same collation first"
+            "{one} and {other} have different collations: a text could be one entity in the one, \
+             and two in the other. Give them the same collation first"
         );
     }
     Ok(column.clone())
@@ -138,35 +160,46 @@ fn column_of_entity(
 
 /// Refuses foreign keys that would change counts, or refuse them.
 fn refuse_foreign_keys(entity: &[Column], target: &Target, rows: &Table) -> Result<()> {
-    let (table, is_slotted) = (&target.table, target.slots.is_some());
-    for (i, counted) in target.parents() {
-        let (of_rows, key) = (&entity[i], &target.entity[i]);
-        let (column, key_column) = (&of_rows.name, &key.name);
-        let refers_to = of_rows.refers_to.as_ref();
-        let refers_to = refers_to.filter(|parent| parent.is_same(&counted));
+    let table = &target.table;
+    let is_slotted = target.slots.is_some();
+    for (place, counted) in target.parents() {
+        let of_rows = &entity[place];
+        let key = &target.entity[place];
+        let column = &of_rows.name;
+        let key_column = &key.name;
+        // The foreign key of the rows, if it refers to what the counters are of.
+        let foreign_key = of_rows.refers_to.as_ref();
+        let refers_to = foreign_key.filter(|parent| parent.is_same(&counted));
         // If the key of an entity changes, its counts go along. The rows that the foreign key
         // changes with it would be counted once more: a trigger cannot tell that from an update
         // that moves a count.
-        let (of, name, moves) = match is_slotted {
-            true => (table, key_column, Some(&counted)),
-            false => (rows, column, refers_to),
+        let (of, name, moves) = if is_slotted {
+            (table, key_column, Some(&counted))
+        } else {
+            (rows, column, refers_to)
         };
-        if let Some(parent) = moves.filter(|parent| parent.updates()) {
-            let (action, parent, key) = (&parent.on_update, &parent.table, &parent.column);
+        if let Some(moves) = moves.filter(|parent| parent.updates()) {
+            let action = &moves.on_update;
+            let parent = &moves.table;
+            let key = &moves.column;
             bail!(
-                "the foreign key of {of}.{name} has ON UPDATE {action}: an update of {parent}.{key} would count \
-                 its rows twice. Remove ON UPDATE {action} first"
+                "the foreign key of {of}.{name} has ON UPDATE {action}: an update of \
+                 {parent}.{key} would count its rows twice. Remove ON UPDATE {action} first"
             );
         }
         // The row with the counter and the counted rows follow the same update, one after the
         // other.
-        let follow =
-            [of_rows, key].map(|column| column.refers_to.as_ref().filter(|one| one.updates()));
-        if let ([Some(of_rows), Some(_)], false) = (follow, is_slotted) {
-            let (action, parent) = (&of_rows.on_update, &of_rows.table);
+        let followed = |column: &Column| column.refers_to.clone().filter(Parent::updates);
+        if !is_slotted
+            && let Some(parent_of_rows) = followed(of_rows)
+            && followed(key).is_some()
+        {
+            let action = &parent_of_rows.on_update;
+            let parent = &parent_of_rows.table;
             bail!(
-                "the foreign keys of {rows}.{column} and {table}.{key_column} change with an update of {parent}, \
-                 which would count its rows twice. Remove ON UPDATE {action} first"
+                "the foreign keys of {rows}.{column} and {table}.{key_column} change with an \
+                 update of {parent}, which would count its rows twice. Remove ON UPDATE {action} \
+                 first"
             );
         }
         let Some(parent) = refers_to else {
@@ -179,83 +212,113 @@ fn refuse_foreign_keys(entity: &[Column], target: &Target, rows: &Table) -> Resu
         }
         if !is_slotted {
             bail!(
-                "the foreign key of {rows}.{column} is {deferrable}: a row that is there before its row of \
-                 {table} would not be counted in it. Make it NOT DEFERRABLE, or count in a counter table"
+                "the foreign key of {rows}.{column} is {deferrable}: a row that is there before \
+                 its row of {table} would not be counted in it. Make it NOT DEFERRABLE, or count \
+                 in a counter table"
             );
         }
-        let (parent, of_key) = (&parent.table, &counted.deferrable);
+        let parent_table = &parent.table;
+        let of_key = &counted.deferrable;
         bail!(
-            "the foreign key of {rows}.{column} is {deferrable}, and that of {table}.{key_column} is {of_key}: it \
-             would refuse the count of a row that is there before its row of {parent}. Make it {deferrable} too: \
-             ALTER TABLE {table} ALTER CONSTRAINT … {deferrable}"
+            "the foreign key of {rows}.{column} is {deferrable}, and that of {table}.{key_column} \
+             is {of_key}: it would refuse the count of a row that is there before its row of \
+             {parent_table}. Make it {deferrable} too: ALTER TABLE {table} ALTER CONSTRAINT … \
+             {deferrable}"
         );
     }
     Ok(())
 }
 
-/// The counters of the table of this name.
+/// The table that a count names, as a target without sources, and the name of the counter.
 fn find(
     count: &Count,
     definition: &Definition,
     conn: &mut AnyConnection,
 ) -> Result<(Target, String)> {
-    let (counter, period) = (&*count.counter, definition.period);
-    let table = match CounterTable::try_from(table(conn, &count.table)?) {
+    match CounterTable::try_from(table(conn, &count.table)?) {
         Ok(counters) => {
-            let table = &counters.table;
-            let mark = counters.mark();
-            if let Some(mark) = mark.as_ref().filter(|mark| mark.period != period) {
-                let of_table = mark.period;
-                bail!(
-                    "{table} has the period {of_table}, as the comment of its day says, and these triggers have the \
-                     period {period}: run `diesel-counters generate triggers`. Tables of several periods need \
-                     definitions of their own"
-                );
-            }
-            if definition.only.is_some() {
-                bail!(
-                    "only is a condition of the row that has the counter, and {table} has several: write a \
-                     definition of its own for it"
-                );
-            }
-            if count.key.is_some() {
-                bail!("{table} is a counter table, which is found by its primary key: name no key");
-            }
-            let names = counters.counters.iter().map(|column| &*column.name);
-            if !names.clone().any(|name| name == counter) {
-                match &*names.joined(", ") {
-                    "" => bail!("{table} has no counters"),
-                    names => bail!("{table} has no counter {counter}; its counters are {names}"),
-                }
-            }
-            let stock = mark.iter().flat_map(|mark| &mark.stock);
-            let guarded = counters.guarded(false, conn.database());
-            if stock.chain(&guarded).any(|name| name == counter) {
-                bail!(
-                    "{table}.{counter} is a stock, or a CHECK keeps it at 0 or more. A trigger takes a deleted row \
-                     off the row of the connection, which can be below 0 while the count is not: count in another \
-                     counter"
-                );
-            }
-            let found = Target {
-                slots: Some([counters.day, counters.slot]),
-                entity: counters.entity,
-                table: counters.table,
-                ..Target::default()
-            };
-            return Ok((found, counter.to_owned()));
+            let target = in_counter_table(count, definition, counters, conn.database())?;
+            Ok((target, count.counter.clone()))
         }
-        Err(table) => table,
-    };
+        Err(table) => in_ordinary_table(count, definition, table, conn),
+    }
+}
+
+/// A counter of a counter table.
+fn in_counter_table(
+    count: &Count,
+    definition: &Definition,
+    counters: CounterTable,
+    database: Database,
+) -> Result<Target> {
+    let counter = &*count.counter;
+    let period = definition.period;
+    let table = &counters.table;
+    let mark = counters.mark();
+    if let Some(mark) = mark.as_ref().filter(|mark| mark.period != period) {
+        let of_table = mark.period;
+        bail!(
+            "{table} has the period {of_table}, as the comment of its day says, and these \
+             triggers have the period {period}: run `diesel-counters generate triggers`. \
+             Tables of several periods need definitions of their own"
+        );
+    }
+    if definition.only.is_some() {
+        bail!(
+            "only is a condition of the row that has the counter, and {table} has several: \
+             write a definition of its own for it"
+        );
+    }
+    if count.key.is_some() {
+        bail!("{table} is a counter table, which is found by its primary key: name no key");
+    }
+    let names = counters.counters.iter().map(|column| &*column.name);
+    if !names.clone().any(|name| name == counter) {
+        match &*names.joined(", ") {
+            "" => bail!("{table} has no counters"),
+            names => bail!("{table} has no counter {counter}; its counters are {names}"),
+        }
+    }
+    let stock = mark.iter().flat_map(|mark| &mark.stock);
+    let guarded = counters.guarded(false, database);
+    if stock.chain(&guarded).any(|name| name == counter) {
+        bail!(
+            "{table}.{counter} is a stock, or a CHECK keeps it at 0 or more. A trigger \
+             takes a deleted row off the row of the connection, which can be below 0 while \
+             the count is not: count in another counter"
+        );
+    }
+    Ok(Target {
+        slots: Some(DayAndSlot {
+            day: counters.day,
+            slot: counters.slot,
+        }),
+        entity: counters.entity,
+        table: counters.table,
+        ..Target::default()
+    })
+}
+
+/// A column of an ordinary table, with its name as the table has it.
+fn in_ordinary_table(
+    count: &Count,
+    definition: &Definition,
+    table: Table,
+    conn: &mut AnyConnection,
+) -> Result<(Target, String)> {
+    let counter = &*count.counter;
     let is_only_row = matches!(count.columns.as_deref(), Some([]));
-    let key = match is_only_row && count.key.is_none() {
-        true => Vec::new(),
-        false => key_of(count, &table)?,
+    let key = if is_only_row && count.key.is_none() {
+        Vec::new()
+    } else {
+        key_of(count, &table)?
     };
     let is_in_key =
         |name: &String| table.primary_key.contains(name) || key.iter().any(|key| key.name == *name);
-    let column = table.column(counter);
-    let Some(column) = column.filter(|column| !is_in_key(&column.name)) else {
+    let Some(column) = table
+        .column(counter)
+        .filter(|column| !is_in_key(&column.name))
+    else {
         bail!("{table} has no column {counter} to count in, besides its key");
     };
     let why = match column.default.as_deref() {
@@ -281,14 +344,16 @@ fn find(
     if key.is_empty() && !is_only_row {
         bail!("{table} has no primary key: {counter} cannot be counted in it");
     }
-    let only = definition.only.as_deref();
-    let only = only.map(|text| Expression::of_rows(text, &table, conn.database()));
-    let (entity, only, counter) = (key, only.transpose()?, column.name.clone());
+    let only = match &definition.only {
+        Some(text) => Some(Expression::of_rows(text, &table, conn.database())?),
+        None => None,
+    };
+    let name = column.name.clone();
     let found = Target {
         table,
-        entity,
+        entity: key,
         only,
         ..Target::default()
     };
-    Ok((found, counter))
+    Ok((found, name))
 }

@@ -70,9 +70,16 @@ pub struct RowAddition {
     /// It adds nothing unless all are true. In an ordinary table, these are conditions of the row
     /// that has the counters.
     pub conditions: Vec<String>,
-    /// The counters, and what the row adds to each.
+    /// What the row adds to each counter that it counts in.
     #[serde(skip)]
-    pub counts: Vec<(String, String)>,
+    pub counts: Vec<CounterValue>,
+}
+
+/// A counter, and an expression.
+#[derive(Debug, Clone)]
+pub struct CounterValue {
+    pub counter: String,
+    pub value: String,
 }
 
 impl Counting {
@@ -85,7 +92,8 @@ impl Counting {
         self.some_counters_of(target, &target.names, new)
     }
 
-    /// Some counters of a table. `new` is what an upsert adds to a row that is there.
+    /// Some counters of a table. `new` is what an upsert adds to a row that is there: the value of
+    /// a counter, of which it has the place in `names` and the name in quotes.
     fn some_counters_of(
         &self,
         target: &Target,
@@ -98,24 +106,23 @@ impl Counting {
             MYSQL => format!("{table}."),
             _ => String::new(),
         };
-        let names: Vec<_> = names
+        let quoted: Vec<_> = names
             .iter()
             .map(|name| self.database.quoted(name))
             .collect();
-        let updates = names.iter().enumerate().map(|(place, name)| {
-            self.sql
-                .update(name, &format!("{old}{name}"), &new(place, name))
+        let updates = quoted.iter().enumerate().map(|(place, name)| {
+            let old_value = format!("{old}{name}");
+            self.sql.update(name, &old_value, &new(place, name))
         });
-        let key = target.entity.iter().chain(target.slots.iter().flatten());
         Counters {
             in_slots: target.slots.is_some(),
             key: match target.slots {
-                Some(_) => self.database.columns("", key),
+                Some(_) => self.database.columns("", target.key()),
                 None => Vec::new(),
             },
             assignments: updates.collect(),
             table,
-            names,
+            names: quoted,
         }
     }
 
@@ -132,6 +139,7 @@ impl Counting {
         let mut names = self.group(target);
         names.extend(self.counter_names(target));
         let columns = values.into_iter().zip(&names).map(|(value, name)| {
+            // A column that has this name needs no other one.
             let is_column = value == *name || value == format!("{}.{name}", rows.name);
             if is_column {
                 value
@@ -158,29 +166,30 @@ impl Counting {
     ) -> Sums {
         let group = self.group(target);
         let names = self.counter_names(target);
-        let sums = names
+        let mut sums: Vec<_> = names
             .iter()
             .map(|name| self.sql.sum.replace("{}", name))
             .collect();
-        let sums = if slot.is_none() {
-            named(sums, &names)
-        } else {
-            sums
-        };
+        if slot.is_none() {
+            sums = named(sums, &names);
+        }
+        // An update that changes nothing of an entity writes nothing.
         let changes = names.iter().map(|name| format!("SUM({name}) <> 0"));
-        let changes = any(changes.collect(), !more.is_empty());
+        let mut having = vec![any(changes.collect(), !more.is_empty())];
+        having.extend_from_slice(more);
         Sums {
             columns: self.row_of_sums(group.clone(), slot, sums),
             union,
             from: String::new(),
             conditions: Vec::new(),
-            having: [changes].into_iter().chain(more.iter().cloned()).collect(),
+            having,
             group,
             order,
         }
     }
 
-    /// The columns of a row to add to the counters.
+    /// The columns of a row to add to the counters: the key, with the day and the slot of a counter
+    /// table, and the sums. `row` has the entity, and the rows' own day if they have one.
     pub fn row_of_sums(
         &self,
         mut row: Vec<String>,
@@ -207,54 +216,61 @@ impl Counting {
         slot: &str,
         more: Vec<String>,
     ) -> RowAddition {
-        let counted = target
-            .names
-            .iter()
-            .zip(&source.weights)
-            .zip(self.counts(source, rows));
-        let counted = counted.filter(|((_, weight), _)| weight.is_some());
-        let counts: Vec<_> = counted
-            .map(|((name, _), value)| (name.clone(), value))
-            .collect();
+        let mut counts = Vec::new();
+        let values = self.counts(source, rows);
+        for ((name, weight), value) in target.names.iter().zip(&source.weights).zip(values) {
+            if weight.is_some() {
+                counts.push(CounterValue {
+                    counter: name.clone(),
+                    value,
+                });
+            }
+        }
         let entity = self.entity_of(source, rows.name);
         let mut conditions = Vec::new();
         if target.slots.is_none() {
             let keys = self.database.columns("", &target.entity);
-            let is_row = keys.into_iter().zip(&entity);
-            conditions.extend(is_row.map(|(key, value)| format!("{key} = {value}")));
+            for (key, value) in keys.iter().zip(&entity) {
+                conditions.push(format!("{key} = {value}"));
+            }
             conditions.extend(self.only(target, ""));
         }
         conditions.extend(self.conditions(target, source, rows));
         if !source.has_one() {
-            let changes = counts.iter().map(|(_, value)| format!("{value} <> 0"));
+            let changes = counts.iter().map(|count| format!("{} <> 0", count.value));
             conditions.push(format!("({})", changes.joined(" OR ")));
         }
         conditions.extend(more);
-        let names: Vec<_> = counts.iter().map(|(name, _)| name.clone()).collect();
+        let names: Vec<_> = counts.iter().map(|count| count.counter.clone()).collect();
         let to = self.some_counters_of(target, &names, |place, name| match self.database {
             MYSQL => format!("VALUES({name})"),
             // When SQLite renames the table, it changes `excluded` in triggers to the name of the
             // table.
-            SQLITE => counts[place].1.clone(),
+            SQLITE => counts[place].value.clone(),
             _ => format!("excluded.{name}"),
         });
-        let mut values = entity;
-        values.extend([self.day_of(rows.name), slot.to_owned()]);
-        values.extend(counts.iter().map(|(_, value)| value.clone()));
-        let updates = counts.iter().filter(|_| target.slots.is_none());
-        let updates =
-            updates.map(|(name, value)| self.set(target, name, "", value, Place::Trigger));
+        let mut new_row = entity;
+        new_row.push(self.day_of(rows.name));
+        new_row.push(slot.to_owned());
+        new_row.extend(counts.iter().map(|count| count.value.clone()));
+        let mut assignments = Vec::new();
+        if target.slots.is_none() {
+            assignments.extend(counts.iter().map(|CounterValue { counter, value }| {
+                self.set(target, counter, "", value, Place::Trigger)
+            }));
+        }
         RowAddition {
             to,
-            new_row: values,
-            assignments: updates.collect(),
+            new_row,
+            assignments,
             conditions,
             counts,
         }
     }
 }
 
-/// A condition that is true if one of these is.
+/// A condition that is true if one of these is. It has parentheses if it `is_with_others`, which
+/// are joined to it by AND.
 pub fn any(conditions: Vec<String>, is_with_others: bool) -> String {
     let is_one = conditions.len() == 1;
     let any = conditions.join(" OR ");

@@ -13,7 +13,7 @@
 {%- endfor %}
 {{ drops_of_others|join("") }}
 {%- for plan in plans %}
-{% for trigger in plan.triggers if trigger.table[1] != plan.rows %}
+{% for trigger in plan.triggers if trigger.table.name != plan.rows %}
 {{ trigger.drop }}{{ trigger.create }}
 {%- endfor %}
 {% endfor %}
@@ -30,7 +30,7 @@ LOCK TABLES
 {%- endfor %}
 
 {% for plan in plans %}
-{% for trigger in plan.triggers if trigger.table[1] == plan.rows %}
+{% for trigger in plan.triggers if trigger.table.name == plan.rows %}
 {{ trigger.drop }}{{ trigger.create }}
 {%- endfor %}
 {% endfor %}

@@ -4,12 +4,11 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::trigger::{connection_slot, trigger};
-use crate::catalogue::{Column, Parent};
 use crate::database::MYSQL;
 use crate::template::render;
 use crate::triggers::counting::Counting;
 use crate::triggers::order::refuse_own_table;
-use crate::triggers::references::{are_counted, parents};
+use crate::triggers::references::{Reference, are_counted, by_parent};
 use crate::triggers::statement::{Place, Rows, Sign};
 use crate::triggers::trigger::Trigger;
 use crate::triggers::values::{Addition, Query};
@@ -20,42 +19,65 @@ use crate::triggers::values::{Addition, Query};
 pub fn cascades(counting: &Counting) -> Result<Vec<Trigger>> {
     refuse_own_table(counting, &[counting])?;
     let mut triggers = Vec::new();
-    for columns in &parents(counting)? {
-        let (column, parent) = columns[0];
-        for (what, event) in [("of", "BEFORE DELETE"), ("after", "AFTER DELETE")] {
-            let what = format!("{what}_{}", column.name);
-            let body = cascade(counting, columns, event)?;
-            triggers.push(trigger(counting, &what, event, &parent.table, &body)?);
-        }
+    for references in &by_parent(counting)? {
+        // The triggers have the name of the first of their columns.
+        let column = &references[0].column.name;
+        let parent = &references[0].parent.table;
+        let before = cascade(counting, references, Moment::Before)?;
+        let after = cascade(counting, references, Moment::After)?;
+        triggers.push(trigger(
+            counting,
+            &format!("of_{column}"),
+            "BEFORE DELETE",
+            parent,
+            &before,
+        )?);
+        triggers.push(trigger(
+            counting,
+            &format!("after_{column}"),
+            "AFTER DELETE",
+            parent,
+            &after,
+        )?);
     }
     Ok(triggers)
 }
 
+/// When the trigger of a parent table runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Moment {
+    /// Before its row is deleted, and the foreign keys act.
+    Before,
+    After,
+}
+
 /// Takes off the rows that refer to a row of the parent table, and adds them as the foreign keys
 /// leave them; or after it is deleted, the other way round.
-fn cascade(counting: &Counting, columns: &[(&Column, &Parent)], event: &str) -> Result<String> {
+fn cascade(counting: &Counting, references: &[Reference<'_>], moment: Moment) -> Result<String> {
     let slot = connection_slot(counting.definition.slots);
-    let refers = |(column, parent): &(&Column, &Parent)| {
+    let refers = |Reference { column, parent }: &Reference<'_>| {
         let name = MYSQL.quoted(&column.name);
         let key = MYSQL.quoted(&parent.column);
         format!("{name} <=> OLD.{key}")
     };
-    let refer: Vec<_> = columns.iter().map(refers).collect();
-    let (deleted, changed): (Vec<_>, Vec<_>) =
-        columns.iter().partition(|(_, parent)| parent.cascades());
+    let refer: Vec<_> = references.iter().map(refers).collect();
+    let (deleting, changing): (Vec<Reference<'_>>, Vec<Reference<'_>>) = references
+        .iter()
+        .partition(|reference| reference.parent.cascades());
     // The columns of a row as the foreign keys leave them.
-    let becomes = counting.rows.columns.iter().map(|column| {
+    let mut becomes = Vec::new();
+    for column in &counting.rows.columns {
         let name = MYSQL.quoted(&column.name);
-        let mut changed = changed.iter();
-        match changed.find(|(changed, _)| changed.name == column.name) {
-            Some((_, parent)) => {
-                let key = MYSQL.quoted(&parent.column);
+        let is_changed = |reference: &&Reference<'_>| reference.column.name == column.name;
+        becomes.push(match changing.iter().find(is_changed) {
+            Some(reference) => {
+                let key = MYSQL.quoted(&reference.parent.column);
                 format!("NULLIF({name}, OLD.{key}) AS {name}")
             }
             None => name,
-        }
-    });
-    let becomes: Vec<_> = becomes.collect();
+        });
+    }
+    // The rows that refer to the old row, with these columns, and without those of `deleted`.
     let referring = |columns: &[String], deleted: &[String]| -> Result<String> {
         let table = MYSQL.table_name(&counting.rows);
         let values = json!({
@@ -68,16 +90,16 @@ fn cascade(counting: &Counting, columns: &[(&Column, &Parent)], event: &str) -> 
         Ok(rows.trim_end().to_owned())
     };
     let all_columns = ["*".to_owned()];
-    let deleted: Vec<_> = deleted.iter().map(refers).collect();
-    let were = referring(&all_columns, &[])?;
-    let are = referring(&becomes, &deleted)?;
-    let (before, after) = match event {
-        "BEFORE DELETE" => (Sign::Minus, Sign::Plus),
-        _ => (Sign::Plus, Sign::Minus),
+    let deleted: Vec<_> = deleting.iter().map(refers).collect();
+    let rows_before = referring(&all_columns, &[])?;
+    let rows_after = referring(&becomes, &deleted)?;
+    let (sign_before, sign_after) = match moment {
+        Moment::Before => (Sign::Minus, Sign::Plus),
+        Moment::After => (Sign::Plus, Sign::Minus),
     };
     let mut additions = Vec::new();
     let targets = counting.targets.iter();
-    for target in targets.filter(|target| are_counted(counting, target, columns)) {
+    for target in targets.filter(|target| are_counted(counting, target, references)) {
         let mut union: Vec<Query> = Vec::new();
         for source in &target.sources {
             let mut add = |from: &str, sign: Sign| {
@@ -89,29 +111,31 @@ fn cascade(counting: &Counting, columns: &[(&Column, &Parent)], event: &str) -> 
                 };
                 union.push(counting.rows_of(target, source, &rows, &[]));
             };
-            add(&were, before);
-            if !changed.is_empty() {
-                add(&are, after);
+            add(&rows_before, sign_before);
+            // Where all foreign keys delete rows, none is left.
+            if !changing.is_empty() {
+                add(&rows_after, sign_after);
             }
         }
         let in_slots = target.slots.is_some();
+        let slot_of_target = in_slots.then_some(&*slot);
         let order = counting.group(target);
         let table = MYSQL.table_name(&target.table);
-        let mut updates = Vec::new();
-        let mut is_row = Vec::new();
+        let mut assignments = Vec::new();
+        let mut row_conditions = Vec::new();
         if !in_slots {
-            updates.extend(target.names.iter().map(|counter| {
+            assignments.extend(target.names.iter().map(|counter| {
                 let value = MYSQL.column("moved", counter);
                 counting.set(target, counter, &table, &value, Place::Statement)
             }));
-            is_row.push(counting.same_key(target, &table, "moved"));
-            is_row.extend(counting.only(target, &table));
+            row_conditions.push(counting.same_key(target, &table, "moved"));
+            row_conditions.extend(counting.only(target, &table));
         }
         additions.push(Addition {
             to: counting.counters_of(target),
-            sums: counting.sums_of(target, union, in_slots.then_some(&*slot), &[], order),
-            assignments: updates,
-            row_conditions: is_row,
+            sums: counting.sums_of(target, union, slot_of_target, &[], order),
+            assignments,
+            row_conditions,
         });
     }
     render("mysql/cascade.sql", json!({ "additions": additions }))

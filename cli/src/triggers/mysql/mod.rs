@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::counting::Counting;
+use super::functions::Event;
 use super::plan::{Gone, Plan, Which};
 use super::statement::{NEW, OLD, Rows, numbered};
 use super::target::{Source, Target};
@@ -24,30 +25,30 @@ pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     let rows = &counting.rows;
     if rows.schema.is_some() {
         bail!(
-            "{rows} is in another database, and so must its triggers be: connect to that one, and name \
-             the counter table with its database"
+            "{rows} is in another database, and so must its triggers be: connect to that one, and \
+             name the counter table with its database"
         );
     }
-    let mut targets = counting.targets.iter();
-    if targets.any(|target| target.slots.is_none() && target.table.name == rows.name) {
+    let is_own_table = |target: &Target| target.slots.is_none() && target.table.name == rows.name;
+    if counting.targets.iter().any(is_own_table) {
         bail!(
-            "a trigger of MySQL and MariaDB cannot change the table of its own row: count the rows of {rows} \
-             in a counter table"
+            "a trigger of MySQL and MariaDB cannot change the table of its own row: count the rows \
+             of {rows} in a counter table"
         );
     }
     let mut triggers = Vec::new();
-    for event in ["INSERT", "UPDATE", "DELETE"] {
-        if event == "DELETE" && counting.keeps_deleted() {
+    for event in [Event::Insert, Event::Update, Event::Delete] {
+        if event == Event::Delete && counting.keeps_deleted() {
             continue;
         }
         triggers.extend(lock(counting, event)?);
     }
-    triggers.push(after(counting, "INSERT", NEW)?);
+    triggers.push(after(counting, Event::Insert, NEW)?);
     if counting.has_updates() {
         triggers.push(after_update(counting)?);
     }
     if !counting.keeps_deleted() {
-        triggers.push(after(counting, "DELETE", OLD)?);
+        triggers.push(after(counting, Event::Delete, OLD)?);
     }
     triggers.extend(cascades(counting)?);
     Ok(triggers)
@@ -66,19 +67,15 @@ fn addition(
     counting.row_addition(target, source, &rows, &slot, more)
 }
 
-fn after(counting: &Counting, event: &str, row: &str) -> Result<Trigger> {
-    let rows = counting.sources();
-    let rows = rows.map(|(target, source)| addition(counting, target, source, row, Vec::new()));
-    let values = json!({ "additions": rows.collect::<Vec<_>>() });
-    let body = render("mysql/after.sql", values)?;
+fn after(counting: &Counting, event: Event, row: &str) -> Result<Trigger> {
+    let mut additions = Vec::new();
+    for (target, source) in counting.sources() {
+        additions.push(addition(counting, target, source, row, Vec::new()));
+    }
+    let body = render("mysql/after.sql", json!({ "additions": additions }))?;
     let table = &counting.rows.name;
-    trigger(
-        counting,
-        &event.to_lowercase(),
-        &format!("AFTER {event}"),
-        table,
-        &body,
-    )
+    let when = format!("AFTER {}", event.name());
+    trigger(counting, &event.lower(), &when, table, &body)
 }
 
 /// What an update changes of a row.
@@ -89,6 +86,7 @@ struct Change {
     /// The table of the row, and the conditions of the row as it was.
     table: String,
     still_old: Vec<String>,
+    /// What takes off the old row, and what adds the new one.
     additions: [RowAddition; 2],
 }
 
@@ -102,24 +100,20 @@ fn stays(counting: &Counting, source: &Source) -> Vec<String> {
 }
 
 fn after_update(counting: &Counting) -> Result<Trigger> {
-    let changes = counting.sources().map(|(target, source)| Change {
-        condition: counting.changed(source),
-        table: MYSQL.table_name(&counting.rows),
-        still_old: still_old(counting, source),
-        additions: [
-            addition(counting, target, source, OLD, stays(counting, source)),
-            addition(counting, target, source, NEW, Vec::new()),
-        ],
-    });
-    let values = json!({ "changes": changes.collect::<Vec<_>>() });
-    let body = render("mysql/after_update.sql", values)?;
-    trigger(
-        counting,
-        "update",
-        "AFTER UPDATE",
-        &counting.rows.name,
-        &body,
-    )
+    let mut changes = Vec::new();
+    for (target, source) in counting.sources() {
+        let old = addition(counting, target, source, OLD, stays(counting, source));
+        let new = addition(counting, target, source, NEW, Vec::new());
+        changes.push(Change {
+            condition: counting.changed(source),
+            table: MYSQL.table_name(&counting.rows),
+            still_old: still_old(counting, source),
+            additions: [old, new],
+        });
+    }
+    let body = render("mysql/after_update.sql", json!({ "changes": changes }))?;
+    let table = &counting.rows.name;
+    trigger(counting, "update", "AFTER UPDATE", table, &body)
 }
 
 /// Locks the rows that an AFTER trigger will update, in the same order before each event.
@@ -133,10 +127,10 @@ struct Lock {
     condition: String,
 }
 
-fn lock(counting: &Counting, event: &str) -> Result<Option<Trigger>> {
+fn lock(counting: &Counting, event: Event) -> Result<Option<Trigger>> {
     let rows: &[&str] = match event {
-        "INSERT" => &[NEW],
-        "UPDATE" => &[OLD, NEW],
+        Event::Insert => &[NEW],
+        Event::Update => &[OLD, NEW],
         _ => &[OLD],
     };
     let mut locks = Vec::new();
@@ -148,7 +142,7 @@ fn lock(counting: &Counting, event: &str) -> Result<Option<Trigger>> {
                 key: MYSQL.columns("", &target.entity),
                 entities: rows.iter().map(entity).collect(),
                 condition: match event {
-                    "UPDATE" => counting.changed(source),
+                    Event::Update => counting.changed(source),
                     _ => String::new(),
                 },
             });
@@ -158,9 +152,10 @@ fn lock(counting: &Counting, event: &str) -> Result<Option<Trigger>> {
         return Ok(None);
     }
     let body = render("mysql/before.sql", json!({ "locks": locks }))?;
-    let what = format!("lock_{}", event.to_lowercase());
+    let what = format!("lock_{}", event.lower());
+    let when = format!("BEFORE {}", event.name());
     let table = &counting.rows.name;
-    trigger(counting, &what, &format!("BEFORE {event}"), table, &body).map(Some)
+    trigger(counting, &what, &when, table, &body).map(Some)
 }
 
 /// The conditions of a row that is what it was before an update. Without a primary key, none can
@@ -170,18 +165,22 @@ fn still_old(counting: &Counting, source: &Source) -> Vec<String> {
     if rows.primary_key.is_empty() {
         return Vec::new();
     }
-    let of_rows = |row: &str, name: &str| MYSQL.column(row, name);
-    let key = rows.primary_key.iter();
-    let key = key.map(|name| format!("{} = {}", of_rows("same", name), of_rows(OLD, name)));
-    let columns = counting.columns(source).into_iter().map(|name| {
-        let same = of_rows("same", name);
-        let old = of_rows(OLD, name);
-        format!("CAST({same} AS BINARY) <=> CAST({old} AS BINARY)")
-    });
-    key.chain(columns).collect()
+    let mut conditions = Vec::new();
+    for name in &rows.primary_key {
+        let same = MYSQL.column("same", name);
+        let old = MYSQL.column(OLD, name);
+        conditions.push(format!("{same} = {old}"));
+    }
+    for name in counting.columns(source) {
+        let same = MYSQL.column("same", name);
+        let old = MYSQL.column(OLD, name);
+        conditions.push(format!("CAST({same} AS BINARY) <=> CAST({old} AS BINARY)"));
+    }
+    conditions
 }
 
-/// The tables that the migration locks.
+/// The tables that the migration locks, under each name that its statements use: LOCK TABLES
+/// refuses a statement over any other one.
 fn locked(plans: &[Plan], gone: &[Gone]) -> Vec<String> {
     let mut tables = Vec::new();
     let write = |table: &Table| MYSQL.table_name(table) + " WRITE";
@@ -190,7 +189,6 @@ fn locked(plans: &[Plan], gone: &[Gone]) -> Vec<String> {
         tables.push(write(&counting.rows));
         for target in &counting.targets {
             tables.extend([write(&target.table), read("kept", &target.table)]);
-            // A query locks each alias once.
             for place in 0..target.sources.len() {
                 tables.push(read(&numbered("counted", place), &counting.rows));
                 let parents = target.parents.iter().map(|parent| &parent.table);
@@ -199,7 +197,7 @@ fn locked(plans: &[Plan], gone: &[Gone]) -> Vec<String> {
         }
     }
     let gone_rows = gone.iter().filter_map(|gone| gone.rows.as_ref());
-    tables.extend(gone_rows.map(|table| MYSQL.table_name(table) + " WRITE"));
+    tables.extend(gone_rows.map(write));
     tables.sort();
     tables.dedup();
     tables
@@ -207,11 +205,8 @@ fn locked(plans: &[Plan], gone: &[Gone]) -> Vec<String> {
 
 pub fn up(plans: &[Plan], gone: &[Gone]) -> Result<String> {
     let is_created = |gone: &&Gone| plans.iter().any(|plan| plan.name() == gone.name);
-    let drops = |which| {
-        gone.iter()
-            .map(move |gone| gone.drops(which))
-            .collect::<Vec<_>>()
-    };
+    let drops = |which| -> Vec<String> { gone.iter().map(|gone| gone.drops(which)).collect() };
+    // The view of a definition that is created again is replaced.
     let only_dropped = gone.iter().filter(|gone| !is_created(gone));
     let dropped_definitions = only_dropped.map(|gone| &gone.drop_definition);
     let created = plans.iter().map(Plan::values).collect::<Result<Vec<_>>>()?;

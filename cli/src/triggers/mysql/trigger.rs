@@ -8,19 +8,20 @@ use super::literals::as_stored;
 use crate::database::MYSQL;
 use crate::template::render;
 use crate::triggers::counting::Counting;
-use crate::triggers::trigger::Trigger;
+use crate::triggers::trigger::{Trigger, TriggerTable};
 
-/// A trigger of a table of the same database as the rows.
+/// A trigger of a table of the same database as the rows. `what` is the end of its name, and
+/// `event` is as in `AFTER INSERT`.
 pub fn trigger(
     counting: &Counting,
     what: &str,
     event: &str,
     table: &str,
-    body: &str,
+    rendered: &str,
 ) -> Result<Trigger> {
     let name = format!("{}_{what}", counting.definition.name);
     let quoted = MYSQL.quoted(&name);
-    let body = body.trim_end();
+    let body = rendered.trim_end();
     let values = json!({
         "name": quoted,
         "event": event,
@@ -30,7 +31,10 @@ pub fn trigger(
     Ok(Trigger {
         create: render("mysql/trigger.sql", values)?,
         drop: format!("DROP TRIGGER IF EXISTS {quoted};\n"),
-        table: (counting.rows.in_schema.clone(), table.to_owned()),
+        table: TriggerTable {
+            schema: counting.rows.in_schema.clone(),
+            name: table.to_owned(),
+        },
         event: event.to_owned(),
         function: None,
         same: as_stored(body),
@@ -39,7 +43,7 @@ pub fn trigger(
     })
 }
 
-/// SQL of the slot of the connection.
+/// SQL of the slot of the connection. Slot 0 has merged rows.
 pub fn connection_slot(slots: u16) -> String {
     match slots {
         0 | 1 => "1".to_owned(),

@@ -70,7 +70,7 @@ struct Guard {
     table_count: usize,
 }
 
-/// The slot of the connection.
+/// The slot of the connection. It is computed once in a session, and kept in a setting.
 #[derive(Serialize)]
 struct Slot {
     slots: u16,
@@ -89,11 +89,10 @@ struct Changed<'t> {
 
 /// What the function of an event runs.
 pub fn body(counting: &Counting, event: Event) -> Result<String> {
-    let [schema, table] = [&counting.rows.in_schema, &counting.rows.name];
     let function = Function {
         event,
-        schema_literal: POSTGRES.literal(schema),
-        table_literal: POSTGRES.literal(table),
+        schema_literal: POSTGRES.literal(&counting.rows.in_schema),
+        table_literal: POSTGRES.literal(&counting.rows.name),
         guard: guard(counting, event),
         slot: slot(counting),
         has_ordinary_columns: counts_in_columns(counting),
@@ -104,11 +103,10 @@ pub fn body(counting: &Counting, event: Event) -> Result<String> {
 
 /// What the function of an earlier version runs.
 pub fn earlier_body(counting: &Counting, version: Version) -> Result<String> {
-    let [schema, table] = [&counting.rows.in_schema, &counting.rows.name];
     let of_event = |event| additions(counting, event, version);
     let function = OneFunction {
-        schema_literal: POSTGRES.literal(schema),
-        table_literal: POSTGRES.literal(table),
+        schema_literal: POSTGRES.literal(&counting.rows.in_schema),
+        table_literal: POSTGRES.literal(&counting.rows.name),
         guard: (version == Version::OneFunction).then(|| earlier_guard(counting)),
         slot: slot(counting),
         has_ordinary_columns: counts_in_columns(counting),
@@ -144,10 +142,8 @@ fn additions(counting: &Counting, event: Event, version: Version) -> Vec<Additio
         Event::Delete => &[old],
         Event::Truncate => &[all],
     };
-    let targets = counting.targets.iter();
-    targets
-        .map(|target| addition(counting, target, changed, version))
-        .collect()
+    let addition = |target| addition(counting, target, changed, version);
+    counting.targets.iter().map(addition).collect()
 }
 
 fn counts_in_columns(counting: &Counting) -> bool {
@@ -177,9 +173,11 @@ fn guard(counting: &Counting, event: Event) -> Guard {
     let is_insert = event == Event::Insert;
     let targets = counting.targets.iter();
     let with_parents = targets.filter(|target| looks_for_entities(target, is_insert));
-    let parents = with_parents.flat_map(|target| &target.parents);
-    let parents = parents.map(|parent| oid(&parent.table));
-    let parents = once(parents.filter(|parent| !counters.contains(parent)));
+    let of_parents = with_parents
+        .flat_map(|target| &target.parents)
+        .map(|parent| oid(&parent.table));
+    // A table can be both. It must then be the owner's, as the counters are.
+    let parents = once(of_parents.filter(|parent| !counters.contains(parent)));
     Guard {
         table_count: counters.len() + parents.len(),
         counters,
@@ -193,9 +191,9 @@ fn earlier_guard(counting: &Counting) -> Guard {
         let name = POSTGRES.literal(&POSTGRES.table_name(table));
         format!("to_regclass({name})")
     };
-    let parents = counting.targets.iter().flat_map(|target| &target.parents);
     let counters = once(counting.targets.iter().map(|target| oid(&target.table)));
-    let parents = once(parents.map(|parent| oid(&parent.table)));
+    let of_parents = counting.targets.iter().flat_map(|target| &target.parents);
+    let parents = once(of_parents.map(|parent| oid(&parent.table)));
     Guard {
         table_count: counters.len() + parents.len(),
         counters,
@@ -210,30 +208,34 @@ fn addition(
     changed: &[Changed<'_>],
     version: Version,
 ) -> Addition {
-    let slot = target.slots.as_ref().map(|[_, slot]| match version {
+    let slot = target.slots.as_ref().map(|slots| match version {
         Version::Unguarded => "counting_slot".to_owned(),
         // Without a name of its own, it would have that of a column.
-        _ => format!("counting.counting_slot AS {}", POSTGRES.quoted(&slot.name)),
+        _ => {
+            let name = POSTGRES.quoted(&slots.slot.name);
+            format!("counting.counting_slot AS {name}")
+        }
     });
+    // The rows of one table that name one entity are summed up directly, without a union.
     let sums = match (&*target.sources, changed) {
         ([source], [rows]) => sums_of_one(counting, target, source, *rows, slot.as_deref()),
         _ => sums(counting, target, changed, slot.as_deref(), version),
     };
-    let mut updates = Vec::new();
-    let mut is_row = Vec::new();
+    let mut assignments = Vec::new();
+    let mut row_conditions = Vec::new();
     if target.slots.is_none() {
-        updates.extend(target.names.iter().map(|counter| {
+        assignments.extend(target.names.iter().map(|counter| {
             let value = POSTGRES.column("counting_sums", counter);
             counting.set(target, counter, "kept", &value, Place::Trigger)
         }));
-        is_row.push(counting.same_key(target, "kept", "counting_sums"));
-        is_row.extend(counting.only(target, "kept"));
+        row_conditions.push(counting.same_key(target, "kept", "counting_sums"));
+        row_conditions.extend(counting.only(target, "kept"));
     }
     Addition {
         to: counting.counters_of(target),
         sums,
-        assignments: updates,
-        row_conditions: is_row,
+        assignments,
+        row_conditions,
     }
 }
 
@@ -249,15 +251,20 @@ fn sums(
     let exist = exist(target, counting, &entity, changed);
     let is_marked = exist.iter().any(|exists| exists.contains(IS_MOVED));
     let mut union = Vec::new();
-    for rows in changed {
+    for changed_rows in changed {
+        let is_old = changed_rows.sign == Sign::Minus;
         let mut mark = Vec::new();
         if is_marked {
-            mark.push(format!("{} AS is_new", rows.sign == Sign::Plus));
+            mark.push(format!("{} AS is_new", !is_old));
         }
         for source in &target.sources {
-            let is_old = rows.sign == Sign::Minus;
-            let staying = (is_old && counting.keeps_deleted()).then(|| staying(counting, source));
-            let rows = rows.of(staying.as_deref().unwrap_or(rows.table));
+            // A row that goes stays in the counts: only one that an update changes is taken off.
+            let from = if is_old && counting.keeps_deleted() {
+                staying(counting, source)
+            } else {
+                changed_rows.table.to_owned()
+            };
+            let rows = changed_rows.of(&from);
             union.push(counting.rows_of(target, source, &rows, &mark));
         }
     }
@@ -273,17 +280,16 @@ fn sums(
 /// The old rows of an update that stay with their entity and their day.
 fn staying(counting: &Counting, source: &Source) -> String {
     let rows = &counting.rows;
-    let key = rows.primary_key.iter().filter_map(|name| rows.column(name));
-    let mut same = key
-        .map(|column| {
-            let was = POSTGRES.column("was", &column.name);
-            let is = POSTGRES.column("becomes", &column.name);
-            POSTGRES.is_same(column, &is, &was)
-        })
-        .collect::<Vec<_>>();
-    same.extend(counting.stays(source, "becomes", "was"));
-    let same = same.join(" AND ");
-    format!("(SELECT was.* FROM {OLD} AS was JOIN {NEW} AS becomes ON {same}) AS staying")
+    let mut conditions = Vec::new();
+    // The primary key tells which new row an old one has become.
+    for column in rows.primary_key.iter().filter_map(|name| rows.column(name)) {
+        let was = POSTGRES.column("was", &column.name);
+        let becomes = POSTGRES.column("becomes", &column.name);
+        conditions.push(POSTGRES.is_same(column, &becomes, &was));
+    }
+    conditions.extend(counting.stays(source, "becomes", "was"));
+    let is_same = conditions.join(" AND ");
+    format!("(SELECT was.* FROM {OLD} AS was JOIN {NEW} AS becomes ON {is_same}) AS staying")
 }
 
 impl Changed<'_> {
@@ -307,27 +313,29 @@ fn sums_of_one(
 ) -> Sums {
     let entity = counting.entity_of(source, "moved");
     let exist = exist(target, counting, &entity, &[changed]);
-    let from = match exist.is_empty() {
-        true => changed.table.to_owned(),
-        false => format!("{} AS moved", changed.table),
+    // The condition that an entity exists needs a name for the rows.
+    let from = if exist.is_empty() {
+        changed.table.to_owned()
+    } else {
+        format!("{} AS moved", changed.table)
     };
     let rows = changed.of(&from);
+    let mut sums = Vec::new();
     let weights = source.weights.iter().flatten();
-    let sums = weights.zip(counting.counts(source, &rows));
-    let sums = sums.map(|(weight, value)| match (weight.is_one(), changed.sign) {
-        (true, Sign::Plus) => "COUNT(*)".to_owned(),
-        (true, Sign::Minus) => "-COUNT(*)".to_owned(),
-        (false, _) => counting.sql.sum.replace("{}", &value),
-    });
-    let mut sums: Vec<_> = sums.collect();
+    for (weight, value) in weights.zip(counting.counts(source, &rows)) {
+        sums.push(match (weight.is_one(), changed.sign) {
+            (true, Sign::Plus) => "COUNT(*)".to_owned(),
+            (true, Sign::Minus) => "-COUNT(*)".to_owned(),
+            (false, _) => counting.sql.sum.replace("{}", &value),
+        });
+    }
     let mut key = counting.key(target, source, &rows);
     let places = places(key.len());
     let mut having = Vec::new();
+    // Without a GROUP BY, there is a sum of no rows, too.
     if key.is_empty() || !source.has_one() {
-        having.push(format!(
-            "({})",
-            sums.iter().map(|sum| format!("{sum} <> 0")).joined(" OR ")
-        ));
+        let changes = sums.iter().map(|sum| format!("{sum} <> 0")).joined(" OR ");
+        having.push(format!("({changes})"));
     }
     having.extend(exist);
     if slot.is_none() {
@@ -362,18 +370,18 @@ fn exist(
         return Vec::new();
     }
     let is_sure = is_sure(target);
-    let exists = counting.exists("parent", target, entity);
-    let mut later = Vec::new();
+    let conditions = counting.exists("parent", target, entity);
+    let mut can_come_later = Vec::new();
     let mut now = Vec::new();
-    for (parent, exists) in target.parents.iter().zip(exists) {
+    for (parent, exists) in target.parents.iter().zip(conditions) {
         let refers_to = &target.entity[parent.column].refers_to;
         if is_sure && refers_to.as_ref().is_some_and(Parent::is_deferrable) {
-            later.push(exists);
+            can_come_later.push(exists);
         } else {
             now.push(exists);
         }
     }
-    if later.is_empty() {
+    if can_come_later.is_empty() {
         return now;
     }
     // An entity can come after its rows. If it is gone, a cascade has deleted its counters.
@@ -382,7 +390,7 @@ fn exist(
         POSTGRES.table_name(&target.table),
         counting.is_key(&target.entity, "stored", entity)
     );
-    let mut any_of = vec![later.join(" AND "), stored];
+    let mut any_of = vec![can_come_later.join(" AND "), stored];
     if changed.len() > 1 {
         any_of.push(IS_MOVED.to_owned());
     }

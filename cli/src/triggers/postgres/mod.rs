@@ -10,11 +10,10 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::counting::Counting;
-use super::definition::Existing;
 use super::functions::{COMMENT, Event, comment_text, function_name, name_of, once};
-use super::plan::{Gone, Plan, Which};
-use super::trigger::Trigger;
-use crate::catalogue::Table;
+use super::plan::{Gone, Plan};
+use super::trigger::{Trigger, TriggerTable};
+use crate::catalogue::{Column, Table};
 use crate::database::POSTGRES;
 use crate::layout::DEFINITION_GOES_ON;
 use crate::template::render;
@@ -22,9 +21,9 @@ use body::{NEW, OLD, Version, body, earlier_body};
 
 pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     let rows = &counting.rows;
-    let mut columns = rows.columns.iter();
     // The rows of a statement do not have columns that are computed when they are read.
-    if let Some(column) = columns.find(|one| one.not_stored && counting.uses(&one.name)) {
+    let is_missing = |column: &&Column| column.not_stored && counting.uses(&column.name);
+    if let Some(column) = rows.columns.iter().find(is_missing) {
         bail!(
             "{rows}.{} is a virtual generated column, which a trigger cannot read: make it STORED",
             column.name
@@ -37,13 +36,14 @@ pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     if counting.keeps_deleted() {
         if counting.has_updates() && rows.primary_key.is_empty() {
             bail!(
-                "{rows} has no primary key, by which deleted = \"kept\" tells a row that an update moves from one \
-                 that stays"
+                "{rows} has no primary key, by which deleted = \"kept\" tells a row that an update \
+                 moves from one that stays"
             );
         }
     } else {
         events.extend([Event::Delete, Event::Truncate]);
     }
+    // What earlier versions wrote is as good.
     let mut earlier = Vec::new();
     for version in [Version::OneFunction, Version::Unguarded] {
         earlier.push(earlier_body(counting, version)?);
@@ -63,13 +63,14 @@ fn trigger(counting: &Counting, event: Event, earlier: &[String]) -> Result<Trig
     let name = name_of(counting, event);
     let quoted = POSTGRES.quoted(&name);
     let table = POSTGRES.table_name(&counting.rows);
-    let (when, rows): (&str, &[&str]) = match event {
+    // A TRUNCATE has no transition tables: its trigger reads the table itself, before it is empty.
+    let (when, transition_tables): (&str, &[&str]) = match event {
         Event::Insert => ("AFTER", &[NEW]),
         Event::Update => ("AFTER", &[OLD, NEW]),
         Event::Delete => ("AFTER", &[OLD]),
         Event::Truncate => ("BEFORE", &[]),
     };
-    let referencing = rows.iter().map(|rows| match *rows {
+    let referencing = transition_tables.iter().map(|name| match *name {
         OLD => format!("OLD TABLE AS {OLD}"),
         _ => format!("NEW TABLE AS {NEW}"),
     });
@@ -85,16 +86,17 @@ fn trigger(counting: &Counting, event: Event, earlier: &[String]) -> Result<Trig
     Ok(Trigger {
         create: render("postgres/trigger.sql", values)?,
         drop: format!("DROP TRIGGER IF EXISTS {quoted} ON {table};\n"),
-        table: (counting.rows.in_schema.clone(), counting.rows.name.clone()),
+        table: TriggerTable::of(&counting.rows),
         name,
-        event: format!("{when} {} {}", event.name(), rows.join(" ")),
+        event: format!("{when} {} {}", event.name(), transition_tables.join(" ")),
         function: Some(function(counting, event, &body)?),
         body,
         same: earlier.to_vec(),
     })
 }
 
-/// Creates the function of an event.
+/// Creates the function of an event. That of INSERT, which each definition has, stores the
+/// definition in its text and in its comment.
 fn function(counting: &Counting, event: Event, body: &str) -> Result<String> {
     let has_definition = event == Event::Insert;
     let stored = if has_definition {
@@ -114,43 +116,43 @@ fn function(counting: &Counting, event: Event, body: &str) -> Result<String> {
 /// A text in dollar quotes. The tag is `tag`, and a number if the text has that: names of the
 /// catalogue are those of others.
 fn dollar_quoted(tag: &str, text: &str) -> String {
-    let numbers =
-        std::iter::once(String::new()).chain((2..).map(|number: usize| number.to_string()));
-    let mut quotes = numbers.map(|number| format!("${tag}{number}$"));
-    // One of them is not in the text, which has an end.
-    let quote = quotes
-        .find(|quote| !text.contains(quote))
-        .unwrap_or_default();
+    let mut quote = format!("${tag}$");
+    let mut number = 2;
+    // It ends: the text has an end.
+    while text.contains(&quote) {
+        quote = format!("${tag}{number}$");
+        number += 1;
+    }
     format!("{quote}{text}{quote}")
 }
 
 /// The statements that create triggers, and drop others before.
 pub fn up(plans: &[Plan], gone: &[Gone]) -> Result<String> {
-    let rows = plans.iter().map(|plan| &plan.counting.rows);
-    // The tables of entities come first, as in a program that writes an entity, and then its rows.
-    let counting = plans.iter().map(|plan| &plan.counting);
-    let now = counting.filter(|counting| counting.definition.existing == Existing::Now);
-    let targets = now.flat_map(|counting| &counting.targets);
-    let columns = targets.filter(|target| target.slots.is_none());
-    let gone_rows = || gone.iter().filter_map(|gone| gone.rows.as_ref());
-    let locked = columns.map(|target| &target.table).chain(rows);
+    let dropped: Vec<&Table> = gone.iter().filter_map(|gone| gone.rows.as_ref()).collect();
     // Where triggers count already, each statement locks its own table first.
-    let locks = locks(gone_rows().chain(locked), gone_rows());
-    let owned = plans.iter().flat_map(|plan| {
-        let targets = plan.counting.targets.iter().map(|target| &target.table);
-        [&plan.counting.rows].into_iter().chain(targets)
-    });
-    let owned = owned.map(|table| {
+    let mut locked = dropped.clone();
+    // The tables of entities come next, as in a program that writes an entity, and then its rows.
+    let corrected = plans.iter().filter(|plan| plan.corrects_now());
+    let targets = corrected.flat_map(|plan| &plan.counting.targets);
+    let in_columns = targets.filter(|target| target.slots.is_none());
+    locked.extend(in_columns.map(|target| &target.table));
+    locked.extend(plans.iter().map(|plan| &plan.counting.rows));
+    // The tables that must be those of the role that runs the migration.
+    let mut owned = Vec::new();
+    for counting in plans.iter().map(|plan| &plan.counting) {
+        owned.push(&counting.rows);
+        owned.extend(counting.targets.iter().map(|target| &target.table));
+    }
+    let owned_classes = owned.into_iter().map(|table| {
         let name = POSTGRES.literal(&POSTGRES.table_name(table));
         format!("{name}::regclass")
     });
-    let drops = gone.iter();
-    let drops = drops.map(|gone| gone.drops(Which::All) + &gone.drop_definition);
+    let drops: Vec<_> = gone.iter().map(Gone::drops_all).collect();
     let created = plans.iter().map(Plan::values).collect::<Result<Vec<_>>>()?;
     let values = json!({
-        "owned": once(owned),
-        "locks": locks,
-        "drops": drops.collect::<Vec<_>>(),
+        "owned": once(owned_classes),
+        "locks": locks(&locked, &dropped),
+        "drops": drops,
         "plans": created,
     });
     let body = render("postgres/up.sql", values)?;
@@ -166,11 +168,7 @@ struct Lock {
 
 /// The locks of these tables, in their order. A statement that drops triggers locks their table
 /// against readers, too: it would deadlock with one of them if it had another lock before.
-fn locks<'t>(
-    tables: impl Iterator<Item = &'t Table>,
-    dropped: impl Iterator<Item = &'t Table>,
-) -> Vec<Lock> {
-    let dropped: Vec<_> = dropped.collect();
+fn locks(tables: &[&Table], dropped: &[&Table]) -> Vec<Lock> {
     let mut locks: Vec<Lock> = Vec::new();
     for table in tables {
         let name = POSTGRES.table_name(table);
@@ -205,7 +203,7 @@ fn no_merge(counting: &Counting) -> Result<Trigger> {
             json!({ "name": quoted, "table": table }),
         )?,
         drop: format!("DROP RULE IF EXISTS {quoted} ON {table};\n"),
-        table: (counting.rows.in_schema.clone(), counting.rows.name.clone()),
+        table: TriggerTable::of(&counting.rows),
         name,
         event: "RULE".to_owned(),
         ..Trigger::default()

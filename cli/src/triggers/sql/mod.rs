@@ -13,8 +13,8 @@ pub struct TriggerSql {
     pub today: &'static str,
     /// The day of counts without a day: 1970-01-01.
     pub undated: &'static str,
-    /// The types of days and times, and the day in UTC.
-    pub days: &'static [(&'static str, &'static str)],
+    /// The types of days and times.
+    pub days: &'static [DayType],
     /// The Monday before a day.
     pub week: &'static str,
     pub month: &'static str,
@@ -27,21 +27,45 @@ pub struct TriggerSql {
     pub sum: &'static str,
     /// An integer, or an error if the value has become another type.
     pub whole: &'static str,
-    /// An error that names the counter `{what}`, whose column cannot hold `{sum}`: in a trigger,
-    /// and elsewhere.
-    pub overflow: [&'static str; 2],
+    /// An error that names the counter `{what}`, whose column cannot hold `{sum}`.
+    pub overflow: Overflow,
     /// Whether the new value is another one than the old one.
     pub differs: fn(new: &str, old: &str) -> String,
-    /// Statements that fail for an expression `{expression}` of the table `{rows}` that has not the
-    /// same value at all times. They are run in a transaction that is rolled back. The last one is
-    /// for a database in which they commit.
-    pub try_expression: [&'static str; 3],
-    /// A query of all triggers: the schema, the table, the name, the event, the body, why it does
-    /// not run, if that is so, its function, and whether every role can use that.
+    /// How an expression whose value can change is found.
+    pub trial: Trial,
+    /// A query of all triggers, whose columns are the fields of [`super::trigger::LiveTrigger`].
     pub live: &'static str,
-    /// A query of the definitions: the schema in which tables without one are, the name, the text,
-    /// the owner, and whether that is the user of the connection.
+    /// A query of the definitions, whose columns are the fields of `StoredRow`.
     pub definitions: &'static str,
+}
+
+/// A type of days or times.
+pub struct DayType {
+    /// Its name, without a length or a precision.
+    pub sql_type: &'static str,
+    /// The day in UTC of the value `{}`.
+    pub in_utc: &'static str,
+}
+
+const fn day_type(sql_type: &'static str, in_utc: &'static str) -> DayType {
+    DayType { sql_type, in_utc }
+}
+
+/// SQL that fails when it is evaluated.
+pub struct Overflow {
+    pub in_trigger: &'static str,
+    pub elsewhere: &'static str,
+}
+
+/// Statements of which one fails if an expression has not the same value at all times. They are run
+/// in a transaction that is rolled back.
+pub struct Trial {
+    /// Creates a temporary table like `{rows}`.
+    pub create_table: &'static str,
+    /// Uses `{expression}` there in a way that requires a constant value, and fails otherwise.
+    pub require_constant: &'static str,
+    /// Drops the table, in a database in which the statements before commit.
+    pub drop_table: Option<&'static str>,
 }
 
 pub fn of(database: Database) -> &'static TriggerSql {

@@ -1,15 +1,18 @@
 //! The SQL of triggers on MySQL and MariaDB.
 
-use super::TriggerSql;
+use super::{Overflow, Trial, TriggerSql, day_type};
+
+/// Overflows for each `{sum}` but 0, which is in the range of each column.
+const OUT_OF_RANGE: &str = "9223372036854775807 * (2 * CAST({sum} AS SIGNED))";
 
 pub const SQL: TriggerSql = TriggerSql {
     today: "UTC_DATE()",
     undated: "DATE '1970-01-01'",
     days: &[
-        ("date", "{}"),
-        ("datetime", "DATE({})"),
+        day_type("date", "{}"),
+        day_type("datetime", "DATE({})"),
         // It is read in the time zone of the session, but for this function.
-        (
+        day_type(
             "timestamp",
             "(DATE '1970-01-01' + INTERVAL UNIX_TIMESTAMP({}) DIV 86400 DAY)",
         ),
@@ -23,22 +26,34 @@ pub const SQL: TriggerSql = TriggerSql {
     sum: "SUM({})",
     whole: "{}",
     // A server that is not in strict mode would store the nearest number. The error has the column.
-    overflow: ["9223372036854775807 * (2 * CAST({sum} AS SIGNED))"; 2],
+    overflow: Overflow {
+        in_trigger: OUT_OF_RANGE,
+        elsewhere: OUT_OF_RANGE,
+    },
+    // BINARY tells apart what a collation takes as equal.
     differs: |new, old| format!("NOT (CAST({new} AS BINARY) <=> CAST({old} AS BINARY))"),
-    // A stored column requires that.
-    try_expression: [
-        "CREATE TEMPORARY TABLE diesel_counters_try AS SELECT * FROM {rows} WHERE 1 = 0",
-        "ALTER TABLE diesel_counters_try ADD COLUMN diesel_counters_try VARCHAR(100) AS ({expression}) STORED",
-        "DROP TEMPORARY TABLE IF EXISTS diesel_counters_try",
-    ],
-    live: "SELECT CAST(event_object_schema AS CHAR), CAST(event_object_table AS CHAR),
-            CAST(trigger_name AS CHAR), CONCAT_WS(' ', action_timing, event_manipulation),
-            COALESCE(CAST(action_statement AS CHAR), ''), NULL, NULL, FALSE
-        FROM information_schema.triggers WHERE trigger_schema = DATABASE() ORDER BY 1, 2, 3",
+    // A stored column requires a constant value. The DDL of the temporary table commits.
+    trial: Trial {
+        create_table: "CREATE TEMPORARY TABLE diesel_counters_try AS \
+                       SELECT * FROM {rows} WHERE 1 = 0",
+        require_constant: "ALTER TABLE diesel_counters_try \
+                           ADD COLUMN diesel_counters_try VARCHAR(100) AS ({expression}) STORED",
+        drop_table: Some("DROP TEMPORARY TABLE IF EXISTS diesel_counters_try"),
+    },
+    live: "
+        SELECT CAST(event_object_schema AS CHAR) AS in_schema,
+            CAST(event_object_table AS CHAR) AS table_name,
+            CAST(trigger_name AS CHAR) AS trigger_name,
+            CONCAT_WS(' ', action_timing, event_manipulation) AS event,
+            COALESCE(CAST(action_statement AS CHAR), '') AS body,
+            NULL AS disabled, NULL AS function_name, FALSE AS is_open
+        FROM information_schema.triggers
+        WHERE trigger_schema = DATABASE() ORDER BY 1, 2, 3",
     // Without SHOW VIEW, the definition is empty.
-    definitions:
-        "SELECT '', CAST(v.table_name AS CHAR), COALESCE(CAST(v.view_definition AS CHAR), ''),
-            CAST(v.definer AS CHAR), v.definer = CURRENT_USER()
+    definitions: "
+        SELECT '' AS tables_in, CAST(v.table_name AS CHAR) AS stored_in,
+            COALESCE(CAST(v.view_definition AS CHAR), '') AS text,
+            CAST(v.definer AS CHAR) AS owner, v.definer = CURRENT_USER() AS is_own
         FROM information_schema.views v JOIN information_schema.columns c
         ON c.table_schema = v.table_schema AND c.table_name = v.table_name
         WHERE v.table_schema = DATABASE() AND c.column_name = 'diesel_counters_trigger'",

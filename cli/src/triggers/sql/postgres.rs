@@ -1,14 +1,20 @@
 //! The SQL of triggers on PostgreSQL.
 
-use super::TriggerSql;
+use super::{Overflow, Trial, TriggerSql, day_type};
+
+/// A cast that fails with its text, such as `integer overflow of articles.likes: 40000`.
+const NO_INTEGER: &str = "CAST({what} || ': ' || ({sum}) AS INTEGER)";
 
 pub const SQL: TriggerSql = TriggerSql {
     today: "CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE)",
     undated: "DATE '1970-01-01'",
     days: &[
-        ("date", "{}"),
-        ("timestamp without time zone", "CAST({} AS DATE)"),
-        ("timestamp with time zone", "CAST({} AT TIME ZONE 'UTC' AS DATE)"),
+        day_type("date", "{}"),
+        day_type("timestamp without time zone", "CAST({} AS DATE)"),
+        day_type(
+            "timestamp with time zone",
+            "CAST({} AT TIME ZONE 'UTC' AS DATE)",
+        ),
     ],
     week: "CAST(date_trunc('week', CAST({} AS TIMESTAMP)) AS DATE)",
     month: "CAST(date_trunc('month', CAST({} AS TIMESTAMP)) AS DATE)",
@@ -17,50 +23,72 @@ pub const SQL: TriggerSql = TriggerSql {
     weight: "COALESCE(CAST({} AS BIGINT), 0)",
     sum: "CAST(SUM({}) AS BIGINT)",
     whole: "{}",
-    overflow: ["CAST({what} || ': ' || ({sum}) AS INTEGER)"; 2],
+    overflow: Overflow {
+        in_trigger: NO_INTEGER,
+        elsewhere: NO_INTEGER,
+    },
     differs: |new, old| format!("{new} IS DISTINCT FROM {old}"),
-    // An index requires that.
-    try_expression: [
-        "CREATE TEMPORARY TABLE diesel_counters_try (LIKE {rows})",
-        "CREATE INDEX ON pg_temp.diesel_counters_try (({expression}))",
-        "",
-    ],
-    live: "SELECT n.nspname::text, c.relname::text, t.tgname::text,
+    // An index requires a constant value.
+    trial: Trial {
+        create_table: "CREATE TEMPORARY TABLE diesel_counters_try (LIKE {rows})",
+        require_constant: "CREATE INDEX ON pg_temp.diesel_counters_try (({expression}))",
+        drop_table: None,
+    },
+    live: "
+        SELECT n.nspname::text AS in_schema, c.relname::text AS table_name,
+            t.tgname::text AS trigger_name,
             pg_catalog.concat_ws(' ', CASE WHEN t.tgtype & 2 <> 0 THEN 'BEFORE' ELSE 'AFTER' END,
                 CASE WHEN t.tgtype & 4 <> 0 THEN 'INSERT' END,
                 CASE WHEN t.tgtype & 8 <> 0 THEN 'DELETE' END,
                 CASE WHEN t.tgtype & 16 <> 0 THEN 'UPDATE' END,
                 CASE WHEN t.tgtype & 32 <> 0 THEN 'TRUNCATE' END,
                 CASE WHEN t.tgtype & 1 <> 0 THEN 'ROW' END,
-                t.tgoldtable, t.tgnewtable, NULLIF(t.tgattr::text, ''), pg_get_expr(t.tgqual, t.tgrelid),
+                -- A generated trigger has none of these: they are here so that one that was
+                -- changed has another event.
+                t.tgoldtable, t.tgnewtable, NULLIF(t.tgattr::text, ''),
+                pg_get_expr(t.tgqual, t.tgrelid),
                 CASE WHEN NOT p.prosecdef THEN 'SECURITY INVOKER' END,
                 CASE WHEN p.proconfig IS DISTINCT FROM
-                    '{\"search_path=pg_catalog, pg_temp\",row_security=off}' THEN 'with other settings' END),
+                        '{\"search_path=pg_catalog, pg_temp\",row_security=off}'
+                    THEN 'with other settings' END) AS event,
             -- Its text without the definition, which its comment has, too.
-            pg_catalog.regexp_replace(p.prosrc, '^\n-- diesel_counters: [^\r\n]*(\n--     [^\r\n]*)*', ''),
+            pg_catalog.regexp_replace(p.prosrc,
+                '^\n-- diesel_counters: [^\r\n]*(\n--     [^\r\n]*)*', '') AS body,
             CASE t.tgenabled WHEN 'D' THEN 'it is disabled'
                 WHEN 'R' THEN 'it runs on replicas only'
-                WHEN 'A' THEN 'it also runs on replicas, which then count twice' END,
-            quote_ident((SELECT nspname FROM pg_namespace WHERE oid = p.pronamespace)) || '.' || quote_ident(p.proname),
-            has_function_privilege('public', p.oid, 'EXECUTE')
-        FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
-        JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+                WHEN 'A' THEN 'it also runs on replicas, which then count twice' END AS disabled,
+            quote_ident((SELECT nspname FROM pg_namespace WHERE oid = p.pronamespace))
+                || '.' || quote_ident(p.proname) AS function_name,
+            has_function_privilege('public', p.oid, 'EXECUTE') AS is_open
+        FROM pg_trigger t
+        JOIN pg_proc p ON p.oid = t.tgfoid
+        JOIN pg_class c ON c.oid = t.tgrelid
+        JOIN pg_namespace n ON n.oid = c.relnamespace
         WHERE NOT t.tgisinternal
+        -- The rule that refuses a MERGE into a partitioned table.
         UNION ALL
         SELECT n.nspname::text, c.relname::text, r.rulename::text, 'RULE', '', NULL, NULL, false
-        FROM pg_rewrite r JOIN pg_class c ON c.oid = r.ev_class JOIN pg_namespace n ON n.oid = c.relnamespace
+        FROM pg_rewrite r
+        JOIN pg_class c ON c.oid = r.ev_class
+        JOIN pg_namespace n ON n.oid = c.relnamespace
         WHERE c.relkind = 'p' ORDER BY 1, 2, 3",
-    definitions: "SELECT CASE WHEN n.nspname = (current_setting('diesel_counters.path')::text[])[1] THEN ''
-                ELSE n.nspname::text END,
-            p.proname::text,
+    definitions: "
+        SELECT CASE WHEN n.nspname = (current_setting('diesel_counters.path')::text[])[1] THEN ''
+                ELSE n.nspname::text END AS tables_in,
+            p.proname::text AS stored_in,
             CASE WHEN d.description LIKE 'diesel_counters: {%' THEN d.description
                 -- Its first comment, without what begins the lines.
-                ELSE replace(substr(substring(p.prosrc from '^\n-- diesel_counters: [^\r\n]*(?:\n--     [^\r\n]*)*'), 5),
-                    chr(10) || '--     ', '') END,
-            pg_get_userbyid(p.proowner)::text, pg_get_userbyid(p.proowner) = current_user
+                ELSE replace(
+                    substr(substring(p.prosrc from
+                        '^\n-- diesel_counters: [^\r\n]*(?:\n--     [^\r\n]*)*'), 5),
+                    chr(10) || '--     ', '') END AS text,
+            pg_get_userbyid(p.proowner)::text AS owner,
+            pg_get_userbyid(p.proowner) = current_user AS is_own
         FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
         LEFT JOIN pg_description d
-            ON d.objoid = p.oid AND d.classoid = CAST('pg_proc'::regclass AS oid) AND d.objsubid = 0
-        WHERE p.prorettype = CAST('trigger'::regtype AS oid) AND (d.description LIKE 'diesel_counters: {%'
-            OR p.prosrc LIKE chr(10) || '-- diesel_counters: {%')",
+            ON d.objoid = p.oid AND d.classoid = CAST('pg_proc'::regclass AS oid)
+                AND d.objsubid = 0
+        WHERE p.prorettype = CAST('trigger'::regtype AS oid)
+            AND (d.description LIKE 'diesel_counters: {%'
+                OR p.prosrc LIKE chr(10) || '-- diesel_counters: {%')",
 };

@@ -1,17 +1,17 @@
 //! The SQL of triggers on SQLite.
 
-use super::TriggerSql;
+use super::{Overflow, Trial, TriggerSql, day_type};
 
 pub const SQL: TriggerSql = TriggerSql {
     today: "date('now')",
     undated: "'1970-01-01'",
     days: &[
-        ("date", "date({})"),
-        ("timestamp", "date({})"),
-        ("timestamptz", "date({})"),
-        ("timestamptzsqlite", "date({})"),
-        ("datetime", "date({})"),
-        ("text", "date({})"),
+        day_type("date", "date({})"),
+        day_type("timestamp", "date({})"),
+        day_type("timestamptz", "date({})"),
+        day_type("timestamptzsqlite", "date({})"),
+        day_type("datetime", "date({})"),
+        day_type("text", "date({})"),
     ],
     week: "date({}, 'weekday 0', '-6 days')",
     month: "date({}, 'start of month')",
@@ -22,24 +22,32 @@ pub const SQL: TriggerSql = TriggerSql {
     sum: "CASE typeof(SUM({})) WHEN 'integer' THEN SUM({}) ELSE abs(-9223372036854775807 - 1) END",
     // `abs` of the least integer fails with "integer overflow".
     whole: "CASE typeof({}) WHEN 'integer' THEN {} ELSE abs(-9223372036854775807 - 1) END",
-    overflow: [
-        "RAISE(ABORT, {what})",
-        "abs(-9223372036854775807 - 1)",
-    ],
+    // RAISE is known in triggers only.
+    overflow: Overflow {
+        in_trigger: "RAISE(ABORT, {what})",
+        elsewhere: "abs(-9223372036854775807 - 1)",
+    },
     differs: |new, old| format!("{new} COLLATE BINARY IS NOT {old}"),
-    // An index requires that. Functions of time are checked when they are called.
-    try_expression: [
-        "CREATE TEMPORARY TABLE diesel_counters_try AS SELECT * FROM {rows} LIMIT 1;
+    // An index requires a constant value. Functions of time are checked when they are called, so
+    // the table has a row.
+    trial: Trial {
+        create_table: "CREATE TEMPORARY TABLE diesel_counters_try AS SELECT * FROM {rows} LIMIT 1;
          INSERT INTO temp.diesel_counters_try DEFAULT VALUES",
-        "CREATE INDEX temp.diesel_counters_try_index ON diesel_counters_try ({expression})",
-        "",
-    ],
-    live: "SELECT 'main', tbl_name, name, '',
+        require_constant: "CREATE INDEX temp.diesel_counters_try_index \
+                           ON diesel_counters_try ({expression})",
+        drop_table: None,
+    },
+    live: "
+        SELECT 'main' AS in_schema, tbl_name AS table_name, name AS trigger_name, '' AS event,
             -- Its text without `CREATE TRIGGER name `.
             CASE WHEN sql LIKE 'CREATE TRIGGER \"' || replace(name, '\"', '\"\"') || '\" %'
-                THEN substr(sql, length('CREATE TRIGGER \"' || replace(name, '\"', '\"\"') || '\" ') + 1)
-                ELSE sql END, NULL, NULL, 0
+                THEN substr(sql,
+                    length('CREATE TRIGGER \"' || replace(name, '\"', '\"\"') || '\" ') + 1)
+                ELSE sql END AS body,
+            NULL AS disabled, NULL AS function_name, 0 AS is_open
         FROM sqlite_schema WHERE type = 'trigger' ORDER BY 2, 3",
-    definitions: "SELECT '', name, sql, '', 1 FROM sqlite_schema
+    definitions: "
+        SELECT '' AS tables_in, name AS stored_in, sql AS text, '' AS owner, 1 AS is_own
+        FROM sqlite_schema
         WHERE type = 'view' AND sql LIKE '% AS diesel_counters_trigger'",
 };

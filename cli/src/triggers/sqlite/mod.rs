@@ -9,7 +9,8 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::counting::Counting;
-use super::plan::{Gone, Plan, Which};
+use super::functions::Event;
+use super::plan::{Gone, Plan};
 use super::statement::{Entities, NEW, OLD, Rows};
 use super::target::{Source, Target};
 use super::trigger::Trigger;
@@ -24,15 +25,16 @@ pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     for target in &counting.targets {
         refuse_silent_failures(target)?;
     }
-    let mut triggers = vec![after(counting, "INSERT", &[NEW])?];
+    let mut triggers = vec![after(counting, Event::Insert, &[NEW])?];
     if counting.has_updates() {
-        triggers.push(after(counting, "UPDATE", &[OLD, NEW])?);
+        triggers.push(after(counting, Event::Update, &[OLD, NEW])?);
     }
+    // A row that is replaced stays in the counts, too.
     if counting.keeps_deleted() {
         return Ok(triggers);
     }
-    triggers.push(after(counting, "DELETE", &[OLD])?);
-    for event in ["INSERT", "UPDATE"] {
+    triggers.push(after(counting, Event::Delete, &[OLD])?);
+    for event in [Event::Insert, Event::Update] {
         triggers.extend(replace(counting, event)?);
     }
     Ok(triggers)
@@ -46,11 +48,12 @@ struct Counted {
     checks: Vec<Check>,
     /// The message for a row that was not counted, as a literal.
     uncounted_message: String,
+    /// That of an earlier version.
     #[serde(skip)]
     earlier_uncounted: String,
 }
 
-fn after(counting: &Counting, event: &str, rows: &[&str]) -> Result<Trigger> {
+fn after(counting: &Counting, event: Event, rows: &[&str]) -> Result<Trigger> {
     let mut all = Vec::new();
     for target in &counting.targets {
         for row in rows {
@@ -59,13 +62,13 @@ fn after(counting: &Counting, event: &str, rows: &[&str]) -> Result<Trigger> {
             }
         }
     }
-    let what = event.to_lowercase();
     let table = SQLITE.table_name(&counting.rows);
     let body = |rows: &[Counted]| {
         let values = json!({ "event": event, "table": table, "additions": rows });
         render("sqlite/after.sql", values)
     };
-    let mut after = trigger(counting, &what, &body(&all)?)?;
+    let mut after = trigger(counting, &event.lower(), &body(&all)?)?;
+    // The texts that earlier versions wrote are as good: `check` compares with them, too.
     for counted in &mut all {
         counted.uncounted_message = std::mem::take(&mut counted.earlier_uncounted);
     }
@@ -85,12 +88,13 @@ fn counted(
     counting: &Counting,
     target: &Target,
     source: &Source,
-    row: &str,
-    event: &str,
+    row_name: &str,
+    event: Event,
 ) -> Result<Counted> {
-    let is_update = event == "UPDATE";
-    let entities = match row {
+    let is_update = event == Event::Update;
+    let entities = match row_name {
         _ if target.slots.is_none() => target.entities(source),
+        // A cascade deletes the row after its entity.
         OLD => Entities::Existing,
         // A cascade changes the row after its entity.
         _ if source.exists && is_update && counting.columns(source).len() > 1 => {
@@ -102,10 +106,10 @@ fn counted(
     if is_update {
         more.push(counting.changed(source));
     }
-    if is_update && row == OLD && counting.keeps_deleted() {
+    if is_update && row_name == OLD && counting.keeps_deleted() {
         more.extend(counting.stays(source, NEW, OLD));
     }
-    let rows = Rows::row(row, entities);
+    let rows = Rows::row(row_name, entities);
     let row = counting.row_addition(target, source, &rows, "0", more);
     Ok(Counted {
         checks: refuse_checked(counting, target, &row)?,
@@ -117,9 +121,8 @@ fn counted(
 
 /// The statements that create triggers, and drop others before.
 pub fn up(plans: &[Plan], gone: &[Gone]) -> Result<String> {
-    let drops = gone.iter();
-    let drops = drops.map(|gone| gone.drops(Which::All) + &gone.drop_definition);
+    let drops: Vec<_> = gone.iter().map(Gone::drops_all).collect();
     let created = plans.iter().map(Plan::values).collect::<Result<Vec<_>>>()?;
-    let values = json!({ "drops": drops.collect::<Vec<_>>(), "plans": created });
+    let values = json!({ "drops": drops, "plans": created });
     render("sqlite/up.sql", values)
 }

@@ -8,13 +8,13 @@ use diesel_counters::Dialect;
 use serde::Serialize;
 use sqlparser::ast::{BinaryOperator, Expr};
 
-use crate::catalogue::{Column, Table, checks};
+use crate::catalogue::{Column, Index, Table, checks};
 use crate::database::{Joined, SQLITE};
 use crate::triggers::counting::Counting;
 use crate::triggers::expression::Expression;
 use crate::triggers::statement::Place;
 use crate::triggers::target::Target;
-use crate::triggers::values::RowAddition;
+use crate::triggers::values::{CounterValue, RowAddition};
 
 /// A CHECK of an ordinary table that can refuse a count.
 #[derive(Serialize)]
@@ -44,10 +44,9 @@ pub fn earlier_uncounted(target: &Target, row: &RowAddition) -> String {
 }
 
 fn counters(target: &Target, row: &RowAddition) -> String {
-    let counters = row.counts.iter();
-    counters
-        .map(|(name, _)| format!("{}.{name}", target.table))
-        .joined(", ")
+    let counts = row.counts.iter();
+    let names = counts.map(|count| format!("{}.{}", target.table, count.counter));
+    names.joined(", ")
 }
 
 /// The CHECKs that could refuse the count of a row.
@@ -61,20 +60,21 @@ pub fn refuse_checked(
     if target.slots.is_some() {
         return Ok(found);
     }
-    let names: Vec<_> = row.counts.iter().map(|(name, _)| name.clone()).collect();
+    let names: Vec<_> = row.counts.iter().map(|one| one.counter.clone()).collect();
     for check in checks_of(table, &names) {
         let text = check.to_string();
         let cannot = || {
             format!(
-                "a CHECK of {table} has a counter, and cannot be read: write it with columns only, and without \
-                 their table"
+                "a CHECK of {table} has a counter, and cannot be read: write it with columns only, \
+                 and without their table"
             )
         };
-        let check = Expression::parse(&text, table, Dialect::Sqlite).with_context(cannot)?;
-        let after = check.with(|name| {
+        let expression = Expression::parse(&text, table, Dialect::Sqlite).with_context(cannot)?;
+        // The condition of the row as it will be.
+        let after = expression.with(|name| {
             let mut counts = row.counts.iter();
-            match counts.find(|(counter, _)| *counter == name) {
-                Some((counter, value)) => {
+            match counts.find(|count| count.counter == name) {
+                Some(CounterValue { counter, value }) => {
                     let sum = counting.sum(target, counter, "", value, Place::Trigger);
                     format!("({sum})")
                 }
@@ -95,23 +95,30 @@ pub fn refuse_checked(
 /// Refuses a table in which a count can fail that no trigger can know before.
 pub fn refuse_silent_failures(target: &Target) -> Result<()> {
     let table = &target.table;
-    const WHY: &str = "an INSERT OR IGNORE, OR FAIL or OR REPLACE of a row could lose counts. SQLite runs triggers with \
-         that policy";
-    let has_key = |columns: &[String]| {
+    const WHY: &str = "an INSERT OR IGNORE, OR FAIL or OR REPLACE of a row could lose counts. \
+                       SQLite runs triggers with that policy";
+    // An index with the whole key conflicts only where the key does, which the upsert expects.
+    let has_key = |index: &Index| {
         let mut key = table.primary_key.iter();
-        target.slots.is_some() && key.all(|name| columns.contains(name))
+        target.slots.is_some() && key.all(|name| index.columns.contains(name))
     };
-    let has_counter = |columns: &[String]| columns.iter().any(|name| target.names.contains(name));
-    let unique = table
-        .indexes
-        .iter()
-        .filter(|index| index.unique && !index.primary);
-    let mut unique = unique.filter(|index| !has_key(&index.columns));
-    let can_conflict = unique.find(|index| target.slots.is_some() || has_counter(&index.columns));
-    if let Some(index) = can_conflict {
-        let (name, columns) = (&index.name, index.columns.join(", "));
+    let has_counter = |index: &Index| {
+        let mut columns = index.columns.iter();
+        columns.any(|name| target.names.contains(name))
+    };
+    // A new row can conflict in any index; a row of an ordinary table only gets new counts.
+    let can_conflict = |index: &&Index| {
+        index.unique
+            && !index.primary
+            && !has_key(index)
+            && (target.slots.is_some() || has_counter(index))
+    };
+    if let Some(index) = table.indexes.iter().find(can_conflict) {
+        let name = &index.name;
+        let columns = index.columns.join(", ");
         bail!(
-            "a unique index of {table}, {name} ({columns}), can refuse a count, and {WHY}. Drop it first"
+            "a unique index of {table}, {name} ({columns}), can refuse a count, and {WHY}. Drop it \
+             first"
         );
     }
     if target.slots.is_none() {
@@ -124,17 +131,15 @@ pub fn refuse_silent_failures(target: &Target) -> Result<()> {
     if let Some(Column { name, .. }) = outside.find(|column| !has_value(column)) {
         bail!("{table}.{name} is NOT NULL and has no default, and {WHY}. Give it a default");
     }
-    // It is true of what the triggers count.
+    // The CHECK of the type is true of what the triggers count.
     let is_dropped = |c: char| c.is_whitespace() || "\"`[]()".contains(c);
     let plain = |sql: &str| sql.to_lowercase().replace(is_dropped, "");
     let is_of_type = |check: &Expr| {
         let mut names = target.names.iter();
         names.any(|name| plain(&check.to_string()) == plain(&format!("typeof({name})='integer'")))
     };
-    if let Some(check) = checks_of(table, &target.names)
-        .iter()
-        .find(|one| !is_of_type(one))
-    {
+    let checks = checks_of(table, &target.names);
+    if let Some(check) = checks.iter().find(|check| !is_of_type(check)) {
         bail!("a CHECK of {table}, {check}, can refuse a count, and {WHY}. Drop it first");
     }
     Ok(())
@@ -142,9 +147,10 @@ pub fn refuse_silent_failures(target: &Target) -> Result<()> {
 
 /// The conditions of the CHECKs of a table that have one of these columns, each by itself.
 fn checks_of(table: &Table, names: &[String]) -> Vec<Expr> {
-    let create = table.checks.first();
-    let mut parts = create.map_or(Vec::new(), |create| checks(create, SQLITE));
+    let create_table = table.checks.first();
+    let mut parts = create_table.map_or(Vec::new(), |create| checks(create, SQLITE));
     let mut found = Vec::new();
+    // `a AND b` is two CHECKs. The last part is taken apart first, so the left one is pushed last.
     while let Some(part) = parts.pop() {
         match part {
             Expr::Nested(inner) => parts.push(*inner),
@@ -156,10 +162,10 @@ fn checks_of(table: &Table, names: &[String]) -> Vec<Expr> {
             other => found.push(other),
         }
     }
-    let has_one = |check: &Expr| {
+    // A name can also be a part of another one: then a CHECK too many is looked at.
+    found.retain(|check| {
         let text = check.to_string().to_lowercase();
         names.iter().any(|name| text.contains(&name.to_lowercase()))
-    };
-    found.retain(has_one);
+    });
     found
 }

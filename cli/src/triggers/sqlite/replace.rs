@@ -8,30 +8,36 @@ use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, Tokenizer};
 
 use super::trigger::trigger;
-use crate::catalogue::{Index, Table};
-use crate::database::SQLITE;
+use crate::catalogue::{Column, Index, Table};
+use crate::database::{Joined, SQLITE};
 use crate::template::render;
 use crate::triggers::counting::Counting;
 use crate::triggers::expression::Expression;
+use crate::triggers::functions::Event;
 use crate::triggers::statement::{NEW, OLD};
 use crate::triggers::trigger::Trigger;
 
 /// What no two rows have both.
 struct Key {
-    /// Names in SQL, and a collation if it is not BINARY.
-    columns: Vec<(String, Option<String>)>,
+    columns: Vec<KeyColumn>,
     /// The condition of the rows that have it.
     when: Option<Expression>,
 }
 
-pub fn replace(counting: &Counting, event: &str) -> Result<Option<Trigger>> {
+struct KeyColumn {
+    /// As SQL.
+    name: String,
+    /// The collation, if it is not BINARY.
+    collation: Option<String>,
+}
+
+pub fn replace(counting: &Counting, event: Event) -> Result<Option<Trigger>> {
     let table = &counting.rows;
     let keys = keys(table)?;
     if keys.is_empty() {
         return Ok(None);
     }
-    let replaces = keys.iter().map(|key| key.replaces(table, event));
-    let replaces: Vec<_> = replaces.collect();
+    let replaces: Vec<_> = keys.iter().map(|key| key.replaces(table, event)).collect();
     let body = |message: &str| {
         let values = json!({
             "event": event,
@@ -42,13 +48,14 @@ pub fn replace(counting: &Counting, event: &str) -> Result<Option<Trigger>> {
         render("sqlite/replace.sql", values)
     };
     let message = format!(
-        "{table} has this row: run PRAGMA recursive_triggers = ON, so that SQLite counts what it replaces"
+        "{table} has this row: run PRAGMA recursive_triggers = ON, so that SQLite counts what it \
+         replaces"
     );
     let earlier_message = format!(
         "{table} has this row, and SQLite would not count that it is replaced: run PRAGMA \
          recursive_triggers = ON on this connection"
     );
-    let what = format!("replace_by_{}", event.to_lowercase());
+    let what = format!("replace_by_{}", event.lower());
     let mut trigger = trigger(counting, &what, &body(&message)?)?;
     trigger.same.push(body(&earlier_message)?);
     Ok(Some(trigger))
@@ -56,35 +63,47 @@ pub fn replace(counting: &Counting, event: &str) -> Result<Option<Trigger>> {
 
 impl Key {
     /// Whether the new row can replace another one.
-    fn replaces(&self, table: &Table, event: &str) -> String {
-        let list = |row: &str| {
-            let names = self.columns.iter().map(|(name, _)| format!("{row}.{name}"));
-            names.collect::<Vec<_>>()
-        };
-        let same = list("other").into_iter().zip(list(NEW)).zip(&self.columns);
-        let mut same: Vec<_> = same
-            .map(|((other, new), (_, collation))| match collation {
-                Some(collation) => format!("{other} = {new} COLLATE {collation}"),
-                None => format!("{other} = {new}"),
-            })
-            .collect();
-        same.extend(self.when.iter().map(|when| when.of("other", SQLITE)));
-        let name = SQLITE.table_name(table);
-        let same = same.join(" AND ");
-        let mut all = Vec::new();
-        if event == "UPDATE" {
-            let [new, old] = [NEW, OLD].map(|row| list(row).join(", "));
-            let moved = format!("({new}) IS NOT ({old})");
-            all.push(match &self.when {
+    fn replaces(&self, table: &Table, event: Event) -> String {
+        let mut conditions = Vec::new();
+        // An update that leaves the key cannot conflict in it, unless the row had not had it.
+        if event == Event::Update {
+            let moved = format!("({}) IS NOT ({})", self.of(NEW), self.of(OLD));
+            conditions.push(match &self.when {
                 Some(when) => format!("({moved} OR {} IS NOT TRUE)", when.of(OLD, SQLITE)),
                 None => moved,
             });
         }
-        all.extend(self.when.iter().map(|when| when.of(NEW, SQLITE)));
-        all.push(format!(
-            "EXISTS (SELECT 1 FROM {name} AS other WHERE {same})"
+        if let Some(when) = &self.when {
+            conditions.push(when.of(NEW, SQLITE));
+        }
+        let table = SQLITE.table_name(table);
+        let has_key = self.has_key("other").join(" AND ");
+        conditions.push(format!(
+            "EXISTS (SELECT 1 FROM {table} AS other WHERE {has_key})"
         ));
-        all.join(" AND ")
+        conditions.join(" AND ")
+    }
+
+    /// The key of a row, as a list.
+    fn of(&self, row: &str) -> String {
+        let columns = self.columns.iter();
+        columns
+            .map(|one| format!("{row}.{}", one.name))
+            .joined(", ")
+    }
+
+    /// The conditions of a row that has the key of the new row.
+    fn has_key(&self, row: &str) -> Vec<String> {
+        let mut conditions = Vec::new();
+        for KeyColumn { name, collation } in &self.columns {
+            let is_same = format!("{row}.{name} = {NEW}.{name}");
+            conditions.push(match collation {
+                Some(collation) => format!("{is_same} COLLATE {collation}"),
+                None => is_same,
+            });
+        }
+        conditions.extend(self.when.iter().map(|when| when.of(row, SQLITE)));
+        conditions
     }
 }
 
@@ -95,19 +114,25 @@ fn keys(table: &Table) -> Result<Vec<Key>> {
         let Some(columns) = columns.collect::<Option<Vec<_>>>() else {
             let name = &index.name;
             bail!(
-                "the unique index {name} of {table} has an expression: INSERT OR REPLACE could replace a row by \
-                 it, and SQLite would not count that. Use a generated column instead"
+                "the unique index {name} of {table} has an expression: INSERT OR REPLACE could \
+                 replace a row by it, and SQLite would not count that. Use a generated column \
+                 instead"
             );
         };
-        let columns = columns.into_iter();
-        let columns = columns.map(|one| (SQLITE.quoted(&one.name), one.loose_collation.clone()));
+        let key_column = |column: &Column| KeyColumn {
+            name: SQLITE.quoted(&column.name),
+            collation: column.loose_collation.clone(),
+        };
         keys.push(Key {
-            columns: columns.collect(),
+            columns: columns.into_iter().map(key_column).collect(),
             when: condition(index, table)?,
         });
     }
     keys.extend(rowid(table).map(|name| Key {
-        columns: vec![(name.to_owned(), None)],
+        columns: vec![KeyColumn {
+            name: name.to_owned(),
+            collation: None,
+        }],
         when: None,
     }));
     Ok(keys)
@@ -117,12 +142,12 @@ fn keys(table: &Table) -> Result<Vec<Key>> {
 fn condition(index: &Index, table: &Table) -> Result<Option<Expression>> {
     let name = &index.name;
     // SQLite writes the beginning itself.
-    let unique = table.checks.iter();
-    for create in unique.filter(|create| create.starts_with("CREATE UNIQUE INDEX ")) {
+    let statements = table.checks.iter();
+    for create in statements.filter(|create| create.starts_with("CREATE UNIQUE INDEX ")) {
         let cannot = || {
             format!(
-                "cannot read an index of {table}: {create}. INSERT OR REPLACE could replace a row by it, and \
-                 SQLite would not count that"
+                "cannot read an index of {table}: {create}. INSERT OR REPLACE could replace a row \
+                 by it, and SQLite would not count that"
             )
         };
         let parsed = Parser::parse_sql(SQLITE.grammar(), create).with_context(cannot)?;
@@ -139,8 +164,9 @@ fn condition(index: &Index, table: &Table) -> Result<Option<Expression>> {
         };
         let cannot = || {
             format!(
-                "cannot read the condition of the unique index {name} of {table}: INSERT OR REPLACE could \
-                 replace a row by it, and SQLite would not count that. Write it with columns only"
+                "cannot read the condition of the unique index {name} of {table}: INSERT OR \
+                 REPLACE could replace a row by it, and SQLite would not count that. Write it with \
+                 columns only"
             )
         };
         let when = Expression::parse(&predicate.to_string(), table, SQLITE.0);
@@ -174,11 +200,12 @@ fn is_without_rowid(create: &str) -> bool {
         let words = create.split_whitespace().collect::<Vec<_>>().join(" ");
         return words.to_lowercase().contains("without rowid");
     };
-    let words = tokens.into_iter().filter_map(|token| match token {
+    // A quoted name or a text is no word, but stands between two of them.
+    let of_tokens = tokens.into_iter().filter_map(|token| match token {
         Token::Word(word) if word.quote_style.is_none() => Some(word.value.to_lowercase()),
         Token::Whitespace(_) => None,
         _ => Some(String::new()),
     });
-    let words: Vec<_> = words.collect();
+    let words: Vec<_> = of_tokens.collect();
     words.windows(2).any(|pair| pair == ["without", "rowid"])
 }
