@@ -91,6 +91,7 @@ impl Value {
             KeyType::SmallInt => Value::Integer(field::<SmallInt, i16>(row, column)?.into()),
             KeyType::Integer => Value::Integer(field::<Integer, i32>(row, column)?.into()),
             KeyType::BigInt => Value::Integer(field::<BigInt, _>(row, column)?),
+            // Diesel has no such type for all databases. The client library has the bytes.
             KeyType::Unsigned => {
                 let bytes: Vec<u8> = field::<Binary, _>(row, column)?;
                 Value::Unsigned(match *bytes {
@@ -125,6 +126,7 @@ impl Values<MultiBackend> for AnyKey {
         out: &mut AstPass<'_, 'b, MultiBackend>,
     ) -> QueryResult<()> {
         match &self.0[column] {
+            // A database compares integers of all sizes, so that each is bound as the widest.
             Value::Integer(number) => return out.push_bind_param::<BigInt, _>(number),
             Value::Text(text) => return out.push_bind_param::<Text, _>(text),
             Value::Binary(bytes) => return out.push_bind_param::<Binary, _>(bytes),
@@ -134,6 +136,7 @@ impl Values<MultiBackend> for AnyKey {
                 out.unsafe_to_cache_prepared();
                 out.push_sql(&number.to_string());
             }
+            // A UUID is no type of all databases either: it is bound as its 16 bytes.
             Value::Uuid(bytes) => {
                 out.push_sql("CAST(encode(");
                 out.push_bind_param::<Binary, _>(bytes)?;

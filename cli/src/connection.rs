@@ -230,3 +230,30 @@ fn refuse_unencoded(url: &str, dialect: Dialect) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_that_would_end_early_is_refused() {
+        let is_refused = |url: &str| refuse_unencoded(url, dialect_of(url).unwrap()).is_err();
+        for good in [
+            "postgres://me:a%2Fb@host:5432/blog?host=/tmp",
+            "postgres:///blog",
+            "mysql://me:a@b@host/blog",
+            "a@b/c@d.sqlite",
+        ] {
+            assert!(!is_refused(good), "{good}");
+        }
+        for wrong in [
+            "postgres://me:a/b@host/blog",
+            "postgres://me:a@b@host/blog",
+            "mysql://me:a/b@host/blog",
+            "mysql://me:a?b@host/blog",
+            "mariadb://me:a#b@host/blog",
+        ] {
+            assert!(is_refused(wrong), "{wrong}");
+        }
+    }
+}

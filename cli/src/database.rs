@@ -85,6 +85,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_text_cannot_end_its_quotes() {
+        assert_eq!(POSTGRES.literal(r"it's \"), r"'it''s \'");
+        assert_eq!(MYSQL.literal(r"it's \"), r"'it''s \\'");
+    }
+
+    #[test]
+    fn a_literal_of_lines_is_one_literal() {
+        assert_eq!(POSTGRES.literal_of_lines("a\nb'"), "'a'\n    'b'''");
+        assert_eq!(SQLITE.literal_of_lines("a\nb'"), "'a\n    b'''");
+    }
+
+    #[test]
     fn a_name_cannot_end_its_quotes() {
         assert_eq!(SQLITE.quoted(r#"a"b`c"#), r#""a""b`c""#);
         assert_eq!(MYSQL.quoted(r#"a"b`c"#), r#"`a"b``c`"#);

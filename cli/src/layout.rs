@@ -103,6 +103,7 @@ fn place(text: &str, room: usize) -> Option<usize> {
     const WORDS: [&str; 10] = [
         "AND ", "OR ", "WHERE ", "FROM ", "WHEN ", "THEN ", "ELSE ", "JOIN ", "SET ", "LOCK ",
     ];
+    // The quote that has begun and not ended, the last good place, and the last place.
     let mut quote = None;
     let mut best = None;
     let mut last = None;
@@ -121,6 +122,7 @@ fn place(text: &str, room: usize) -> Option<usize> {
                     || WORDS.iter().any(|word| after.starts_with(word));
                 // The first place that there is, if all are too far.
                 last = Some(place);
+                // A good place near the beginning would leave a short line.
                 if is_good && column > room / 3 {
                     best = Some(place);
                 }

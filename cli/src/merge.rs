@@ -157,7 +157,7 @@ fn run(args: MergeArgs, into: Period, before: NaiveDate, options: &Options) -> R
         bail!("{name} has the period {period}: fold it into that or a longer period");
     }
     let keys = AnyKeys::new(&table.entity, conn.database())?;
-    // On a terminal only.
+    // It is drawn on a terminal only.
     let bar = ProgressBar::new(0);
     // The types of the key are known at run time only, to `keys`.
     let merge = Compact::<Untyped, Untyped>::folding(&shape, into, before)

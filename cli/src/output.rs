@@ -56,6 +56,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_text_is_wrapped_between_its_words() {
+        assert_eq!(wrapped("a bc def ghi", 4), ["a bc", "def", "ghi"]);
+        assert_eq!(wrapped("longer é f", 3), ["longer", "é f"]);
+    }
+
+    #[test]
     fn what_steers_a_terminal_is_escaped() {
         let text = "gr\u{fc}n \u{1b}[31m\r\u{9b}\u{200e}\u{200f}\u{202e}\u{2066}\u{61c}\u{feff}";
         let escaped = r"grün \u{1b}[31m\r\u{9b}\u{200e}\u{200f}\u{202e}\u{2066}\u{61c}";

@@ -61,3 +61,21 @@ pub fn merged_slot(database: Database) -> String {
     let setting = format!("NULLIF(current_setting('{PARTITION}', true), '')");
     format!("-CAST(split_part(COALESCE({setting}, '0'), '/', 1) AS SMALLINT)")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_partition_is_one_of_several() {
+        let parsed = |text: &str| match parse(text) {
+            Ok(Slot::Partition { index, of }) => Some((index, of)),
+            _ => None,
+        };
+        assert_eq!(parsed("0/1"), Some((0, 1)));
+        assert_eq!(parsed(" 2 / 3 "), Some((2, 3)));
+        for wrong in ["", "1", "1/", "/3", "3/3", "-1/3", "1/2/3", "0/32768"] {
+            assert_eq!(parsed(wrong), None, "{wrong}");
+        }
+    }
+}

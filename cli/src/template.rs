@@ -61,6 +61,7 @@ const TEMPLATES: &[(&str, &str)] = &templates! {
 static ENVIRONMENT: LazyLock<Result<Environment<'static>>> = LazyLock::new(|| {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    // The values are SQL already. What the engine escapes is HTML.
     environment.set_auto_escape_callback(|_| AutoEscape::None);
     // A line that has tags only is no line of the SQL.
     let syntax = SyntaxConfig::builder()
@@ -70,6 +71,7 @@ static ENVIRONMENT: LazyLock<Result<Environment<'static>>> = LazyLock::new(|| {
         .build()?;
     environment.set_syntax(syntax);
     environment.add_filter("padded", padded);
+    // Each is parsed here, with the first one that is used: a mistake in any fails each test.
     for (name, text) in TEMPLATES {
         environment.add_template(name, text)?;
     }

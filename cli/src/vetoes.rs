@@ -142,8 +142,8 @@ fn veto(what: &str) -> Fault {
     )
 }
 
-/// What a body does is told by its words. It is a guess to the safe side: a trigger that seems to
-/// change a counter is named, though it may not run so far.
+/// What a body does is told by its words, so it is a guess, and on the safe side: whether a
+/// statement runs at all is not looked at.
 impl Other {
     fn has(&self, words: &[&str]) -> bool {
         self.body.windows(words.len()).any(|some| some == words)
@@ -417,4 +417,94 @@ fn policies(table: &Table, conn: &mut AnyConnection) -> Result<Option<Fault>> {
     let remedy = "Count, merge and correct as a role that sees all rows: the owner, without FORCE, \
                   or one with BYPASSRLS.";
     Ok(Some(note("policy", what, cost).remedy(remedy)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trigger(event: &str, body: &str, database: Database) -> Other {
+        Other {
+            name: "own".to_owned(),
+            event: event.to_owned(),
+            columns: Vec::new(),
+            body: words(body, database),
+        }
+    }
+
+    #[test]
+    fn a_function_skips_a_row_or_keeps_the_old_one() {
+        let skips = |event, body| trigger(event, body, POSTGRES).skips();
+        for body in [
+            "BEGIN RETURN NULL; END",
+            "BEGIN RETURN OLD; END",
+            "BEGIN NEW := OLD; RETURN NEW; END",
+            "BEGIN NEW = OLD; RETURN NEW; END",
+        ] {
+            assert!(skips("BEFORE ROW UPDATE", body), "{body}");
+        }
+        for body in [
+            "BEGIN IF NEW = OLD THEN x := 1; END IF; RETURN NEW; END",
+            "BEGIN -- RETURN NULL\n RETURN NEW; END",
+        ] {
+            assert!(!skips("BEFORE ROW UPDATE", body), "{body}");
+        }
+        assert!(!skips("BEFORE ROW DELETE UPDATE", "BEGIN RETURN OLD; END"));
+    }
+
+    #[test]
+    fn a_trigger_sets_a_column_of_its_row() {
+        let sets = |body| trigger("BEFORE ROW UPDATE", body, MYSQL).sets("Likes");
+        for body in [
+            "SET NEW.likes = 1",
+            "SET NEW.a = 1, NEW.`likes` = 2",
+            "BEGIN SELECT 1 INTO NEW.likes; END",
+        ] {
+            assert!(sets(body), "{body}");
+        }
+        for body in [
+            "SET @a = NEW.likes",
+            "SET NEW.a = f(1, NEW.likes)",
+            "UPDATE t SET likes = 1",
+        ] {
+            assert!(!sets(body), "{body}");
+        }
+    }
+
+    #[test]
+    fn a_statement_writes_a_table() {
+        let writes = |body| trigger("AFTER ROW INSERT", body, SQLITE).writes("Articles");
+        for body in [
+            "UPDATE articles SET likes = 1",
+            "INSERT OR IGNORE INTO main.\"articles\" VALUES (1)",
+            "DELETE FROM articles",
+        ] {
+            assert!(writes(body), "{body}");
+        }
+        for body in [
+            "SELECT * FROM articles",
+            "UPDATE notes SET articles = 1",
+            "UPDATE",
+        ] {
+            assert!(!writes(body), "{body}");
+        }
+    }
+
+    #[test]
+    fn the_event_of_sqlite_stands_before_its_table() {
+        let event = |sql: &str| event_of_sqlite(&words(sql, SQLITE));
+        let of = |event: &str, columns: &[&str]| {
+            let columns = columns.iter().map(|name| (*name).to_owned());
+            (event.to_owned(), columns.collect::<Vec<_>>())
+        };
+        assert_eq!(
+            event("CREATE TRIGGER a AFTER UPDATE OF likes, \"x\" ON b BEGIN DELETE FROM c; END"),
+            of("AFTER ROW UPDATE", &["likes", "x"])
+        );
+        assert_eq!(
+            event("CREATE TRIGGER main.a INSERT ON b BEGIN SELECT 1; END"),
+            of("BEFORE ROW INSERT", &[])
+        );
+        assert_eq!(event("CREATE TRIGGER"), of("BEFORE ROW ", &[]));
+    }
 }

@@ -87,3 +87,47 @@ fn value(expression: &Expr, name: &str, number: i64) -> Option<i64> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::database::POSTGRES;
+
+    fn is_guarded(check: &str, is_valid: bool) -> bool {
+        let table = Table {
+            checks: vec![check.to_owned()],
+            ..Table::default()
+        };
+        table.is_guarded("left", is_valid, POSTGRES)
+    }
+
+    #[test]
+    fn a_guard_lets_a_counter_be_0_and_not_below() {
+        for guard in [
+            "CHECK (\"left\" >= 0)",
+            "CHECK ((\"left\" > '-1'::integer))",
+            "CHECK (NOT \"left\" < 0)",
+            "CHECK (0 <= \"left\" AND price > 0)",
+            "CHECK (\"left\" BETWEEN 0 AND limit_of_it)",
+        ] {
+            assert!(is_guarded(guard, true), "{guard}");
+        }
+        for other in [
+            "CHECK (\"left\" > 0)",
+            "CHECK (\"left\" >= -1)",
+            "CHECK (\"left\" >= 0 OR is_lent)",
+            "CHECK (\"left\" + lent >= 0)",
+            "CHECK (other >= 0)",
+            "CHECK (",
+        ] {
+            assert!(!is_guarded(other, true), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_guard_that_is_not_valid_guards_new_rows_only() {
+        let guard = "CHECK (\"left\" >= 0) NOT VALID";
+        assert!(is_guarded(guard, false));
+        assert!(!is_guarded(guard, true));
+    }
+}

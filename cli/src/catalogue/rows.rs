@@ -10,7 +10,8 @@ use super::table::{Column, Index, Kind, Named, Parent, Table, WideForeignKey};
 use crate::connection::AnyConnection;
 use crate::sql::{Sql, sql, sql_with};
 
-/// A column and its table. Ordered by table, and by the columns' order in it.
+/// A column and its table. Ordered by table, and by the columns' order in it. Each row has the
+/// table again: a table is known from its columns, of which it has one at least.
 #[derive(QueryableByName)]
 struct ColumnOfTable {
     #[diesel(embed)]

@@ -169,3 +169,29 @@ fn names(body: &str) -> Option<Names> {
     }
     (!all.is_empty()).then_some(Names { looked_up, all })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_looked_up_unless_they_follow_a_point() {
+        let body = "BEGIN NEW.Title := pg_catalog.lower(\"F\"('the_seq', 'a.b')); END";
+        let names = names(body).unwrap();
+        assert_eq!(
+            names.looked_up,
+            ["begin", "new", "pg_catalog", "F", "the_seq", "end"]
+        );
+        assert_eq!(
+            names.all,
+            ["begin", "new", "title", "pg_catalog", "lower", "F", "end"]
+        );
+    }
+
+    #[test]
+    fn what_a_body_executes_is_not_known() {
+        for body in ["", "EXECUTE 'x'", "DO $$ x $$", "a U&'x'"] {
+            assert!(names(body).is_none(), "{body}");
+        }
+    }
+}

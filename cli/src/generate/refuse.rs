@@ -92,8 +92,9 @@ fn has_relation(name: &str, conn: &mut AnyConnection) -> Result<bool> {
 /// Definitions that do not go together. A counter equals the rows of one definition: another one
 /// would set it to its own rows.
 pub fn others(new: &[Plan], stay: &[Counting]) -> Result<()> {
-    for (i, plan) in new.iter().enumerate() {
-        let before = new[..i].iter().map(|plan| &plan.counting);
+    for (place, plan) in new.iter().enumerate() {
+        // Each pair of new definitions once.
+        let before = new[..place].iter().map(|plan| &plan.counting);
         for other in stay.iter().chain(before) {
             if let Some((table, counter)) = plan.counting.shared_counter(other) {
                 bail!(
@@ -123,7 +124,8 @@ pub fn storage(plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// Tables in which nothing can be counted, or whose own triggers and rules could undo it.
+/// Tables in which nothing can be counted, or whose own triggers and rules could undo it: what
+/// `check` would find as soon as the migration has run.
 pub fn vetoes(plan: &Plan, conn: &mut AnyConnection) -> Result<()> {
     if let Some(fault) = vetoes::refusal(&plan.counting, conn)? {
         let Fault {
@@ -181,6 +183,7 @@ pub fn changing_expressions(plan: &Plan, conn: &mut AnyConnection) -> Result<()>
         let mut refused = None;
         let tried: QueryResult<()> = conn.transaction(|conn| {
             conn.batch_execute(&create_table)?;
+            // The error of this statement is one of the expression; others are of the trial itself.
             refused = conn.batch_execute(&require).err();
             // Nothing of it stays.
             Err(Error::RollbackTransaction)

@@ -80,6 +80,7 @@ pub(super) fn up_and_down(args: Triggers, is_down: bool, options: &Options) -> R
         note(&format!("the database has what {path} says"));
         return Ok(Written::default());
     }
+    // What is wrong with the definitions themselves comes before what is wrong with the database.
     refuse::names(&difference, &of_others, conn)?;
     refuse::others(&difference.new, &difference.stay)?;
     check(&difference.new, conn)?;
@@ -130,6 +131,7 @@ fn check(plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
         let counting = &plan.counting;
         refuse::storage(plan)?;
         refuse::vetoes(plan, conn)?;
+        // From here on, expressions are evaluated, so no function of others may be in them.
         for table in counting.tables() {
             code_of_others::refuse(table, Access::Reads, conn)?;
         }

@@ -141,7 +141,8 @@ impl Counting {
         targets.flat_map(|target| target.sources.iter().map(move |source| (target, source)))
     }
 
-    /// The weights and the conditions, with the table of their columns.
+    /// The weights and the conditions, with the table of their columns. That of `only` is the table
+    /// that is counted in.
     pub fn expressions(&self) -> impl Iterator<Item = (&Table, &Expression)> {
         let weights = self.sources().flat_map(|(_, source)| &source.weights);
         let of_rows = weights
@@ -167,6 +168,7 @@ impl Counting {
         let weights = source.weights.iter().flatten().chain(&self.when);
         let expressions = weights.flat_map(Expression::columns);
         let mut columns: Vec<_> = entity.chain(day).chain(expressions).collect();
+        // The texts of triggers have them in this order.
         columns.sort();
         columns.dedup();
         columns

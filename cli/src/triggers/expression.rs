@@ -45,6 +45,8 @@ pub struct FunctionName {
 }
 
 impl Expression {
+    /// Reads an expression. It is an error if it depends on anything but the columns of a row: on
+    /// other rows, on other tables, or on the moment.
     pub fn parse(text: &str, table: &Table, dialect: Dialect) -> Result<Self> {
         let grammar = Database(dialect).grammar();
         let cannot = || format!("cannot read the SQL expression {text:?}");
@@ -126,6 +128,7 @@ impl Expression {
         if is_one_word { sql } else { format!("({sql})") }
     }
 
+    /// Whether it is the weight of a row that simply counts.
     pub fn is_one(&self) -> bool {
         self.text == "1"
     }

@@ -105,14 +105,12 @@ impl Modes {
             );
         }
         let all = self.all(triggers);
-        let Mode {
-            sql_mode,
-            collation,
-        } = all.first().unwrap_or(&&self.session);
+        let first = all.first().copied().unwrap_or(&self.session);
+        let sql_mode = &first.sql_mode;
         // A trigger that was created again can have another collation, which seldom matters.
-        let is_same = all.iter().all(|other| other.collation == *collation);
-        let collation = if is_same {
-            collation
+        let have_same = all.iter().all(|mode| mode.collation == first.collation);
+        let collation = if have_same {
+            &first.collation
         } else {
             &self.session.collation
         };
@@ -136,4 +134,52 @@ fn meaning(sql_mode: &str) -> Vec<&str> {
     modes.retain(|mode| !HARMLESS.contains(mode));
     modes.sort_unstable();
     modes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn modes(of_triggers: &[(&str, &str)]) -> Modes {
+        let mode = |sql_mode: &str| Mode {
+            sql_mode: sql_mode.to_owned(),
+            collation: "utf8mb4_bin".to_owned(),
+        };
+        let of_trigger = |(name, sql_mode): &(&str, &str)| ModeOfTrigger {
+            name: (*name).to_owned(),
+            mode: mode(sql_mode),
+        };
+        Modes {
+            session: mode(""),
+            triggers: of_triggers.iter().map(of_trigger).collect(),
+        }
+    }
+
+    #[test]
+    fn modes_differ_if_a_statement_means_something_else() {
+        let modes = modes(&[
+            ("a", "ANSI_QUOTES,PIPES_AS_CONCAT"),
+            ("b", "PIPES_AS_CONCAT,NO_ENGINE_SUBSTITUTION,ANSI_QUOTES"),
+            ("c", "ANSI_QUOTES"),
+        ]);
+        let of = |names: &[&str]| {
+            let trigger = |name: &&str| Trigger {
+                name: (*name).to_owned(),
+                ..Trigger::default()
+            };
+            let triggers: Vec<_> = names.iter().map(trigger).collect();
+            modes.of(&triggers).len()
+        };
+        assert_eq!([of(&[]), of(&["a", "b"]), of(&["a", "b", "c"])], [0, 1, 2]);
+    }
+
+    #[test]
+    fn escapes_are_those_of_the_triggers_of_a_definition() {
+        let modes = modes(&[
+            ("likes_insert", "NO_BACKSLASH_ESCAPES"),
+            ("like_insert", ""),
+        ]);
+        assert!(modes.has_no_escapes("likes"));
+        assert!(!modes.has_no_escapes("like"));
+    }
 }

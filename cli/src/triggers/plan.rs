@@ -60,9 +60,11 @@ impl Plan {
         self.counting.definition.existing == Existing::Now
     }
 
+    /// The values of the template of a migration.
     pub fn values(&self) -> Result<PlanValues<'_>> {
         let counting = &self.counting;
         let counters = counting.counters();
+        // Several triggers can call one function, which is created once.
         let of_triggers = self.triggers.iter();
         let mut functions: Vec<&str> = Vec::new();
         for function in of_triggers.filter_map(|trigger| trigger.function.as_deref()) {
@@ -82,6 +84,7 @@ impl Plan {
                 .map(|(table, name)| format!("{table}.{name}"))
                 .collect(),
             view: match counting.database {
+                // The function of the INSERT has it.
                 POSTGRES => String::new(),
                 _ => stored::create(counting)?,
             },

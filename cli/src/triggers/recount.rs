@@ -77,7 +77,8 @@ impl fmt::Display for Wrong {
     }
 }
 
-/// A connection that runs statements.
+/// A connection that runs statements. Any connection is one, and not only the command's: the
+/// enumerator of interleavings runs a recount on one that stops before each statement.
 pub trait Lines: Connection {
     fn run(&mut self, statement: &str) -> QueryResult<()>;
     /// The rows of a query whose columns are texts.
@@ -124,6 +125,7 @@ impl Recount {
             if self.entity.is_none() {
                 return self.wrong("wrong", conn);
             }
+            // The one entity is a batch, with which the query finds its rows by an index.
             self.list(conn)?;
             self.drop_batch(conn)?;
             self.take_batch(1, conn)?;
@@ -141,6 +143,7 @@ impl Recount {
         mut progress: impl FnMut(u64, u64),
     ) -> QueryResult<Vec<Wrong>> {
         let all = self.transaction(conn, |conn| self.list(conn))?;
+        // Without an index, each batch would read all rows again.
         let mut size = if self.is_indexed() { FIRST_BATCH } else { all };
         let mut done = 0;
         let mut wrong = Vec::new();
@@ -171,6 +174,8 @@ impl Recount {
         f: impl Fn(&mut C) -> QueryResult<T>,
     ) -> QueryResult<T> {
         retry_if(passes).run(conn, |conn| {
+            // MySQL takes the level of its next transaction, and PostgreSQL that of the current
+            // one: see `correct_batch`.
             if self.counting.database == MYSQL {
                 conn.run(READ_COMMITTED)?;
             }
@@ -196,13 +201,14 @@ impl Recount {
     /// Corrects this number of entities.
     fn correct_batch<C: Lines>(&self, size: u64, conn: &mut C) -> QueryResult<Vec<Wrong>> {
         match self.counting.database.0 {
-            // MySQL's level is set before its transaction: see `transaction`.
+            // At a higher level, the counts would be read as of before the lock.
             Dialect::PostgreSql => conn.run(READ_COMMITTED).and_then(|()| self.guard(conn))?,
             // A recount that failed can have left them: a rollback does not drop them.
             Dialect::MySql => self.drop_batch(conn)?,
             Dialect::Sqlite => conn.run(&self.sql("wait")?)?,
         }
-        // The counts are read after the lock: no other correction can come between.
+        // The counts are read after the lock, so that no other correction comes between, and by one
+        // statement with the rows, so that no increment does.
         self.take_batch(size, conn)?;
         self.lock(conn)?;
         conn.run(&self.sql("find_wrong")?)?;
@@ -247,6 +253,7 @@ impl Recount {
         Err(Error::QueryBuilderError(message.into()))
     }
 
+    /// Keeps TRUNCATE out on PostgreSQL. The template says what it would do.
     fn guard<C: Lines>(&self, conn: &mut C) -> QueryResult<()> {
         match self.counting.database {
             POSTGRES => conn.run(&self.sql("guard")?),
@@ -254,6 +261,7 @@ impl Recount {
         }
     }
 
+    /// Locks the entities of the batch. SQLite has one writer, which `wait` has become.
     fn lock<C: Lines>(&self, conn: &mut C) -> QueryResult<()> {
         if self.target.slots.is_some() {
             return conn.run(&self.sql("lock_slots")?);
@@ -330,6 +338,8 @@ impl Recount {
         })
     }
 
+    /// A temporary table with its schema, so that no other table is taken for it. MySQL finds a
+    /// temporary table first.
     fn temporary(&self, name: &str) -> String {
         match self.counting.database.0 {
             Dialect::PostgreSql => format!("pg_temp.{name}"),
@@ -351,7 +361,7 @@ impl Recount {
         tables.try_for_each(|table| conn.run(&self.drop(&table)))
     }
 
-    /// The table of the batch for each of its uses.
+    /// The table of the batch for each of its uses in a statement, from 0: itself, or a copy.
     fn batch(&self, place: usize) -> String {
         numbered(&self.temporary(LOCKED), place.min(self.copies()))
     }

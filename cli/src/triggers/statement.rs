@@ -80,8 +80,9 @@ impl Counting {
         let start_of = |day: &str| sql.start_of(self.definition.period, day);
         match &self.day {
             None => start_of(sql.today),
-            Some(day) => {
-                let day = start_of(&day.of(row, self.database));
+            // A row whose day is NULL counts without a day.
+            Some(column) => {
+                let day = start_of(&column.of(row, self.database));
                 format!("COALESCE({day}, {})", sql.undated)
             }
         }

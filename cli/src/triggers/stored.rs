@@ -126,7 +126,8 @@ pub fn drop_in(schema: &str, name: &str, functions: Functions, database: Databas
     }
 }
 
-/// The schema of the function of a definition on PostgreSQL.
+/// The schema of the function of a definition on PostgreSQL. Without one, it is the first of the
+/// user's path, in which its migration has created it.
 pub fn schema_of(stored: &Stored, conn: &mut AnyConnection) -> Result<String> {
     if conn.database() != POSTGRES || !stored.schema.is_empty() {
         return Ok(stored.schema.clone());
@@ -187,8 +188,9 @@ pub fn definitions(conn: &mut AnyConnection) -> Result<Vec<Stored>> {
                         && other.schema == schema
                         && other.owner == owner
                 };
+                // An earlier version wrote one of its triggers, and this one another. The function
+                // of this version comes later, because its name is longer, and its text counts.
                 if let Some(place) = read.iter().position(is_same) {
-                    // An earlier version wrote one of its triggers, and this one another.
                     read.remove(place);
                     definition.functions = Functions::Both;
                 }

@@ -101,6 +101,8 @@ impl Counting {
         new: impl Fn(usize, &str) -> String,
     ) -> Counters {
         let table = self.database.table_name(&target.table);
+        // The name of the row that is there, in an upsert. On SQLite it needs none: the new row has
+        // a name of its own.
         let old = match self.database {
             POSTGRES => "kept.".to_owned(),
             MYSQL => format!("{table}."),
@@ -134,6 +136,7 @@ impl Counting {
         rows: &Rows<'_>,
         more: &[String],
     ) -> Query {
+        // Values and names are in the same order: the key, and then the counters.
         let mut values = self.key(target, source, rows);
         values.extend(self.counts(source, rows));
         let mut names = self.group(target);
@@ -236,6 +239,7 @@ impl Counting {
             conditions.extend(self.only(target, ""));
         }
         conditions.extend(self.conditions(target, source, rows));
+        // A row with the weight 1 always adds something. Others may add 0, and need no row then.
         if !source.has_one() {
             let changes = counts.iter().map(|count| format!("{} <> 0", count.value));
             conditions.push(format!("({})", changes.joined(" OR ")));

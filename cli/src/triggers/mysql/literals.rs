@@ -8,6 +8,7 @@ use std::str::Chars;
 /// The texts that a server can have of this body: MySQL, MariaDB, each with and without escapes.
 pub fn as_stored(body: &str) -> Vec<String> {
     let mut texts = Vec::new();
+    // Without a literal, the catalogue has the body as it was written.
     if body.contains(['\'', '"']) {
         for has_escapes in [true, false] {
             texts.push(written(body, has_escapes, |value, _| value.to_owned()));
@@ -23,6 +24,8 @@ fn written(body: &str, has_escapes: bool, value_of: fn(&str, char) -> String) ->
     let mut chars = body.chars().peekable();
     while let Some(quote) = chars.next() {
         match quote {
+            // A name is kept as it is. One with a doubled quote is read as two names, which are
+            // written as they were, too.
             '`' => {
                 let name: String = chars.by_ref().take_while(|c| *c != '`').collect();
                 written += &format!("`{name}`");

@@ -36,6 +36,7 @@ pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
              of {rows} in a counter table"
         );
     }
+    // In the order in which they are created.
     let mut triggers = Vec::new();
     for event in [Event::Insert, Event::Update, Event::Delete] {
         if event == Event::Delete && counting.keeps_deleted() {
@@ -183,6 +184,8 @@ fn still_old(counting: &Counting, source: &Source) -> Vec<String> {
 /// refuses a statement over any other one.
 fn locked(plans: &[Plan], gone: &[Gone]) -> Vec<String> {
     let mut tables = Vec::new();
+    // Nobody counts while existing rows are counted, so the rows and the counters are locked
+    // against writers. What queries read of them, they read under another name.
     let write = |table: &Table| MYSQL.table_name(table) + " WRITE";
     for counting in plans.iter().map(|plan| &plan.counting) {
         let read = |used_as: &str, table: &Table| counting.used_as(used_as, table) + " READ";

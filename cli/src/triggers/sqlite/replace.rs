@@ -47,6 +47,7 @@ pub fn replace(counting: &Counting, event: Event) -> Result<Option<Trigger>> {
         });
         render("sqlite/replace.sql", values)
     };
+    // The text that an earlier version wrote is as good.
     let message = format!(
         "{table} has this row: run PRAGMA recursive_triggers = ON, so that SQLite counts what it \
          replaces"
