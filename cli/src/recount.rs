@@ -63,6 +63,7 @@ struct Recounted {
 pub fn run(args: Recount, options: &Options) -> Result<()> {
     let conn = &mut options.connect()?;
     let mut known = definitions(conn)?;
+    // Those of others may be no functions of ours at all.
     let mut lost = lost(conn)?;
     lost.retain(|one| one.is_own);
     if known.is_empty() && lost.is_empty() {

@@ -31,6 +31,7 @@ pub fn foreign(stored: &Stored, conn: &mut AnyConnection) -> Result<Option<Fault
     } = stored;
     let counters = definition.counts.iter().map(|count| &count.table);
     let names = [&definition.rows].into_iter().chain(counters);
+    // What is no table is a fault of the definition, and not of its owner.
     let known: Vec<_> = names.filter_map(|name| table(conn, name).ok()).collect();
     let name = &definition.name;
     let rows = &definition.rows;
@@ -178,6 +179,7 @@ fn required(counting: &Counting) -> Vec<Required<'_>> {
         });
         for parent in &target.parents {
             let table = &parent.table;
+            // A parent that is counted in, or whose rows are counted, is there with its rights.
             if !all.iter().any(|known| known.table.is(table)) {
                 all.push(Required {
                     table,

@@ -122,6 +122,7 @@ fn columns(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>>
         // What an INSERT that does not name the column gives it.
         let has_value = column.nullable || column.auto_increment || column.generated;
         match column.default.as_deref() {
+            // Whatever its default: a NULL in any row loses counts.
             _ if is_counter && column.nullable => {
                 let cost = "NULL + 1 is NULL: the counts of such a row are lost.";
                 let fault = wrong("null_counter", format!("{name} may be NULL."), cost);
@@ -252,7 +253,8 @@ fn indexes(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>>
     let mut faults = Vec::new();
     for index in shape.table.indexes.iter().filter(|index| !index.primary) {
         let name = &index.name;
-        // An increment can conflict here without conflicting in the key.
+        // An increment can conflict here without conflicting in the key, unless the index has the
+        // whole key.
         let mut key = shape.table.primary_key.iter();
         if index.unique && !key.all(|name| index.columns.contains(name)) {
             let columns = index.columns.join(", ");
@@ -304,6 +306,7 @@ fn nodes(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     if !replicated.typed::<Bool>().get_result::<bool>(conn)? {
         return Ok(faults);
     }
+    // Nodes that write different slots write different rows.
     if partition::of_database(conn)?.is_none() {
         let what = "It is published and subscribed to, and the database has no partition.";
         let cost = "Nodes that write the same row overwrite each other, or stop the replication.";

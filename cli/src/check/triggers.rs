@@ -83,6 +83,7 @@ fn of_definition(
             faults.extend(in_column(target, conn)?);
         }
         faults.extend(rights::granted(&counting, &whose.owner, conn)?);
+        // Only a definition whose tables are there can count in the same counter as another one.
         before.push(counting);
         Ok(faults)
     });

@@ -43,14 +43,17 @@ pub(super) fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
     let locks = if is_mariadb { OF_MARIADB } else { OF_MYSQL };
     let table = &counters.table;
     let sql_table = MYSQL.quoted_in(Some(&table.in_schema), &table.name);
+    // The foreign key of an entity is that of its first column.
     let first = counters.entity.first();
     let parent = first.and_then(|key| key.refers_to.as_ref());
     let sql_parent = parent.map(|parent| MYSQL.quoted_in(Some(&parent.in_schema), &parent.table));
     let mut rows = allowed(look, is_mariadb, sql(ROW_WAITS.replace("{waits}", locks)))?;
+    // They are in the order of the sessions, each with the locks that it waits for.
     rows.dedup_by_key(|lock| lock.waiter);
     let kinds: Vec<_> = counters.entity.iter().map(|entity| entity.kind).collect();
     let mut waits = Vec::new();
     for mut lock in rows {
+        // The query has the table of the lock here, whichever it is.
         let lock_table = lock.parent.take();
         if lock_table.as_ref() == Some(&sql_table) {
             let row = lock.place.as_ref().and_then(|data| lock_row(data, &kinds));

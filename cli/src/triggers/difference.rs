@@ -79,7 +79,8 @@ impl InDatabase {
             .is_ok_and(|plan| plan.triggers.iter().all(is_there))
     }
 
-    /// Everything to drop, with what other definitions of its name have left behind.
+    /// Everything to drop, with what other definitions of its name have left behind. `stay` are
+    /// those whose triggers stay: the name of one can begin with the name of this one.
     fn gone(&self, stay: &[Plan], conn: &AnyConnection) -> Gone {
         let database = conn.database();
         let mut gone = match &self.plan {
@@ -134,6 +135,8 @@ impl Difference {
             name_keys(&mut definition, conn)?;
             countings.push(Counting::new(definition, conn)?);
         }
+        // A definition of the file stays if the database has it, with its triggers. Otherwise it is
+        // created, and what the database has under its name is dropped.
         let last = last_migration(&stored);
         let mut stay = Vec::new();
         let mut gone = Vec::new();

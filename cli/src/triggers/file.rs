@@ -39,6 +39,7 @@ struct Parsed {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InFile {
+    // The docs of the keys are those of `Definition`. What has its default is not written.
     #[serde(deserialize_with = "text")]
     name: String,
     #[serde(deserialize_with = "text")]
@@ -77,7 +78,7 @@ pub struct InFile {
     slots: u16,
     #[serde(default, skip_serializing_if = "is_default")]
     deleted: Deleted,
-    /// An earlier version had it here.
+    /// An earlier version had it here. A key that is not known would have a worse error.
     #[serde(default, skip_serializing, rename = "period")]
     _period: NoPeriod,
 }
@@ -262,6 +263,7 @@ pub fn written(triggers: &[InFile]) -> Result<String> {
 impl InFile {
     fn toml(&self) -> Result<String> {
         let mut toml = "[[trigger]]\n".to_owned();
+        // JSON has the same keys, in the same order.
         let keys = serde_json::to_value(self)?;
         for (key, value) in keys.as_object().into_iter().flatten() {
             let value = match value {
@@ -293,6 +295,7 @@ fn list(texts: &[String]) -> String {
 
 /// A string of TOML, in which nothing steers a terminal.
 fn quoted(text: &str) -> String {
+    // In single quotes, nothing is escaped: SQL is easier to read there.
     if text.contains(['"', '\\']) && !text.contains('\'') && !text.contains(steers) {
         return format!("'{text}'");
     }

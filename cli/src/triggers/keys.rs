@@ -28,6 +28,7 @@ pub fn name_keys(definition: &mut Definition, conn: &mut AnyConnection) -> Resul
     let rows = table(conn, &definition.rows)?;
     for count in &mut definition.counts {
         let target = table(conn, &count.table)?;
+        // What is wrong about columns is refused later, with its reason.
         let names = count.columns.as_deref().unwrap_or_default();
         let is_counter_table = CounterTable::try_from(target.clone()).is_ok();
         if names.is_empty() || count.key.is_some() || is_counter_table {
@@ -101,6 +102,7 @@ pub fn key_of(count: &Count, table: &Table) -> Result<Vec<Column>> {
             names.join(", ")
         );
     };
+    // In the order of the definition, which is that of its columns of the rows.
     let find = |name: &String| key.iter().find(|column| column.name == *name).cloned();
     Ok(names.iter().filter_map(find).collect())
 }

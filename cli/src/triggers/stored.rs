@@ -146,72 +146,70 @@ pub fn definitions(conn: &mut AnyConnection) -> Result<Vec<Stored>> {
         MYSQL => Some(Modes::new(conn)?),
         _ => None,
     };
-    let mut read = Vec::new();
+    let mut all: Vec<Stored> = Vec::new();
     for row in rows {
-        let StoredRow {
-            tables_in: schema,
-            stored_in: name,
-            text,
-            owner,
-            is_own,
-        } = row;
-        if text.is_empty() {
-            let view = database.quoted(&name);
-            bail!(
-                "cannot read the view {name}, which has the definition of triggers: GRANT SHOW \
-                 VIEW ON {view} TO this account"
-            );
-        }
-        let json = match database {
-            POSTGRES => text.strip_prefix(functions::COMMENT).map(str::to_owned),
-            _ => literal(&text, database),
+        let Some(mut stored) = read(row, modes.as_ref(), database)? else {
+            continue;
         };
-        let has_no_escapes = modes
-            .as_ref()
-            .is_some_and(|modes| modes.has_no_escapes(&name));
-        let definition = json.and_then(|json| parsed(&json, has_no_escapes));
-        match definition {
-            Some(mut definition) => {
-                let function = name.clone();
-                // A view, and the one function of an earlier version, have the name of the
-                // definition, whatever its text says.
-                if database == POSTGRES && functions::has_definition(&name, &definition.name) {
-                    definition.functions = Functions::ByEvent;
-                } else {
-                    definition.functions = Functions::One;
-                    definition.name = name;
-                }
-                let written = definition.clone();
-                definition.look_in(&schema);
-                let is_same = |other: &Stored| {
-                    other.definition.name == definition.name
-                        && other.schema == schema
-                        && other.owner == owner
-                };
-                // An earlier version wrote one of its triggers, and this one another. The function
-                // of this version comes later, because its name is longer, and its text counts.
-                if let Some(place) = read.iter().position(is_same) {
-                    read.remove(place);
-                    definition.functions = Functions::Both;
-                }
-                read.push(Stored {
-                    definition,
-                    written,
-                    schema,
-                    function,
-                    owner,
-                    is_own,
-                });
-            }
-            None if is_own => bail!(
+        let is_same = |other: &Stored| {
+            other.definition.name == stored.definition.name
+                && other.schema == stored.schema
+                && other.owner == stored.owner
+        };
+        // An earlier version wrote one of its triggers, and this one another. The function of this
+        // version comes later, because its name is longer, and its text counts.
+        if let Some(place) = all.iter().position(is_same) {
+            all.remove(place);
+            stored.definition.functions = Functions::Both;
+        }
+        all.push(stored);
+    }
+    Ok(all)
+}
+
+/// Reads a definition. Returns `None` for one of others that cannot be read: they can create what
+/// only looks like one.
+fn read(row: StoredRow, modes: Option<&Modes>, database: Database) -> Result<Option<Stored>> {
+    let name = row.stored_in;
+    if row.text.is_empty() {
+        let view = database.quoted(&name);
+        bail!(
+            "cannot read the view {name}, which has the definition of triggers: GRANT SHOW VIEW ON \
+             {view} TO this account"
+        );
+    }
+    let json = match database {
+        POSTGRES => row.text.strip_prefix(functions::COMMENT).map(str::to_owned),
+        _ => literal(&row.text, database),
+    };
+    let has_no_escapes = modes.is_some_and(|modes| modes.has_no_escapes(&name));
+    let Some(mut definition) = json.and_then(|json| parsed(&json, has_no_escapes)) else {
+        if row.is_own {
+            bail!(
                 "cannot read the definition of the triggers {name}: generate them again with this \
                  version of diesel-counters"
-            ),
-            // Others can create what only looks like one.
-            None => {}
+            );
         }
+        return Ok(None);
+    };
+    // A view, and the one function of an earlier version, have the name of the definition, whatever
+    // its text says.
+    if database == POSTGRES && functions::has_definition(&name, &definition.name) {
+        definition.functions = Functions::ByEvent;
+    } else {
+        definition.functions = Functions::One;
+        definition.name.clone_from(&name);
     }
-    Ok(read)
+    let written = definition.clone();
+    definition.look_in(&row.tables_in);
+    Ok(Some(Stored {
+        definition,
+        written,
+        schema: row.tables_in,
+        function: name,
+        owner: row.owner,
+        is_own: row.is_own,
+    }))
 }
 
 /// The functions of PostgreSQL that count rows, by their text, and have no definition. An earlier

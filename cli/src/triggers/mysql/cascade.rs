@@ -10,6 +10,7 @@ use crate::triggers::counting::Counting;
 use crate::triggers::order::refuse_own_table;
 use crate::triggers::references::{Reference, are_counted, by_parent};
 use crate::triggers::statement::{Place, Rows, Sign};
+use crate::triggers::target::Target;
 use crate::triggers::trigger::Trigger;
 use crate::triggers::values::{Addition, Query};
 
@@ -54,22 +55,74 @@ enum Moment {
 /// Takes off the rows that refer to a row of the parent table, and adds them as the foreign keys
 /// leave them; or after it is deleted, the other way round.
 fn cascade(counting: &Counting, references: &[Reference<'_>], moment: Moment) -> Result<String> {
-    let slot = connection_slot(counting.definition.slots);
-    let refers = |Reference { column, parent }: &Reference<'_>| {
-        let name = MYSQL.quoted(&column.name);
-        let key = MYSQL.quoted(&parent.column);
-        format!("{name} <=> OLD.{key}")
-    };
-    let refer: Vec<_> = references.iter().map(refers).collect();
     let (deleting, changing): (Vec<Reference<'_>>, Vec<Reference<'_>>) = references
         .iter()
         .partition(|reference| reference.parent.cascades());
-    // The columns of a row as the foreign keys leave them.
-    let mut becomes = Vec::new();
+    let (sign_before, sign_after) = match moment {
+        Moment::Before => (Sign::Minus, Sign::Plus),
+        Moment::After => (Sign::Plus, Sign::Minus),
+    };
+    let all_columns = ["*".to_owned()];
+    let mut moved = vec![MovedRows {
+        from: referring(counting, references, &all_columns, &[])?,
+        sign: sign_before,
+    }];
+    // Where all foreign keys delete rows, none is left.
+    if !changing.is_empty() {
+        let columns = changed_columns(counting, &changing);
+        moved.push(MovedRows {
+            from: referring(counting, references, &columns, &deleting)?,
+            sign: sign_after,
+        });
+    }
+    let targets = counting.targets.iter();
+    let additions: Vec<_> = targets
+        .filter(|target| are_counted(counting, target, references))
+        .map(|target| addition(counting, target, &moved))
+        .collect();
+    render("mysql/cascade.sql", json!({ "additions": additions }))
+}
+
+/// Rows that a cascade adds or takes off.
+struct MovedRows {
+    /// A query, as a table.
+    from: String,
+    sign: Sign,
+}
+
+/// The rows that refer to the old row of the parent table, with these columns, but for those that a
+/// foreign key of `deleting` deletes.
+fn referring(
+    counting: &Counting,
+    references: &[Reference<'_>],
+    columns: &[String],
+    deleting: &[Reference<'_>],
+) -> Result<String> {
+    // A column that is NULL refers to nothing: `<=>` is false of it, and not unknown.
+    let refers = |reference: &Reference<'_>| {
+        let name = MYSQL.quoted(&reference.column.name);
+        let key = MYSQL.quoted(&reference.parent.column);
+        format!("{name} <=> OLD.{key}")
+    };
+    let refer: Vec<_> = references.iter().map(refers).collect();
+    let deleted: Vec<_> = deleting.iter().map(refers).collect();
+    let values = json!({
+        "columns": columns,
+        "table": MYSQL.table_name(&counting.rows),
+        "refer": refer,
+        "deleted": deleted,
+    });
+    let rows = render("mysql/referring.sql", values)?;
+    Ok(rows.trim_end().to_owned())
+}
+
+/// The columns of a row as these foreign keys leave them, which set theirs to NULL.
+fn changed_columns(counting: &Counting, changing: &[Reference<'_>]) -> Vec<String> {
+    let mut columns = Vec::new();
     for column in &counting.rows.columns {
         let name = MYSQL.quoted(&column.name);
         let is_changed = |reference: &&Reference<'_>| reference.column.name == column.name;
-        becomes.push(match changing.iter().find(is_changed) {
+        columns.push(match changing.iter().find(is_changed) {
             Some(reference) => {
                 let key = MYSQL.quoted(&reference.parent.column);
                 format!("NULLIF({name}, OLD.{key}) AS {name}")
@@ -77,66 +130,40 @@ fn cascade(counting: &Counting, references: &[Reference<'_>], moment: Moment) ->
             None => name,
         });
     }
-    // The rows that refer to the old row, with these columns, and without those of `deleted`.
-    let referring = |columns: &[String], deleted: &[String]| -> Result<String> {
-        let table = MYSQL.table_name(&counting.rows);
-        let values = json!({
-            "columns": columns,
-            "table": table,
-            "refer": refer,
-            "deleted": deleted,
-        });
-        let rows = render("mysql/referring.sql", values)?;
-        Ok(rows.trim_end().to_owned())
-    };
-    let all_columns = ["*".to_owned()];
-    let deleted: Vec<_> = deleting.iter().map(refers).collect();
-    let rows_before = referring(&all_columns, &[])?;
-    let rows_after = referring(&becomes, &deleted)?;
-    let (sign_before, sign_after) = match moment {
-        Moment::Before => (Sign::Minus, Sign::Plus),
-        Moment::After => (Sign::Plus, Sign::Minus),
-    };
-    let mut additions = Vec::new();
-    let targets = counting.targets.iter();
-    for target in targets.filter(|target| are_counted(counting, target, references)) {
-        let mut union: Vec<Query> = Vec::new();
-        for source in &target.sources {
-            let mut add = |from: &str, sign: Sign| {
-                let rows = Rows {
-                    name: "counted",
-                    from,
-                    sign,
-                    entities: target.entities(source),
-                };
-                union.push(counting.rows_of(target, source, &rows, &[]));
+    columns
+}
+
+fn addition(counting: &Counting, target: &Target, moved: &[MovedRows]) -> Addition {
+    let mut union: Vec<Query> = Vec::new();
+    for source in &target.sources {
+        for moved_rows in moved {
+            let rows = Rows {
+                name: "counted",
+                from: &moved_rows.from,
+                sign: moved_rows.sign,
+                entities: target.entities(source),
             };
-            add(&rows_before, sign_before);
-            // Where all foreign keys delete rows, none is left.
-            if !changing.is_empty() {
-                add(&rows_after, sign_after);
-            }
+            union.push(counting.rows_of(target, source, &rows, &[]));
         }
-        let in_slots = target.slots.is_some();
-        let slot_of_target = in_slots.then_some(&*slot);
-        let order = counting.group(target);
-        let table = MYSQL.table_name(&target.table);
-        let mut assignments = Vec::new();
-        let mut row_conditions = Vec::new();
-        if !in_slots {
-            assignments.extend(target.names.iter().map(|counter| {
-                let value = MYSQL.column("moved", counter);
-                counting.set(target, counter, &table, &value, Place::Statement)
-            }));
-            row_conditions.push(counting.same_key(target, &table, "moved"));
-            row_conditions.extend(counting.only(target, &table));
-        }
-        additions.push(Addition {
-            to: counting.counters_of(target),
-            sums: counting.sums_of(target, union, slot_of_target, &[], order),
-            assignments,
-            row_conditions,
-        });
     }
-    render("mysql/cascade.sql", json!({ "additions": additions }))
+    let slot = connection_slot(counting.definition.slots);
+    let slot_of_target = target.slots.as_ref().map(|_| &*slot);
+    let order = counting.group(target);
+    let table = MYSQL.table_name(&target.table);
+    let mut assignments = Vec::new();
+    let mut row_conditions = Vec::new();
+    if target.slots.is_none() {
+        assignments.extend(target.names.iter().map(|counter| {
+            let value = MYSQL.column("moved", counter);
+            counting.set(target, counter, &table, &value, Place::Statement)
+        }));
+        row_conditions.push(counting.same_key(target, &table, "moved"));
+        row_conditions.extend(counting.only(target, &table));
+    }
+    Addition {
+        to: counting.counters_of(target),
+        sums: counting.sums_of(target, union, slot_of_target, &[], order),
+        assignments,
+        row_conditions,
+    }
 }

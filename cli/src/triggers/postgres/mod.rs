@@ -29,6 +29,7 @@ pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
             column.name
         );
     }
+    // An update that changes nothing of what a row adds needs no trigger.
     let mut events = vec![Event::Insert];
     if counting.has_updates() {
         events.push(Event::Update);

@@ -40,6 +40,7 @@ pub const SQL: TriggerSql = TriggerSql {
                            ADD COLUMN diesel_counters_try VARCHAR(100) AS ({expression}) STORED",
         drop_table: Some("DROP TEMPORARY TABLE IF EXISTS diesel_counters_try"),
     },
+    // A trigger cannot be disabled, and has no function.
     live: "
         SELECT CAST(event_object_schema AS CHAR) AS in_schema,
             CAST(event_object_table AS CHAR) AS table_name,

@@ -16,6 +16,7 @@ pub const SQL: TriggerSql = TriggerSql {
             "CAST({} AT TIME ZONE 'UTC' AS DATE)",
         ),
     ],
+    // `date_trunc` of a DATE would depend on the time zone of the session.
     week: "CAST(date_trunc('week', CAST({} AS TIMESTAMP)) AS DATE)",
     month: "CAST(date_trunc('month', CAST({} AS TIMESTAMP)) AS DATE)",
     year: "CAST(date_trunc('year', CAST({} AS TIMESTAMP)) AS DATE)",
@@ -37,6 +38,8 @@ pub const SQL: TriggerSql = TriggerSql {
     live: "
         SELECT n.nspname::text AS in_schema, c.relname::text AS table_name,
             t.tgname::text AS trigger_name,
+            -- The bits of tgtype are 1 for each row, 2 before it, 4 INSERT, 8 DELETE, 16 UPDATE and
+            -- 32 TRUNCATE. A generated trigger has one event.
             pg_catalog.concat_ws(' ', CASE WHEN t.tgtype & 2 <> 0 THEN 'BEFORE' ELSE 'AFTER' END,
                 CASE WHEN t.tgtype & 4 <> 0 THEN 'INSERT' END,
                 CASE WHEN t.tgtype & 8 <> 0 THEN 'DELETE' END,
@@ -72,6 +75,8 @@ pub const SQL: TriggerSql = TriggerSql {
         JOIN pg_class c ON c.oid = r.ev_class
         JOIN pg_namespace n ON n.oid = c.relnamespace
         WHERE c.relkind = 'p' ORDER BY 1, 2, 3",
+    // The function of a definition has it in its comment, and in its text for a database that was
+    // restored without comments. The comment counts: a recount changes it.
     definitions: "
         SELECT CASE WHEN n.nspname = (current_setting('diesel_counters.path')::text[])[1] THEN ''
                 ELSE n.nspname::text END AS tables_in,

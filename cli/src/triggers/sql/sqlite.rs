@@ -13,6 +13,7 @@ pub const SQL: TriggerSql = TriggerSql {
         day_type("datetime", "date({})"),
         day_type("text", "date({})"),
     ],
+    // The next Sunday, which can be today, and six days before.
     week: "date({}, 'weekday 0', '-6 days')",
     month: "date({}, 'start of month')",
     year: "date({}, 'start of year')",
@@ -37,6 +38,7 @@ pub const SQL: TriggerSql = TriggerSql {
                            ON diesel_counters_try ({expression})",
         drop_table: None,
     },
+    // The event is in the text, too, and is not taken out of it.
     live: "
         SELECT 'main' AS in_schema, tbl_name AS table_name, name AS trigger_name, '' AS event,
             -- Its text without `CREATE TRIGGER name `.

@@ -25,6 +25,7 @@ pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     for target in &counting.targets {
         refuse_silent_failures(target)?;
     }
+    // An update that changes nothing of what a row adds needs no trigger.
     let mut triggers = vec![after(counting, Event::Insert, &[NEW])?];
     if counting.has_updates() {
         triggers.push(after(counting, Event::Update, &[OLD, NEW])?);
@@ -96,7 +97,8 @@ fn counted(
         _ if target.slots.is_none() => target.entities(source),
         // A cascade deletes the row after its entity.
         OLD => Entities::Existing,
-        // A cascade changes the row after its entity.
+        // A cascade changes the row after its entity. Where the entity is all that decides what the
+        // row adds, the new row is one that was moved.
         _ if source.exists && is_update && counting.columns(source).len() > 1 => {
             Entities::ExistingOrMoved
         }
