@@ -266,7 +266,9 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
         Conn: LoadConnection<Backend: CounterBackend>,
     {
         let shape = C::Table::shape();
-        let (table, slot, [left]) = (shape.table, shape.slot(), C::NAMES) else {
+        let table = shape.table;
+        let slot = shape.slot();
+        let [left] = C::NAMES else {
             return refuse("a stock is one counter");
         };
         let taken = execute(conn, |db| {
