@@ -145,8 +145,8 @@ fn a_blog_that_is_asked_to_stop_ends_requests_that_wait_for_a_lock_and_writes_it
     let database = TestDatabase::new();
     let mut blog = Started::new(&database);
     let before = views(&database);
-    // It serves, and needs to write nothing more.
-    blog.get("/");
+    // It serves, and needs to write nothing more. On the front page, simulated readers would come.
+    blog.get("/stats");
     let locked = lock(&database.url);
     blog.get("/articles/bread-on-sundays");
     let mut last = blog.comment();
