@@ -164,6 +164,10 @@ impl Race {
         &self.lanes[lane as usize]
     }
 
+    fn is_running(&self) -> bool {
+        self.outcome.get().is_none()
+    }
+
     pub fn outcome(&self) -> Option<&Result<Outcome, String>> {
         self.outcome.get()
     }
@@ -261,17 +265,13 @@ impl Races {
     }
 
     pub fn is_running(&self) -> bool {
-        self.latest()
-            .is_some_and(|race| race.outcome.get().is_none())
+        self.latest().is_some_and(|race| race.is_running())
     }
 
     /// Starts a race, unless one is running.
     pub fn start(&self, url: Arc<str>) {
         let mut latest = lock(&self.0);
-        if latest
-            .as_ref()
-            .is_some_and(|race| race.outcome.get().is_none())
-        {
+        if latest.as_ref().is_some_and(|race| race.is_running()) {
             return;
         }
         let race = Arc::new(Race {
