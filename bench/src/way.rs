@@ -231,7 +231,7 @@ where
         out.push_bind_param::<Integer, _>(&self.slot)?;
         out.push_sql(match dialect {
             Dialect::MySql => ", 1) ON DUPLICATE KEY UPDATE count = count + 1",
-            Dialect::PostgreSql | Dialect::Sqlite => {
+            _ => {
                 ", 1) ON CONFLICT (record_id, slot) \
                  DO UPDATE SET count = bench_slotted_counters.count + 1"
             }

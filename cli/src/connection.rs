@@ -7,9 +7,8 @@ use std::time::Duration;
 use anyhow::{Result, anyhow, bail};
 use diesel::connection::SimpleConnection;
 use diesel::{Connection, ConnectionError};
-use diesel_counters::Dialect;
 
-use crate::database::{Database, Joined};
+use crate::database::{Database, Joined, MYSQL, POSTGRES, SQLITE};
 
 /// A connection to one of the databases that this command is built for.
 #[derive(diesel::MultiConnection)]
@@ -38,11 +37,11 @@ impl AnyConnection {
     pub(crate) fn database(&self) -> Database {
         match self {
             #[cfg(feature = "sqlite")]
-            AnyConnection::Sqlite(_) => Database(Dialect::Sqlite),
+            AnyConnection::Sqlite(_) => SQLITE,
             #[cfg(feature = "postgres")]
-            AnyConnection::Postgres(_) => Database(Dialect::PostgreSql),
+            AnyConnection::Postgres(_) => POSTGRES,
             #[cfg(feature = "mysql")]
-            AnyConnection::Mysql(_) => Database(Dialect::MySql),
+            AnyConnection::Mysql(_) => MYSQL,
         }
     }
 }
@@ -65,16 +64,16 @@ pub fn connect(url: &str, timeout: Duration) -> Result<AnyConnection> {
 }
 
 fn open_any(url: &str) -> Result<AnyConnection> {
-    let dialect = dialect_of(url)?;
-    refuse_unencoded(url, dialect)?;
-    match dialect {
+    let database = database_of(url)?;
+    refuse_unencoded(url, database)?;
+    match database {
         #[cfg(feature = "postgres")]
-        Dialect::PostgreSql => {
+        POSTGRES => {
             refuse_pooler(url)?;
             Ok(AnyConnection::Postgres(open(url, POSTGRES_SESSION)?))
         }
         #[cfg(feature = "mysql")]
-        Dialect::MySql => {
+        MYSQL => {
             // The client library knows no other scheme.
             let mysql_url = url.replacen("mariadb://", "mysql://", 1);
             let behind_scheme = mysql_url.trim_start_matches("mysql://");
@@ -86,7 +85,7 @@ fn open_any(url: &str) -> Result<AnyConnection> {
             Ok(AnyConnection::Mysql(open(&mysql_url, timeouts)?))
         }
         #[cfg(feature = "sqlite")]
-        Dialect::Sqlite => {
+        SQLITE => {
             let file = url.strip_prefix("sqlite://").unwrap_or(url);
             // SQLite would create it.
             if !std::path::Path::new(file).is_file() {
@@ -103,10 +102,10 @@ fn open_any(url: &str) -> Result<AnyConnection> {
             Ok(AnyConnection::Sqlite(open(file, timeouts)?))
         }
         #[allow(unreachable_patterns)]
-        dialect => bail!(
+        database => bail!(
             "this diesel-counters was built without {0}: build it with \
              `cargo install diesel_counters_cli --features {0}`",
-            option(dialect)
+            option(database)
         ),
     }
 }
@@ -161,21 +160,21 @@ fn refuse_pooler(url: &str) -> Result<()> {
 }
 
 /// The feature of a database, and the value of `--backend`.
-pub fn option(dialect: Dialect) -> &'static str {
-    match dialect {
-        Dialect::PostgreSql => "postgres",
-        Dialect::MySql => "mysql",
-        Dialect::Sqlite => "sqlite",
+pub fn option(database: Database) -> &'static str {
+    match database {
+        POSTGRES => "postgres",
+        MYSQL => "mysql",
+        SQLITE => "sqlite",
     }
 }
 
-/// The SQL dialect of the database at a URL. Anything but a URL is a file of SQLite.
-pub fn dialect_of(url: &str) -> Result<Dialect> {
+/// The database at a URL. Anything but a URL is a file of SQLite.
+pub fn database_of(url: &str) -> Result<Database> {
     const KNOWN: &str = "known are postgres://…, mysql://…, and the file of an SQLite database";
     match url.split_once("://") {
-        None | Some(("sqlite", _)) => Ok(Dialect::Sqlite),
-        Some(("postgres" | "postgresql", _)) => Ok(Dialect::PostgreSql),
-        Some(("mysql" | "mariadb", _)) => Ok(Dialect::MySql),
+        None | Some(("sqlite", _)) => Ok(SQLITE),
+        Some(("postgres" | "postgresql", _)) => Ok(POSTGRES),
+        Some(("mysql" | "mariadb", _)) => Ok(MYSQL),
         // Anything else may hold a password.
         Some((scheme, _)) if scheme.chars().all(|c| c.is_ascii_alphanumeric()) => {
             bail!("the database URL begins with {scheme}://; {KNOWN}")
@@ -211,13 +210,13 @@ fn unreachable(error: ConnectionError) -> anyhow::Error {
 
 /// Fails if a `/` or an `@` of a password could end the password. A client library would take the
 /// rest of the password for another part of the URL, such as the port, and print it in an error.
-fn refuse_unencoded(url: &str, dialect: Dialect) -> Result<()> {
+fn refuse_unencoded(url: &str, database: Database) -> Result<()> {
     // The signs that end the server's part of the URL, and whether it can have several `@`.
-    let (ends, can_repeat): (&[char], bool) = match dialect {
-        Dialect::PostgreSql => (&['/'], false),
+    let (ends, can_repeat): (&[char], bool) = match database {
+        POSTGRES => (&['/'], false),
         // The last `@` ends the password here.
-        Dialect::MySql => (&['/', '?', '#'], true),
-        Dialect::Sqlite => return Ok(()),
+        MYSQL => (&['/', '?', '#'], true),
+        SQLITE => return Ok(()),
     };
     let (_scheme, rest) = url.split_once("://").unwrap_or_default();
     let (server, path) = rest.split_at(rest.find(ends).unwrap_or(rest.len()));
@@ -237,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_password_that_would_end_early_is_refused() {
-        let is_refused = |url: &str| refuse_unencoded(url, dialect_of(url).unwrap()).is_err();
+        let is_refused = |url: &str| refuse_unencoded(url, database_of(url).unwrap()).is_err();
         for good in [
             "postgres://me:a%2Fb@host:5432/blog?host=/tmp",
             "postgres:///blog",

@@ -1,15 +1,17 @@
 //! How a database writes SQL: names and texts.
 
-use diesel_counters::Dialect;
 use sqlparser::dialect::{self, MySqlDialect, PostgreSqlDialect, SQLiteDialect};
+
+pub use Database::{MySql as MYSQL, Postgres as POSTGRES, Sqlite as SQLITE};
 
 /// A database, as SQL is written for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Database(pub Dialect);
-
-pub const POSTGRES: Database = Database(Dialect::PostgreSql);
-pub const MYSQL: Database = Database(Dialect::MySql);
-pub const SQLITE: Database = Database(Dialect::Sqlite);
+pub enum Database {
+    Postgres,
+    /// MySQL or MariaDB.
+    MySql,
+    Sqlite,
+}
 
 /// Texts to join, such as the names of columns.
 pub trait Joined: Iterator<Item: Into<String>> + Sized {

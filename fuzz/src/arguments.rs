@@ -6,7 +6,6 @@ use clap::{Parser, Subcommand};
 use diesel::connection::Connection;
 use diesel::sql_types::Text;
 use diesel::{RunQueryDsl, SqliteConnection};
-use diesel_counters::Dialect;
 
 use crate::triggers::{Count, Definition, File, InFile, written};
 use crate::{check, connection, database, doctor, generate, merge, options, recount, show};

@@ -2,32 +2,36 @@
 
 use std::ops::ControlFlow;
 
-use diesel_counters::Dialect;
 use sqlparser::ast::{Expr, Ident, VisitMut, VisitorMut};
 use sqlparser::dialect::{self, MySqlDialect, PostgreSqlDialect, SQLiteDialect};
 use sqlparser::parser::Parser;
 
 use crate::catalogue::{Column, Kind, Table};
-use crate::database::Database;
+use crate::database::{Database, MYSQL, POSTGRES, SQLITE};
 use crate::triggers::Expression;
 
 const COLUMNS: [&str; 6] = ["a", "b", "status", "Mixed", "two words", "ü"];
 
 /// An expression of a row is the expression that the user wrote, in which each column is one of the
 /// row's.
-pub fn check(text: &str, dialect: Dialect) {
+pub fn check(text: &str) {
     // `generate triggers` refuses these.
     if text.contains(char::is_control) {
         return;
     }
-    let Ok(expression) = Expression::parse(text, &table(), dialect) else {
+    for database in [POSTGRES, MYSQL, SQLITE] {
+        check_for(text, database);
+    }
+}
+
+fn check_for(text: &str, database: Database) {
+    let Ok(expression) = Expression::parse(text, &table(), database) else {
         return;
     };
-    let database = Database(dialect);
     let of_row = expression.of("NEW", database);
-    let (mut written, mut read) = (parsed(text, dialect), parsed(&of_row, dialect));
+    let (mut written, mut read) = (parsed(text, database), parsed(&of_row, database));
     let mut columns = Columns {
-        dialect,
+        database,
         found: Vec::new(),
     };
     let _ = written.visit(&mut columns);
@@ -51,11 +55,11 @@ pub fn check(text: &str, dialect: Dialect) {
     );
 }
 
-fn parsed(text: &str, dialect: Dialect) -> Expr {
-    let parser: &dyn dialect::Dialect = match dialect {
-        Dialect::PostgreSql => &PostgreSqlDialect {},
-        Dialect::MySql => &MySqlDialect {},
-        Dialect::Sqlite => &SQLiteDialect {},
+fn parsed(text: &str, database: Database) -> Expr {
+    let parser: &dyn dialect::Dialect = match database {
+        POSTGRES => &PostgreSqlDialect {},
+        MYSQL => &MySqlDialect {},
+        SQLITE => &SQLiteDialect {},
     };
     let mut parser = Parser::new(parser).try_with_sql(text).unwrap();
     let expression = parser.parse_expr().unwrap();
@@ -67,7 +71,7 @@ fn parsed(text: &str, dialect: Dialect) -> Expr {
 
 /// Writes each column of a text as the table does.
 struct Columns {
-    dialect: Dialect,
+    database: Database,
     found: Vec<String>,
 }
 
@@ -76,9 +80,9 @@ impl VisitorMut for Columns {
 
     fn post_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<()> {
         if let Expr::Identifier(name) = expression {
-            let is_named = |column: &&str| match (self.dialect, name.quote_style) {
-                (Dialect::PostgreSql, Some(_)) => **column == name.value,
-                (Dialect::PostgreSql, None) => **column == name.value.to_lowercase(),
+            let is_named = |column: &&str| match (self.database, name.quote_style) {
+                (POSTGRES, Some(_)) => **column == name.value,
+                (POSTGRES, None) => **column == name.value.to_lowercase(),
                 _ => column.eq_ignore_ascii_case(&name.value),
             };
             let column = COLUMNS.into_iter().find(|column| is_named(column)).unwrap();

@@ -89,6 +89,7 @@ macro_rules! counter_backend {
 
 /// The SQL dialect of a backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Dialect {
     /// PostgreSQL.
     PostgreSql,

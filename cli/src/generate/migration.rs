@@ -6,13 +6,13 @@ use std::str::FromStr;
 use anyhow::{Result, bail};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use diesel_counters::{Dialect, Period};
+use diesel_counters::Period;
 use serde::Serialize;
 
 use super::Written;
 use crate::catalogue::{MAX_COLUMNS, Mark};
 use crate::connection::option;
-use crate::database::{Database, Joined};
+use crate::database::{Database, Joined, MYSQL, POSTGRES, SQLITE};
 use crate::options;
 use crate::period;
 use crate::template::render;
@@ -50,12 +50,12 @@ pub struct Migration {
     period: Option<Period>,
     /// The database, where mysql includes MariaDB.
     #[arg(long, value_parser = backend())]
-    backend: Dialect,
+    backend: Database,
 }
 
-fn backend() -> impl TypedValueParser<Value = Dialect> {
-    let all = [Dialect::PostgreSql, Dialect::MySql, Dialect::Sqlite];
-    let named = move |name: String| all.into_iter().find(|dialect| option(*dialect) == name);
+fn backend() -> impl TypedValueParser<Value = Database> {
+    let all = [POSTGRES, MYSQL, SQLITE];
+    let named = move |name: String| all.into_iter().find(|database| option(*database) == name);
     PossibleValuesParser::new(all.map(option)).try_map(move |name| named(name).ok_or("unknown"))
 }
 
@@ -99,11 +99,11 @@ impl KeyType {
         }
     }
 
-    fn of(&self, dialect: Dialect) -> &'static str {
-        match dialect {
-            Dialect::PostgreSql => self.postgres,
-            Dialect::MySql => self.mysql,
-            Dialect::Sqlite => self.sqlite,
+    fn of(&self, database: Database) -> &'static str {
+        match database {
+            POSTGRES => self.postgres,
+            MYSQL => self.mysql,
+            SQLITE => self.sqlite,
         }
     }
 }
@@ -206,7 +206,7 @@ pub(super) fn up_and_down(args: Migration) -> Result<Written> {
         bail!("a key has up to five columns besides the day and the slot");
     }
     let mark = mark(&args)?;
-    let database = Database(args.backend);
+    let database = args.backend;
     let table = qualified(database, &args.table);
     let down = format!("DROP TABLE {table};\n");
     // The columns of the key that is counted for.

@@ -3,13 +3,12 @@
 use std::ops::ControlFlow;
 
 use anyhow::{Context, Result, bail};
-use diesel_counters::Dialect;
 use sqlparser::ast::{Expr, Function, Ident, ObjectName, TypedString, Value, Visit, Visitor};
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, Tokenizer, Whitespace};
 
 use crate::catalogue::Table;
-use crate::database::Database;
+use crate::database::{Database, POSTGRES};
 use crate::triggers::sql;
 
 /// An expression that depends on the columns of one row only, so that it has the same value when
@@ -47,8 +46,8 @@ pub struct FunctionName {
 impl Expression {
     /// Reads an expression. It is an error if it depends on anything but the columns of a row: on
     /// other rows, on other tables, or on the moment.
-    pub fn parse(text: &str, table: &Table, dialect: Dialect) -> Result<Self> {
-        let grammar = Database(dialect).grammar();
+    pub fn parse(text: &str, table: &Table, database: Database) -> Result<Self> {
+        let grammar = database.grammar();
         let cannot = || format!("cannot read the SQL expression {text:?}");
         let tokens = Tokenizer::new(grammar, text)
             .tokenize_with_location()
@@ -67,7 +66,7 @@ impl Expression {
         parser.expect_token(&Token::EOF).with_context(cannot)?;
         let mut columns = Columns {
             table,
-            dialect,
+            database,
             found: Expression {
                 text: text.to_owned(),
                 ..Expression::default()
@@ -83,7 +82,7 @@ impl Expression {
 
     /// The same, whose value does not depend on the session.
     pub fn of_rows(text: &str, rows: &Table, database: Database) -> Result<Self> {
-        let expression = Expression::parse(text, rows, database.0)?;
+        let expression = Expression::parse(text, rows, database)?;
         let sql = sql::of(database);
         for ColumnInText { first, name, .. } in &expression.columns {
             let Some(column) = rows.column(name) else {
@@ -149,7 +148,7 @@ fn written(name: &Ident) -> String {
 /// Finds the columns, and refuses what is not of the row.
 struct Columns<'t> {
     table: &'t Table,
-    dialect: Dialect,
+    database: Database,
     found: Expression,
 }
 
@@ -157,8 +156,8 @@ impl Columns<'_> {
     /// A name without quotes can be written in any case; PostgreSQL takes it in lower case.
     fn find(&self, name: &Ident) -> Option<String> {
         let mut columns = self.table.columns.iter();
-        let column = columns.find(|column| match self.dialect {
-            Dialect::PostgreSql => column.name == written(name),
+        let column = columns.find(|column| match self.database {
+            POSTGRES => column.name == written(name),
             _ => column.name.eq_ignore_ascii_case(&name.value),
         });
         column.map(|column| column.name.clone())

@@ -18,7 +18,7 @@ use diesel::result::{DatabaseErrorKind, Error};
 use diesel::row::{Field, NamedRow, Row};
 use diesel::sql_query;
 use diesel::sql_types::{Nullable, Text};
-use diesel_counters::{Dialect, is_retryable, retry_if};
+use diesel_counters::{is_retryable, retry_if};
 use serde::Serialize;
 
 use super::correction::{Compared, Correction, Drift};
@@ -200,12 +200,12 @@ impl Recount {
 
     /// Corrects this number of entities.
     fn correct_batch<C: Lines>(&self, size: u64, conn: &mut C) -> QueryResult<Vec<Wrong>> {
-        match self.counting.database.0 {
+        match self.counting.database {
             // At a higher level, the counts would be read as of before the lock.
-            Dialect::PostgreSql => conn.run(READ_COMMITTED).and_then(|()| self.guard(conn))?,
+            POSTGRES => conn.run(READ_COMMITTED).and_then(|()| self.guard(conn))?,
             // A recount that failed can have left them: a rollback does not drop them.
-            Dialect::MySql => self.drop_batch(conn)?,
-            Dialect::Sqlite => conn.run(&self.sql("wait")?)?,
+            MYSQL => self.drop_batch(conn)?,
+            SQLITE => conn.run(&self.sql("wait")?)?,
         }
         // The counts are read after the lock, so that no other correction comes between, and by one
         // statement with the rows, so that no increment does.
@@ -290,7 +290,7 @@ impl Recount {
         let mut tables: Vec<_> = names.collect();
         tables.dedup();
         Values {
-            database: connection::option(database.0),
+            database: connection::option(database),
             tables,
             table: database.table_name(&target.table),
             entity_columns: match &*key {
@@ -341,10 +341,10 @@ impl Recount {
     /// A temporary table with its schema, so that no other table is taken for it. MySQL finds a
     /// temporary table first.
     fn temporary(&self, name: &str) -> String {
-        match self.counting.database.0 {
-            Dialect::PostgreSql => format!("pg_temp.{name}"),
-            Dialect::MySql => name.to_owned(),
-            Dialect::Sqlite => format!("temp.{name}"),
+        match self.counting.database {
+            POSTGRES => format!("pg_temp.{name}"),
+            MYSQL => name.to_owned(),
+            SQLITE => format!("temp.{name}"),
         }
     }
 

@@ -4,7 +4,6 @@
 //! what follows `DO UPDATE` abort in any case.
 
 use anyhow::{Context, Result, bail};
-use diesel_counters::Dialect;
 use serde::Serialize;
 use sqlparser::ast::{BinaryOperator, Expr};
 
@@ -69,7 +68,7 @@ pub fn refuse_checked(
                  and without their table"
             )
         };
-        let expression = Expression::parse(&text, table, Dialect::Sqlite).with_context(cannot)?;
+        let expression = Expression::parse(&text, table, SQLITE).with_context(cannot)?;
         // The condition of the row as it will be.
         let after = expression.with(|name| {
             let mut counts = row.counts.iter();

@@ -170,7 +170,7 @@ fn condition(index: &Index, table: &Table) -> Result<Option<Expression>> {
                  columns only"
             )
         };
-        let when = Expression::parse(&predicate.to_string(), table, SQLITE.0);
+        let when = Expression::parse(&predicate.to_string(), table, SQLITE);
         return when.map(Some).with_context(cannot);
     }
     Ok(None)
