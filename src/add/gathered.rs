@@ -67,8 +67,9 @@ pub(crate) trait Rows<Conn>: Send {
     /// Returns the rows in parts of this number of rows or fewer, in a random order: so that rows
     /// that cannot be written now do not keep back the same others each time.
     fn split(&self, number: usize) -> Vec<Rc<dyn Rows<Conn>>>;
-    /// Writes the rows in the order of their days and keys. Leaves out sums of 0.
-    fn write(&self, conn: &mut Conn) -> QueryResult<()>;
+    /// Writes the rows in the order of their days and keys, but those whose sums are all 0. Returns
+    /// the number of rows that it has written.
+    fn write(&self, conn: &mut Conn) -> QueryResult<usize>;
     /// Returns the day, the printed key and the sums of each row.
     fn list(&self) -> Vec<(NaiveDate, String, Sums)>;
 }
@@ -216,8 +217,8 @@ where
         parts
     }
 
-    fn write(&self, conn: &mut Conn) -> QueryResult<()> {
-        // Also those whose sums are 0, so that the text of the statement depends on what the
+    fn write(&self, conn: &mut Conn) -> QueryResult<usize> {
+        // Also counters whose sums are 0, so that the text of the statement depends on what the
         // program counts, and not on the amounts.
         let sums = self.days.values().flat_map(HashMap::values).flatten();
         let counters: BTreeSet<_> = sums.map(|(counter, _)| *counter).collect();
@@ -230,9 +231,11 @@ where
             Ok((key.clone(), Day(day), amounts.map_err(|_| overflow())?))
         });
         let rows: Vec<(K, Day, Vec<i64>)> = rows.collect::<QueryResult<_>>()?;
+        let number = rows.len();
         let slots = Slot::chosen().range(T::SLOTS);
         let rows = rows.into_iter();
-        many::add_rows::<T::KeyType, K, _, _>(T::shape(), &counters, &slots, rows, conn)
+        many::add_rows::<T::KeyType, K, _, _>(T::shape(), &counters, &slots, rows, conn)?;
+        Ok(number)
     }
 
     fn list(&self) -> Vec<(NaiveDate, String, Sums)> {

@@ -12,7 +12,8 @@ use crate::background::{BackgroundError, FORKED, WithSource};
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Write {
-    /// The number of rows that were written. A row is a key on a day.
+    /// The number of rows that were written. A row is a key on a day. One whose amounts sum to 0
+    /// is not written.
     pub written: usize,
     /// The keys that the database refused. Their counts are not stored, and not written again.
     pub refused: Vec<Dropped>,

@@ -2,6 +2,7 @@
 
 use std::borrow::BorrowMut;
 use std::iter;
+use std::mem;
 use std::rc::Rc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,11 +26,12 @@ pub(crate) struct Writer<'a, Conn> {
     backlog: &'a Mutex<Gathered<Conn>>,
     /// The room of all pending keys.
     keys: &'a AtomicUsize,
-    /// What it has done. The error is that of the last row that is held.
+    /// The report. Its error is the one that ended the write, or that of the last row that is
+    /// held.
     write: Write,
     /// The place in the backlog of the table that is written.
     table: usize,
-    /// The batch whose COMMIT was sent, until an answer says whether it has committed.
+    /// The batch that is being committed, until it is known whether it has committed.
     unanswered: Option<Batch<Conn>>,
 }
 
@@ -46,24 +48,37 @@ const PARTS: usize = 50;
 /// fault of these rows, all others would fail too.
 const MOST_HELD: usize = 10;
 
-/// An error that comes sooner is not that of a lock that another transaction holds, for which a
-/// statement waits for a second. It may have any text: servers translate it, and triggers have
-/// their own.
+/// A statement waits for a lock for a second, so an error that comes sooner has another cause. The
+/// time decides, because the text cannot: servers translate it, and triggers have their own. It
+/// includes the round trips of the transaction: if they take longer, the row is held.
 const AT_ONCE: Duration = Duration::from_millis(100);
 
-// How long a statement waits for a lock: a second. On SQLite, it is the connection's own time. On
-// MySQL and MariaDB, errors are in English, because some are recognized by their text.
+// How long a statement waits for a lock: a second. On SQLite, it is the connection's own time.
 const LIMIT_ON_POSTGRES: &str = "SET LOCAL lock_timeout = '1s'";
-//
-// A write that panicked has not restored them, so the variables keep the first values. MySQL takes
-// no text for the timeout, and a user variable that is NULL is a text.
-const LIMIT_ON_MYSQL: &str = "SET @diesel_counters_lock_wait = \
-     CAST(COALESCE(@diesel_counters_lock_wait, @@SESSION.innodb_lock_wait_timeout) AS SIGNED), \
-     SESSION innodb_lock_wait_timeout = 1, @diesel_counters_lc_messages = \
-     COALESCE(@diesel_counters_lc_messages, @@SESSION.lc_messages), SESSION lc_messages = 'en_US'";
-const RESTORE_ON_MYSQL: &str = "SET SESSION innodb_lock_wait_timeout = \
-     CAST(@diesel_counters_lock_wait AS SIGNED), @diesel_counters_lock_wait = NULL, \
-     SESSION lc_messages = @diesel_counters_lc_messages, @diesel_counters_lc_messages = NULL";
+
+/// The locks are those of rows, and those of the table, which an ALTER TABLE waits for and holds.
+/// Errors are in English, because some are recognized by their text.
+///
+/// A user variable keeps what a setting was. A write that panics does not restore the settings, so
+/// a variable that has a value keeps it. A user variable that is NULL is a text, which MySQL does
+/// not take for a number of seconds.
+const LIMIT_ON_MYSQL: &str = "SET \
+     @diesel_counters_row_wait = \
+     CAST(COALESCE(@diesel_counters_row_wait, @@SESSION.innodb_lock_wait_timeout) AS SIGNED), \
+     @diesel_counters_table_wait = \
+     CAST(COALESCE(@diesel_counters_table_wait, @@SESSION.lock_wait_timeout) AS SIGNED), \
+     @diesel_counters_lc_messages = \
+     COALESCE(@diesel_counters_lc_messages, @@SESSION.lc_messages), \
+     SESSION innodb_lock_wait_timeout = 1, \
+     SESSION lock_wait_timeout = 1, \
+     SESSION lc_messages = 'en_US'";
+const RESTORE_ON_MYSQL: &str = "SET \
+     SESSION innodb_lock_wait_timeout = CAST(@diesel_counters_row_wait AS SIGNED), \
+     SESSION lock_wait_timeout = CAST(@diesel_counters_table_wait AS SIGNED), \
+     SESSION lc_messages = @diesel_counters_lc_messages, \
+     @diesel_counters_row_wait = NULL, \
+     @diesel_counters_table_wait = NULL, \
+     @diesel_counters_lc_messages = NULL";
 
 impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
     pub(crate) fn new(backlog: &'a Mutex<Gathered<Conn>>, keys: &'a AtomicUsize) -> Self {
@@ -99,7 +114,8 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
         self.write
     }
 
-    /// Returns an error if nothing can be written now.
+    /// Writes the tables, one after another. Ends at the first error after which nothing more can
+    /// be written now.
     fn write_tables(&mut self, conn: &mut Conn) -> QueryResult<()> {
         if is_in_a_lasting_transaction(conn)? {
             return Err(Error::AlreadyInTransaction);
@@ -113,20 +129,24 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
     }
 
     /// Writes batches, each in its own transaction. If the database does not take a batch, writes
-    /// its parts, down to each row.
+    /// its parts, down to each row. No row changes meanwhile: what is counted during a write joins
+    /// the backlog after it.
     fn write_table(&mut self, table: usize, conn: &mut Conn) -> QueryResult<()> {
         self.table = table;
         let mut batches = lock(self.backlog).0[table].split(BATCH);
         let mut held = 0;
-        let mut unknown = Vec::new();
+        // Rows that failed with an error that is not recognized.
+        let mut doubtful = Vec::new();
+        // The last batch that the database took.
         let mut written = None;
         while let Some(rows) = batches.pop() {
             let begun = Instant::now();
             let mut has_begun = false;
+            let mut number = 0;
             let result = in_transaction(conn, |conn| {
                 has_begun = true;
-                write_and_check(&*rows, conn)?;
-                // Also if Diesel's instrumentation panics at the COMMIT.
+                number = write_and_check(&*rows, conn)?;
+                // Set before the COMMIT, because Diesel's instrumentation can panic there.
                 self.unanswered = Some(Rc::clone(&rows));
                 Ok(())
             });
@@ -134,15 +154,18 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
             let Err(error) = result else {
                 self.unanswered = None;
                 self.remove(&rows);
-                self.write.written += rows.len();
-                written = Some(rows);
+                self.write.written += number;
+                // Sums of 0 run no statement, and do not show that the table takes rows.
+                if number > 0 {
+                    written = Some(rows);
+                }
                 continue;
             };
             if is_rolled_back(&error) {
                 self.unanswered = None;
             }
-            let is_unknown = self.unanswered.is_some();
-            if !has_begun || is_unknown || is_of_all(&error) || !is_alive(conn) {
+            let may_have_committed = self.unanswered.is_some();
+            if !has_begun || may_have_committed || is_of_all(&error) || !is_alive(conn) {
                 return Err(error);
             }
             if rows.len() > 1 {
@@ -150,50 +173,60 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
             } else if is_of_one_row(&error) {
                 self.refuse(&rows, error);
             } else if took < AT_ONCE && !is_passing(&error) {
-                unknown.push((rows, error));
+                doubtful.push((rows, error));
             } else {
                 self.write.error = Some(BackgroundError::Database(error));
                 held += 1;
             }
-            if held + unknown.len() >= MOST_HELD {
-                held += self.settle(&mut unknown, written.as_ref(), conn);
+            if held + doubtful.len() >= MOST_HELD {
+                held += self.settle(&mut doubtful, written.as_ref(), conn);
             }
             if held >= MOST_HELD {
                 break;
             }
         }
-        self.settle(&mut unknown, written.as_ref(), conn);
+        self.settle(&mut doubtful, written.as_ref(), conn);
         Ok(())
     }
 
-    /// Refuses rows whose errors are not known, if the table still takes the rows `written` and
-    /// fails with these again. Otherwise it may take no rows at all, or these the next time.
-    /// Returns the number of rows that are held.
+    /// Refuses those of these rows that are at fault: they fail a second time, for a reason that
+    /// does not pass, and the table takes the batch `written` before and after it. Otherwise the
+    /// table may take no rows at all, or these the next time. Returns the number of rows that are
+    /// held.
     fn settle(
         &mut self,
-        unknown: &mut Vec<(Batch<Conn>, Error)>,
+        doubtful: &mut Vec<(Batch<Conn>, Error)>,
         written: Option<&Batch<Conn>>,
         conn: &mut Conn,
     ) -> usize {
-        let mut takes = |rows: &Batch<Conn>| {
-            let result = in_transaction(conn, |conn| {
-                write_and_check(&**rows, conn)?;
-                Err(Error::RollbackTransaction)
-            });
-            result == Err(Error::RollbackTransaction)
+        let rows = mem::take(doubtful);
+        let (Some(written), false) = (written, rows.is_empty()) else {
+            return self.hold(rows);
         };
-        let written = written.filter(|_| !unknown.is_empty());
-        let takes_rows = written.is_some_and(&mut takes);
-        let mut held = 0;
-        for (rows, error) in unknown.drain(..) {
-            if takes_rows && !takes(&rows) {
-                self.refuse(&rows, error);
-            } else {
-                self.write.error = Some(BackgroundError::Database(error));
-                held += 1;
-            }
+        if write_and_roll_back(&**written, conn).is_err() {
+            return self.hold(rows);
+        }
+        let (at_fault, others): (Vec<_>, Vec<_>) = rows.into_iter().partition(|(rows, _)| {
+            let failed = write_and_roll_back(&**rows, conn).err();
+            failed.is_some_and(|error| !is_passing(&error) && !is_of_all(&error))
+        });
+        let held = self.hold(others);
+        if write_and_roll_back(&**written, conn).is_err() {
+            return held + self.hold(at_fault);
+        }
+        for (rows, error) in at_fault {
+            self.refuse(&rows, error);
         }
         held
+    }
+
+    /// Leaves rows in the backlog, for the next write. Returns their number.
+    fn hold(&mut self, rows: Vec<(Batch<Conn>, Error)>) -> usize {
+        let number = rows.len();
+        if let Some((_, error)) = rows.into_iter().next_back() {
+            self.write.error = Some(BackgroundError::Database(error));
+        }
+        number
     }
 
     fn refuse(&mut self, rows: &Batch<Conn>, error: Error) {
@@ -235,7 +268,8 @@ pub fn write_once<Of, Conn: Connection<Backend: CounterBackend>>(
     Writer::new(&Mutex::new(gathered), &keys).write(|| Ok(conn))
 }
 
-/// Runs `work` in a transaction, in which no statement waits for a lock for more than a second.
+/// Runs `work` in a transaction. A statement waits up to a second for each lock. On SQLite, it
+/// waits as long as the connection does.
 fn in_transaction<Conn: Connection<Backend: CounterBackend>>(
     conn: &mut Conn,
     work: impl FnOnce(&mut Conn) -> QueryResult<()>,
@@ -249,14 +283,30 @@ fn in_transaction<Conn: Connection<Backend: CounterBackend>>(
 
 /// Writes rows, and checks what PostgreSQL would check at the COMMIT. An error of a deferred
 /// trigger can have any text, and after a COMMIT it would not say whether the batch was rolled
-/// back.
+/// back. Returns the number of rows that were written.
 fn write_and_check<Conn: Connection<Backend: CounterBackend>>(
     rows: &dyn Rows<Conn>,
     conn: &mut Conn,
-) -> QueryResult<()> {
-    rows.write(conn)?;
+) -> QueryResult<usize> {
+    let number = rows.write(conn)?;
     let check = "SET CONSTRAINTS ALL IMMEDIATE";
-    execute_on(Dialect::PostgreSql, check, conn).map(drop)
+    execute_on(Dialect::PostgreSql, check, conn)?;
+    Ok(number)
+}
+
+/// Fails if the database does not take these rows now.
+fn write_and_roll_back<Conn: Connection<Backend: CounterBackend>>(
+    rows: &dyn Rows<Conn>,
+    conn: &mut Conn,
+) -> QueryResult<()> {
+    let result = in_transaction(conn, |conn| {
+        write_and_check(rows, conn)?;
+        Err(Error::RollbackTransaction)
+    });
+    match result {
+        Err(Error::RollbackTransaction) => Ok(()),
+        other => other,
+    }
 }
 
 /// Whether the connection still works.

@@ -12,7 +12,7 @@ use diesel::connection::{
 };
 use diesel::prelude::*;
 use diesel::r2d2::{ManageConnection, Pool, PooledConnection};
-use diesel::sql_types::BigInt;
+use diesel::sql_types::{BigInt, Text};
 use diesel_counters::buffer::{BufferError, Write};
 use diesel_counters::dsl::CounterBufferBuilder;
 use diesel_counters::prelude::*;
@@ -450,6 +450,9 @@ fn a_table_that_takes_no_rows_loses_none_and_keeps_back_no_other_table() {
         }
         let count = increment(views).of_many((1..=4_i64).map(|id| (id, 1)));
         buffer.count(count).unwrap();
+        // A sum of 0 is not written, so it does not show that the table takes rows.
+        buffer.count(increment(views).of(5_i64)).unwrap();
+        buffer.count(increment(views).of(5_i64).by(-1)).unwrap();
         for written in [others, 0, 0] {
             test.connections.transactions.store(0, SeqCst);
             let write = test.flush(&buffer);
@@ -474,15 +477,54 @@ fn the_connection_waits_for_locks_as_long_as_before() {
     }
     let test = Test::new();
     let buffer = test.buffer();
-    let limit = "SET SESSION innodb_lock_wait_timeout = 7";
-    test.pool.get().unwrap().batch_execute(limit).unwrap();
+    let limits = "SET SESSION innodb_lock_wait_timeout = 7, SESSION lock_wait_timeout = 9";
+    test.pool.get().unwrap().batch_execute(limits).unwrap();
     for _ in 0..2 {
         buffer.count(increment(views).of(1_i64)).unwrap();
         assert_eq!(test.flush(&buffer).written, 1);
-        let time = diesel::dsl::sql::<BigInt>("CAST(@@SESSION.innodb_lock_wait_timeout AS SIGNED)");
-        let time = diesel::select(time).get_result::<i64>(&mut *test.pool.get().unwrap());
-        assert_eq!(time, Ok(7));
+        let limits = diesel::dsl::sql::<Text>(
+            "CONCAT(@@SESSION.innodb_lock_wait_timeout, ' ', @@SESSION.lock_wait_timeout)",
+        );
+        let limits = diesel::select(limits).get_result::<String>(&mut *test.pool.get().unwrap());
+        assert_eq!(limits.as_deref(), Ok("7 9"));
     }
+}
+
+/// A migration that waits for a transaction keeps back all that come after it.
+#[test]
+fn a_write_waits_a_second_for_a_table_that_is_altered() {
+    if !crate::IS_MYSQL {
+        return; // PostgreSQL has one limit for both, and SQLite locks the whole database.
+    }
+    let mut test = Test::new();
+    let buffer = test.buffer();
+    let connections = Arc::clone(&test.connections);
+    let database = &connections.database;
+    let reader = &mut database.connect();
+    reader.batch_execute("BEGIN").unwrap();
+    let rows = article_counters::table.count().get_result(reader);
+    assert_eq!(rows, Ok(0_i64));
+    thread::scope(|scope| {
+        let migration = scope.spawn(|| {
+            // If the buffer waited too, this would end first.
+            let sql = "SET SESSION lock_wait_timeout = 60;
+                ALTER TABLE article_counters COMMENT = 'altered'";
+            database.connect().batch_execute(sql)
+        });
+        let waits = diesel::dsl::sql::<BigInt>(
+            "SELECT COUNT(*) FROM information_schema.processlist \
+             WHERE db = DATABASE() AND state LIKE 'Waiting for table metadata lock%'",
+        );
+        assert!(wait_until(
+            || waits.clone().get_result(&mut test.conn) == Ok(1_i64)
+        ));
+        buffer.count(increment(views).of(1_i64)).unwrap();
+        let write = test.flush(&buffer);
+        assert_eq!((write.written, write.pending), (0, 1), "{write}");
+        reader.batch_execute("COMMIT").unwrap();
+        migration.join().unwrap().unwrap();
+    });
+    assert_eq!(test.flush(&buffer).written, 1);
 }
 
 mod ticking {

@@ -96,6 +96,46 @@ fn a_row_that_is_refused_with_an_unknown_text_is_reported_once_another_is_writte
     assert_eq!([1, 2, 3, 4, 5].map(|id| test.views(id)), [1, 0, 0, 1, 1]);
 }
 
+/// Fails for article 2 with a text that is not known, twice, and then with one of an error that
+/// passes. Neither a sequence nor a variable of a session is rolled back.
+const FAILS_IN_ANOTHER_WAY: [&str; 2] = [
+    "CREATE SEQUENCE tries;
+    CREATE FUNCTION refuses() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF NEW.article_id = 2 THEN
+            IF nextval('tries') < 3 THEN RAISE 'Wert ist nicht erlaubt'; END IF;
+            RAISE 'Write conflict';
+        END IF;
+        RETURN NEW;
+    END $$;
+    CREATE TRIGGER refuses BEFORE INSERT ON article_counters
+    FOR EACH ROW EXECUTE FUNCTION refuses()",
+    "CREATE TRIGGER refuses BEFORE INSERT ON article_counters FOR EACH ROW
+    IF NEW.article_id = 2 THEN
+        SET @tries = COALESCE(@tries, 0) + 1;
+        IF @tries < 3 THEN
+            SIGNAL SQLSTATE '22003' SET MESSAGE_TEXT = 'Wert ist nicht erlaubt';
+        END IF;
+        SIGNAL SQLSTATE '22003' SET MESSAGE_TEXT = 'Write conflict';
+    END IF",
+];
+
+/// The row is tried in its batch, alone, and once more before it would be refused.
+#[test]
+fn a_row_that_fails_again_for_a_reason_that_passes_is_held() {
+    if !crate::HAS_SLOTS {
+        return; // Nothing in SQLite survives a rollback.
+    }
+    let mut test = Test::new();
+    let trigger = FAILS_IN_ANOTHER_WAY[usize::from(crate::IS_MYSQL)];
+    test.conn.batch_execute(trigger).unwrap();
+    let buffer = test.buffer();
+    let count = increment(views).of_many([(1_i64, 1), (2, 1)]);
+    buffer.count(count).unwrap();
+    let write = test.flush(&buffer);
+    assert!(write.error.is_some() && write.refused.is_empty(), "{write}");
+    assert_eq!((write.written, write.pending), (1, 1), "{write}");
+}
+
 /// Each attempt may wait for a lock.
 #[test]
 fn rows_that_all_conflict_are_left_after_some() {
