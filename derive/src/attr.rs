@@ -1,6 +1,7 @@
 //! Parses `#[counters(…)]`.
 
 use proc_macro2::Span;
+use syn::spanned::Spanned;
 use syn::{Attribute, Error, Path, Result};
 
 const FORMAT: &str =
@@ -33,6 +34,12 @@ pub fn table_name(attr: &Attribute) -> Result<Path> {
         Ok(())
     })?;
     table_name.ok_or_else(missing)
+}
+
+/// Returns the span of the last name of a path. On a stable compiler, that of the whole path is the
+/// span of its first word, such as `crate`.
+pub fn name_span(path: &Path) -> Span {
+    path.segments.last().span()
 }
 
 /// The error of a model without a `#[counters(…)]`.

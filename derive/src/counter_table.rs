@@ -1,15 +1,17 @@
 //! Parses and writes a `counter_table!`.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
-use syn::spanned::Spanned;
 use syn::{Error, Ident, LitInt, Path, Result, Token, braced, parenthesized, token};
 
-const FORMAT: &str = "help: the correct format looks like `counter_table!(article_counters)`, or with settings\n\
-    `counter_table! { article_counters { parent = articles::id, slots = 32, period = Day, today = path::to::function, \
-    counted_by_database = (likes, comments), stock = (remaining) } }`";
+use crate::attr::name_span;
+
+const FORMAT: &str = "help: the correct format looks like `counter_table!(article_counters)`, with settings\n\
+    `counter_table! { article_counters { parent = articles::id, slots = 32, period = Day, \
+    today = path::to::function, counted_by_database = (likes, comments) } }`,\n\
+    or for a stock `counter_table! { ticket_counters { period = Total, stock = (remaining) } }`";
 
 /// A valid `counter_table!`.
 pub struct TableDeclaration {
@@ -20,9 +22,9 @@ pub struct TableDeclaration {
     /// The variant of `Period`.
     period: Option<Ident>,
     today: Option<Path>,
-    /// The modules' names of the columns that triggers count.
+    /// The counters that triggers count, by the names of their modules in the `table!`.
     counted_by_database: Vec<Path>,
-    /// Those that never go below 0.
+    /// The counters that never go below 0, by the names of their modules.
     stock: Vec<Path>,
 }
 
@@ -50,20 +52,11 @@ impl Parse for TableDeclaration {
             braced!(settings in input);
             table.parse_settings(&settings)?;
         }
-        let is_in_total = table
-            .period
-            .as_ref()
-            .is_some_and(|period| period == "Total");
-        if let Some(stock) = table.stock.first().filter(|_| !is_in_total) {
-            return Err(Error::new_spanned(
-                stock,
-                "`stock` requires `period = Total`",
-            ));
-        }
+        table.check_stock()?;
         match input.is_empty() {
             true => Ok(table),
             false => Err(input.error(format!(
-                "expected the settings of the table in braces\n{FORMAT}"
+                "expected nothing but the settings of one table, in braces\n{FORMAT}"
             ))),
         }
     }
@@ -74,6 +67,7 @@ impl TableDeclaration {
         while !input.is_empty() {
             let name: Ident = input.parse()?;
             input.parse::<Token![=]>()?;
+            // Each setting can be given once, and `parent` once for each parent table.
             let is_new = if name == "parent" {
                 let parent = ParentKey::of(parse_paths(input)?)?;
                 let is_new = self
@@ -115,12 +109,30 @@ impl TableDeclaration {
         Ok(())
     }
 
+    /// Refuses a stock on a table with days, and one that triggers count.
+    fn check_stock(&self) -> Result<()> {
+        let error = |counter, message| Err(Error::new_spanned(counter, message));
+        let has_days = self.period.as_ref().is_none_or(|period| period != "Total");
+        for counter in &self.stock {
+            if has_days {
+                return error(counter, "`stock` requires `period = Total`");
+            }
+            if self.counted_by_database.contains(counter) {
+                return error(
+                    counter,
+                    "a stock is not counted by triggers: name this counter in one setting only",
+                );
+            }
+        }
+        Ok(())
+    }
+
     pub fn expand(&self) -> TokenStream {
         // If the table is not a counter table, the error is at its name.
         let table_name = &self.table_name;
-        let table = quote_spanned!(table_name.span()=> #table_name::table);
+        let table = quote_spanned!(name_span(table_name)=> #table_name::table);
         let shape =
-            quote_spanned!(table_name.span()=> ::diesel_counters::__private::shape::<#table>);
+            quote_spanned!(name_span(table_name)=> ::diesel_counters::__private::shape::<#table>);
         let slots = self.slots.map(|slots| quote!(const SLOTS: i16 = #slots;));
         let period = self.period.as_ref().map(|period| {
             quote! {
@@ -128,7 +140,7 @@ impl TableDeclaration {
             }
         });
         let today = self.today.as_ref().map(|path| {
-            let call = quote_spanned!(path.span()=> #path());
+            let call = quote_spanned!(name_span(path)=> #path());
             quote! {
                 fn today() -> ::diesel_counters::__private::NaiveDate {
                     #call
@@ -136,8 +148,9 @@ impl TableDeclaration {
             }
         });
         let name_of = |counter: &Path| {
-            // If the column is not a counter, the error is at its name, and not at the whole path.
-            let value = quote_spanned!(counter.span()=> __diesel_counters_column);
+            // The variable has the span of the column. If that is not a counter, the error is
+            // there, and not at the whole macro.
+            let value = quote_spanned!(name_span(counter)=> __diesel_counters_column);
             quote! {
                 match #table_name::#counter {
                     #value => ::diesel_counters::__private::name_of(#value),
@@ -147,18 +160,27 @@ impl TableDeclaration {
         let counted = self.counted_by_database.iter().map(name_of);
         let stock = self.stock.iter().map(name_of);
         let parents = self.parents.iter().map(|parent| parent.expand(&table));
-        let first = self.parents.first().map(|ParentKey { table_name, .. }| {
+        let has_parent = self.parents.first().map(|ParentKey { table_name, .. }| {
             quote! {
                 impl ::diesel_counters::HasParent for #table {
                     type Parent = #table_name::table;
                 }
             }
         });
-        let key_type =
-            quote_spanned!(table_name.span()=> ::diesel_counters::__private::KeyTypeOf::<#table>);
+        // A counter that is none is an error here, and not only where the table is used.
+        let has_counters = !self.counted_by_database.is_empty() || !self.stock.is_empty();
+        let check_counters = has_counters.then(|| {
+            quote! {
+                const _: () = {
+                    let _ = <#table as ::diesel_counters::CounterTable>::COUNTED_BY_DATABASE;
+                    let _ = <#table as ::diesel_counters::CounterTable>::STOCK;
+                };
+            }
+        });
+        let key_type = quote_spanned!(name_span(table_name)=> ::diesel_counters::__private::KeyTypeOf::<#table>);
 
         let of_table =
-            quote_spanned!(table_name.span()=> impl ::diesel_counters::CounterTable for #table);
+            quote_spanned!(name_span(table_name)=> impl ::diesel_counters::CounterTable for #table);
 
         quote! {
             #of_table {
@@ -175,8 +197,9 @@ impl TableDeclaration {
                 const STOCK: &'static [::diesel_counters::__private::Name<'static>] = &[#(#stock),*];
                 #today
             }
-            #first
+            #has_parent
             #(#parents)*
+            #check_counters
         }
     }
 }
@@ -185,9 +208,7 @@ impl ParentKey {
     fn of(columns: Vec<Path>) -> Result<Self> {
         let error = |column: &Path, message| Err(Error::new_spanned(column, message));
         let mut tables = columns.iter().map(|column| (column, table_of(column)));
-        let Some((column, first)) = tables.next() else {
-            return Err(Error::new(Span::call_site(), "`parent` requires a column"));
-        };
+        let (column, first) = tables.next().expect("`parse_paths` returns a column");
         let Some(table_name) = first else {
             return error(
                 column,
@@ -212,7 +233,7 @@ impl ParentKey {
             table_name,
             columns,
         } = self;
-        let parent = quote_spanned!(table_name.span()=> #table_name::table);
+        let parent = quote_spanned!(name_span(table_name)=> #table_name::table);
         quote! {
             impl ::diesel_counters::ChildOf<#parent> for #table {
                 type ParentKey = (#(#columns,)*);
@@ -231,7 +252,7 @@ fn table_of(column: &Path) -> Option<Path> {
     Some(table)
 }
 
-/// Parses `likes`, or `(likes, comments)`.
+/// Parses `likes`, or `(likes, comments)`: a column or more.
 fn parse_paths(input: ParseStream) -> Result<Vec<Path>> {
     let span = input.span();
     let column = |input: ParseStream| {

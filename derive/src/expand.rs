@@ -5,11 +5,13 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{DeriveInput, Path};
 
+use crate::attr::name_span;
 use crate::model::{Key, Model};
 
 pub fn expand(item: &DeriveInput, model: &Model) -> TokenStream {
     let has_counters = has_counters(item, model);
     let counters_of = model.tables.iter().map(|table| counters_of(item, table));
+    // The key of a unit struct is `()`, with which every key begins.
     let assert_keys = (!model.key.is_empty()).then(|| assert_keys(item, model));
 
     quote! {
@@ -29,6 +31,7 @@ fn has_counters(item: &DeriveInput, model: &Model) -> TokenStream {
         1 => (quote!(#(#types)*), quote!(#(#refs)*)),
         _ => (quote!((#(#types,)*)), quote!((#(#refs,)*))),
     };
+    // It chooses the impl of `KeyOf`.
     let columns = model.key.len();
 
     quote! {
@@ -44,7 +47,8 @@ fn has_counters(item: &DeriveInput, model: &Model) -> TokenStream {
     }
 }
 
-/// Writes the key of the model that is called `name`: a reference, or a tuple of references.
+/// Writes the key of the model in the variable `name`: a reference, or a tuple of references.
+/// Writes nothing for a unit struct.
 fn key(model: &Model, name: &TokenStream) -> TokenStream {
     let fields = model
         .key
@@ -57,7 +61,8 @@ fn key(model: &Model, name: &TokenStream) -> TokenStream {
     }
 }
 
-/// Writes a check of the key's type, whose error is at the type of the key's first field.
+/// Writes a function that nobody calls. It compiles only if the key of each table begins with the
+/// key of the model. Otherwise the error is at the type of the key's first field.
 fn assert_keys(item: &DeriveInput, model: &Model) -> TokenStream {
     let ident = &item.ident;
     let (impl_generics, ty_generics, where_clause) = item.generics.split_for_impl();
@@ -82,7 +87,7 @@ fn counters_of(item: &DeriveInput, table_name: &Path) -> TokenStream {
     let ident = &item.ident;
     let (impl_generics, ty_generics, where_clause) = item.generics.split_for_impl();
     // If the table is not a counter table, the error is at its name.
-    let table = quote_spanned!(table_name.span()=> #table_name::table);
+    let table = quote_spanned!(name_span(table_name)=> #table_name::table);
 
     quote! {
         impl #impl_generics ::diesel_counters::CountersOf<#ident #ty_generics> for #table

@@ -1,4 +1,4 @@
-//! The derive macro of `diesel_counters`. Use it through that crate.
+//! The macros of `diesel_counters`. Use them through that crate.
 
 mod attr;
 mod counter_table;
@@ -29,7 +29,7 @@ pub fn counter_table(item: TokenStream) -> TokenStream {
         .into()
 }
 
-/// The template of SQL statements, for `diesel_counters` itself.
+/// Makes a list of texts and parts, a `Sql`, from a template. For `diesel_counters` itself.
 #[doc(hidden)]
 #[proc_macro]
 pub fn sql(template: TokenStream) -> TokenStream {
@@ -39,7 +39,7 @@ pub fn sql(template: TokenStream) -> TokenStream {
         .into()
 }
 
-/// As `sql!`, for a part that is written whenever Diesel walks the statement.
+/// As `sql!`, but makes a closure. What stands in braces is evaluated each time that it is written.
 #[doc(hidden)]
 #[proc_macro]
 pub fn part(template: TokenStream) -> TokenStream {

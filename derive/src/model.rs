@@ -155,10 +155,11 @@ fn diesel_attr<T>(
     Ok(found)
 }
 
-/// Skips the rest of a setting of Diesel's own derives: up to the next comma that is not in the
-/// generics of a type.
+/// Skips the rest of a setting of Diesel's own derives: up to the next comma that is not between
+/// `<` and `>`. An expression with a `<` has to stand in parentheses.
 fn skip_to_next(input: ParseStream) -> Result<()> {
     let mut depth = 0;
+    // The last character, if it was punctuation: the `>` of `->` ends no generics.
     let mut previous = ' ';
     while !input.is_empty() {
         let token = input.parse::<TokenTree>()?;

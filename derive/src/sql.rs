@@ -1,11 +1,12 @@
-//! SQL with parts in braces, as `diesel_counters` writes it: `sql!("DELETE FROM {table} WHERE {day}
-//! < {before}")`.
+//! The templates of `sql!` and `part!`: `sql!("DELETE FROM {table}")`.
+//!
+//! The text in braces is Rust, and ends at the first `}`. A brace cannot be escaped.
 
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{Error, Expr, ExprLit, Lit, LitStr, Result};
 
-/// The function of an output, which writes a template into it.
+/// Returns a closure that writes the template into its argument, an `Out`.
 pub fn writer(template: Expr) -> Result<TokenStream> {
     let written = written(template)?;
     Ok(quote!(|__out| {
@@ -14,7 +15,8 @@ pub fn writer(template: Expr) -> Result<TokenStream> {
     }))
 }
 
-/// Writes a template, or that of the arm which a `match` chooses.
+/// Returns code that writes the template into `__out`. The arms of a `match` are templates too: as
+/// several `part!`, they would be closures of different types.
 fn written(template: Expr) -> Result<TokenStream> {
     match template {
         Expr::Lit(ExprLit {
@@ -38,7 +40,7 @@ fn written(template: Expr) -> Result<TokenStream> {
     }
 }
 
-/// The texts and the parts of a template.
+/// Returns the texts between the braces, and the code in them, in their order.
 fn parts(template: &LitStr) -> Result<Vec<TokenStream>> {
     let text = template.value();
     let span = template.span();
@@ -62,8 +64,8 @@ fn parts(template: &LitStr) -> Result<Vec<TokenStream>> {
     Ok(parts)
 }
 
-/// The names in a part are those of the function around the template, and an error is at the
-/// template.
+/// Gives all tokens the span of the template. So names are looked up where the template stands, and
+/// errors are reported there.
 fn at(span: Span, tokens: TokenStream) -> TokenStream {
     let spanned = tokens.into_iter().map(|mut token| {
         if let TokenTree::Group(group) = &token {

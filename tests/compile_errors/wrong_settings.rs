@@ -17,6 +17,8 @@ diesel_counters::counter_table!(article_counters { parent = (articles::id, users
 diesel_counters::counter_table!(article_counters { parent = () });
 diesel_counters::counter_table!(article_counters { counted_by_database = "views" });
 diesel_counters::counter_table!(article_counters { stock = (views) });
+diesel_counters::counter_table!(article_counters { period = Total, stock = (views), counted_by_database = (views) });
+diesel_counters::counter_table!(article_counters { slots = 1 } page_counters { slots = 2 });
 diesel_counters::counter_table!(article_counters { slots = 1 period = Week });
 
 fn main() {}

@@ -49,7 +49,7 @@ diesel::table! {
         views -> BigInt,
     }
 }
-diesel_counters::counter_table!(other_order);
+diesel_counters::counter_table!(crate::other_order);
 
 diesel::table! {
     key_may_be_null (id, day, slot) {
