@@ -8,7 +8,7 @@ use chrono::NaiveDate;
 use crate::day::Period;
 use crate::slot::SlotRange;
 
-/// The name of a column or of a table, which SQL quotes.
+/// The name of a column or of a table. As a part of a statement it is quoted; its `Display` is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name<'a>(pub &'a str);
 
@@ -26,7 +26,7 @@ pub struct TableName<'a> {
 pub struct Shape<'a> {
     /// The table's name, as SQL.
     pub table: TableName<'a>,
-    /// The table's name, for messages.
+    /// The table's name, for messages: that of its Rust module if it has one.
     pub label: &'a str,
     /// The columns of the primary key: those of the entity, the day and the slot.
     pub key: Vec<Name<'a>>,
@@ -39,9 +39,11 @@ pub struct Shape<'a> {
     pub period: Period,
     /// The number of slots.
     pub slots: i16,
-    /// The slots of the first statement: most processes choose from the same ones each time.
+    /// On PostgreSQL, the slots that the first statement chose from, with the texts that it made
+    /// of them. Most processes choose from the same slots each time, and use these texts
+    /// again.
     pub first_slots: OnceLock<SlotRange>,
-    /// Returns the day to count on.
+    /// Returns today's date. [`Shape::today`] returns the first day of its period.
     pub today: fn() -> NaiveDate,
 }
 
@@ -71,11 +73,12 @@ impl<'a> Shape<'a> {
         self.period.start((self.today)())
     }
 
-    /// Returns whether the table has this column, which is one of `columns`, those of the table in
-    /// the database.
+    /// Returns whether this shape has the column. `columns` are all columns of the table in the
+    /// database.
     pub(crate) fn knows(&self, column: &str, columns: &[String]) -> bool {
         // Names can differ in case from those of the database. Only PostgreSQL allows two columns
-        // whose names differ in nothing but case. There, the shape has the exact name.
+        // whose names differ in nothing but case. There, the shape has the exact name: if that is
+        // a column too, a name that differs in case is another column.
         let is = |Name(name): &Name<'_>| {
             *name == column
                 || name.eq_ignore_ascii_case(column) && !columns.iter().any(|other| other == name)

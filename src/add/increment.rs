@@ -16,11 +16,13 @@ use crate::typed::table::CounterTable;
 /// Adds to one or more counters of an entity.
 ///
 /// It adds 1 to each counter, or the amounts given with [`by`](Increment::by), on the day on which
-/// it is executed. The entity is given with [`of`](Increment::of), and several entities with
-/// [`of_many`](Increment::of_many). It is a Diesel statement: run it with
-/// [`execute`](RunQueryDsl::execute), in the current transaction. `execute` returns what the
-/// database reports: 1, or 2 on MySQL and MariaDB if the row existed. It returns 0 if [a trigger of
-/// your own](crate::CounterTable#triggers-rules-and-policies-of-your-own) has skipped the row.
+/// it is executed, in the current transaction.
+///
+/// With one entity, which is given with [`of`](Increment::of), it is a Diesel statement: run it
+/// with [`execute`](RunQueryDsl::execute), which returns what the database reports: 1, or 2 on
+/// MySQL and MariaDB if it has changed a row that existed. It returns 0 if [a trigger of your
+/// own](crate::CounterTable#triggers-rules-and-policies-of-your-own) has skipped the row. With
+/// [several entities](Increment::of_many), `execute` returns their number.
 ///
 /// ```
 /// # include!("../../docs/doctest_setup.rs");
@@ -115,7 +117,8 @@ impl<C: Counters, K> Increment<C, K> {
         self
     }
 
-    /// The day to count on. It stays the same from the first call on.
+    /// The day that the count is stored under: the first day of its period. It stays the same from
+    /// the first call on.
     pub(crate) fn day(&self) -> &Day {
         self.day.get_or_init(|| Day(C::Table::shape().today()))
     }
@@ -139,7 +142,8 @@ impl<C: Counters, K, Conn> RunQueryDsl<Conn> for Increment<C, K> {}
 #[derive(Debug)]
 pub struct Upsert;
 
-// The SQL does not depend on the Rust type of the key.
+// The SQL depends on the counters alone: the key, whatever its Rust type, the day, the slot and the
+// amounts are bind values.
 impl<C: Counters + QueryId, K> QueryId for Increment<C, K> {
     type QueryId = (Upsert, C::QueryId);
     const HAS_STATIC_QUERY_ID: bool = C::HAS_STATIC_QUERY_ID;

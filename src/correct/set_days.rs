@@ -30,8 +30,8 @@ use crate::typed::table::CounterTable;
 #[derive(Debug, Clone)]
 pub struct SetDays<C: Counters, K>(Vec<Count<K, C::Amounts>>);
 
-/// A key, a day, and a count for each counter. Rows are locked in this order. A merge locks the newest
-/// day first too, so the two do not deadlock.
+/// A key, a day, and a count for each counter. Rows are locked in this order. A merge locks the
+/// newest day first too, so the two do not deadlock.
 type Count<K, A> = ((K, Reverse<NaiveDate>), A);
 
 /// The keys of an import, and the texts of the keys that are stored for them. If there are fewer of

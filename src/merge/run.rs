@@ -135,14 +135,15 @@ impl<Types, K> Compact<'_, Types, K> {
         // The last row of each batch.
         let mut ends: BTreeSet<RowKey<Keys::Key>> = BTreeSet::new();
         let mut after: Option<RowKey<Keys::Key>> = None;
-        // A run that finds nothing to merge reads the table once, or only an index of it. A run that has
-        // begun reads on until no row is left, whatever the count was.
+        // A run that finds nothing to merge reads the table once, or only an index of it. A run
+        // that has begun reads on until no row is left, whatever the count was.
         while so_far.left > 0 || after.is_some() {
             // The query locks no rows.
             // - `by_key`: by another index, each batch would sort all rows that are left.
             // - `Uncached`: PostgreSQL refuses a prepared query once a column of its result has got
             //   another type, as long as the connection lives.
-            // - `Number`: Vitess cannot prepare a LIMIT that is a bind value in a session of one shard.
+            // - `Number`: Vitess cannot prepare a LIMIT that is a bind value in a session of one
+            //   shard.
             let rows = load(
                 conn,
                 |db| {
@@ -213,8 +214,8 @@ impl<Types, K> Compact<'_, Types, K> {
     }
 
     /// Merges the rows with these keys, except those that another transaction has locked. Returns
-    /// their number. Each number of rows has texts of its own, so `listed_rows` makes the statements
-    /// uncached.
+    /// their number. Each number of rows has texts of its own, so `listed_rows` makes the
+    /// statements uncached.
     fn merge_rows<Keys, Conn>(
         &self,
         rows: Vec<RowKey<Keys::Key>>,
@@ -241,8 +242,8 @@ impl<Types, K> Compact<'_, Types, K> {
         execute(conn, |db| {
             let insert = db.insert_into(table, key, counters);
             let mut targets = values(&wanted);
-            // On PostgreSQL, the first target fails if the database has another partition. One check
-            // is enough.
+            // On PostgreSQL, the first target fails if the database has another partition. One
+            // check is enough.
             if let Some(slot) = targets.first_mut().and_then(|target| target.last_mut()) {
                 let own = db.own_slot(&range.partition, &range.partition.merged);
                 *slot = sql!("{own}");

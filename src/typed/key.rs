@@ -19,7 +19,8 @@ use crate::typed::stored_key::is_exact;
 
 /// The SQL types of the columns of a key, as a tuple.
 pub trait KeyTypes: 'static {
-    /// The SQL type of a key in a query: the type of the column, or a tuple of several types.
+    /// The SQL type of a key in a query: the type of the column, a tuple of several types, or
+    /// `Untyped` for no column.
     #[doc(hidden)]
     type Row: TypedExpressionType + 'static;
     #[doc(hidden)]
@@ -84,7 +85,8 @@ impl<Key: KeyTypes> WholeKey<Key> for Key {}
 #[derive(Debug, Clone, Copy)]
 pub struct Columns<const NUMBER: usize>;
 
-/// A value for each of the columns with the SQL types `Types`.
+/// A value for each of the columns with the SQL types `Types`. A column or another expression is
+/// none.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a value for columns with the SQL types `{Types}`",
     label = "this requires values for `{Types}`"
@@ -156,7 +158,8 @@ where
     columns
 }
 
-/// Returns the first `len` of these keys again and again: to fill up a list with its last key.
+/// Returns `len` keys: these, and then the last one again and again. Returns none if there are
+/// none.
 pub(crate) fn padded<K: Clone>(keys: &[K], len: usize) -> impl Iterator<Item = K> + '_ {
     keys.iter()
         .chain(keys.last().into_iter().cycle())

@@ -43,8 +43,8 @@ macro_rules! counter_keys {
 
 each_key!(counter_keys);
 
-/// The SQL type of a column of the primary key of `T`, which is for the `Entity`, the `Day` or the
-/// `Slot`.
+/// The SQL type of a column of a primary key. `Of` is what the column is for: [`Entity`], [`Day`]
+/// or [`Slot`]. `T` is the table, for the message.
 #[diagnostic::on_unimplemented(
     message = "`{T}` is not a counter table: a column of its primary key has the SQL type `{Self}`",
     label = "the primary key must be (entity, day, slot) or (day, slot)",
@@ -52,10 +52,13 @@ each_key!(counter_keys);
 )]
 pub trait KeyColumnType<T, Of>: SingleValue + 'static {}
 
+/// A column of the entity's key.
 #[derive(Debug)]
 pub struct Entity;
+/// The column of days.
 #[derive(Debug)]
 pub struct Day;
+/// The column of slots.
 #[derive(Debug)]
 pub struct Slot;
 
