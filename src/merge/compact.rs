@@ -17,7 +17,7 @@ use crate::typed::table::CounterTable;
 ///
 /// Totals, and the counts of each day, do not change, not even while it runs. It merges the days
 /// before yesterday, or before the day given with [`before`](Compact::before); for a table that
-/// counts by week, month or year, whole periods, and never the current one. Merged rows have slot
+/// counts by week, month or year, whole periods before that of this day. Merged rows have slot
 /// 0, which only SQLite increments. With a [`Slot::Partition`](crate::Slot::Partition), it merges
 /// the rows of the partition, into its slot; without one, also the rows that partitions have left.
 ///
@@ -54,6 +54,8 @@ use crate::typed::table::CounterTable;
 /// - If the counter table has a foreign key, a merge waits for a transaction that has locked the
 ///   entity's row. A run can fail with a foreign key violation, or deadlock, if entities are
 ///   deleted meanwhile.
+/// - On MySQL and MariaDB, a run can deadlock with [a deletion](crate::dsl::delete_counters()) of
+///   the counters of an entity.
 /// - On MySQL and MariaDB, two transactions that wait for the merge of neighbouring rows of one day
 ///   can deadlock. On PostgreSQL, one [above READ
 ///   COMMITTED](crate::guide::counting#isolation-levels) can fail with a serialization failure.
@@ -104,7 +106,8 @@ pub type CompactOf<T> = Compact<
 ///
 /// Totals do not change, nor do series of the period or of a longer one. The counts of each single
 /// day are lost: the count of a month is stored under its first day, and a count without a day
-/// under 1970-01-01, which no series reads. **This cannot be undone.** [The
+/// under 1970-01-01, which no series reads. A week that spans two months becomes two rows, so that
+/// series of months do not change either. **This cannot be undone.** [The
 /// guide](crate::guide::operations#years) compares what to keep.
 ///
 /// ```
@@ -122,8 +125,8 @@ pub type CompactOf<T> = Compact<
 /// ```
 ///
 /// Rows of the day given with [`before`](Compact::before), of later days, and of days before 1970
-/// do not change. Of a period of several days, the whole period of that day does not change, nor
-/// that of 1970-01-01. The count of a week is then that of the month in which it begins.
+/// do not change. Of a week, month or year, the whole period of that day does not change, nor that
+/// of 1970-01-01.
 ///
 /// See [`compact`](crate::dsl::compact()) for columns, concurrency, cost and errors. A
 /// [partitioned table](crate::CounterTable#partitions) requires a partition for the first day of
@@ -193,14 +196,15 @@ pub struct Fold<T> {
 
 impl<T: CounterTable<KeyType: StoredKey>> Fold<T> {
     /// Sets the period: each entity then has one row for each week, month or year. Defaults to
-    /// [`Period::Total`], one row for all. If it is shorter than the period that the table counts
-    /// by, that one is used.
+    /// [`Period::Total`], one row for all. A period shorter than that of the table is that of the
+    /// table; [`Period::Day`] merges slots only, as [`compact`](crate::dsl::compact()).
     pub fn per(mut self, period: Period) -> Self {
         self.into = period;
         self
     }
 
-    /// Sets the day before which days are folded. The period that this day is in is not folded.
+    /// Sets the day before which days are folded. The week, month or year that this day is in is
+    /// not folded.
     pub fn before(self, day: NaiveDate) -> CompactOf<T> {
         Compact::folding(T::shape(), self.into, day)
     }

@@ -10,6 +10,19 @@ use crate::shape::Shape;
 use crate::slot::Partition;
 use crate::sql::{CounterBackend, Dialect, Sql, and, sql};
 
+/// The day under which a fold stores the count of `day`: the first day of its period.
+///
+/// A week that begins in the month before is stored under the first day of its month: a fold into
+/// weeks then moves no count from one month to another. Otherwise it would take a row that has the
+/// count of a whole month, from a fold into months, for the row of a day, and move it to a month
+/// before.
+pub(crate) fn folded_day(into: Period, day: NaiveDate) -> NaiveDate {
+    match into {
+        Period::Week => Period::Week.start(day).max(Period::Month.start(day)),
+        into => into.start(day),
+    }
+}
+
 /// The key of a row.
 pub type RowKey<K> = (K, NaiveDate, i16);
 
@@ -40,7 +53,8 @@ impl<Types, K> Compact<'_, Types, K> {
             }
         };
         for whole in [period, into] {
-            // `Total` has no end: its counts are stored under 1970-01-01, and older ones remain.
+            // `Total` has no first day to go back to. In such a table, rows of other days are from
+            // an earlier period.
             if whole < Period::Total {
                 day = whole.start(day);
             }
@@ -59,14 +73,16 @@ impl MergeRange {
     /// primary key, except after the merged row of a node that is gone.
     pub(super) fn target_of<K: Clone>(&self, (entity, day, _slot): &RowKey<K>) -> RowKey<K> {
         let slot = self.partition.merged;
-        (entity.clone(), self.into.start(*day), slot)
+        (entity.clone(), folded_day(self.into, *day), slot)
     }
 
     /// Returns the keys of the rows that these rows are added to, in the order to lock them.
     pub(super) fn targets_of<K: Clone + Ord>(&self, rows: &[RowKey<K>]) -> Vec<RowKey<K>> {
         let mut targets: Vec<RowKey<K>> = rows.iter().map(|row| self.target_of(row)).collect();
-        // Corrections lock rows in this order too: entity by entity, first the row of 1970-01-01,
-        // and then from the last day to the first.
+        // Imports lock rows in this order too: entity by entity, first the row of 1970-01-01, and
+        // then from the last day to the first. A recount locks no other merged row than that of
+        // 1970-01-01. A deletion locks from the first day to the last: on MySQL and MariaDB, on
+        // which a merge waits for a row to add to, the two can deadlock.
         targets.sort_unstable_by(|(a, day_a, _), (b, day_b, _)| {
             let of = |day: &NaiveDate| (*day != UNDATED, Reverse(*day));
             (a, of(day_a)).cmp(&(b, of(day_b)))
@@ -89,8 +105,8 @@ impl MergeRange {
             true => " <> 0",
             false => " > 0",
         };
-        let start = db.start_of(self.into, day);
-        let is_later = (self.into > Period::Day).then(|| sql!(" OR {day} <> {start}"));
+        let folded = db.folded_day(self.into, day);
+        let is_later = (self.into > Period::Day).then(|| sql!(" OR {day} <> {folded}"));
         let is_own = and(db.is_own(&self.partition, slot));
         let is_day = and(db.is_day(day));
         sql!(

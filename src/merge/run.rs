@@ -135,8 +135,9 @@ impl<Types, K> Compact<'_, Types, K> {
         // The last row of each batch.
         let mut ends: BTreeSet<RowKey<Keys::Key>> = BTreeSet::new();
         let mut after: Option<RowKey<Keys::Key>> = None;
-        // A run that finds nothing to merge reads the table once, or only an index of it. A run
-        // that has begun reads on until no row is left, whatever the count was.
+        // A run that finds nothing to merge reads the table once, or only an index of it; on
+        // SQLite, also the whole table for days that are no days. A run that has begun
+        // reads on until no row is left, whatever the count was.
         while so_far.left > 0 || after.is_some() {
             // The query locks no rows.
             // - `by_key`: by another index, each batch would sort all rows that are left.
@@ -311,7 +312,7 @@ impl<Types, K> Compact<'_, Types, K> {
             let insert = db.insert_into(table, key, counters);
             let mut to: Vec<Sql<'_, _>> =
                 shape.entity().iter().map(|name| sql!("{name}")).collect();
-            to.push(db.start_of(range.into, shape.day()));
+            to.push(db.folded_day(range.into, shape.day()));
             let slot = &range.partition.merged;
             let sums = counters.iter().map(|counter| db.sum_to_insert(*counter));
             let sums = list(", ", sums);
@@ -363,7 +364,7 @@ where
 {
     let first = shape.key.len();
     let counts = (first..first + shape.counters.len()).map(|i| {
-        // A NULL counts as 0, as in SUM. Queries that read counters fail on it.
+        // A NULL counts as 0, as in SUM. `set_counter`, which reads each row, fails on it.
         let count = DB::held(row, i)?;
         Ok(count.unwrap_or(0).into())
     });

@@ -57,34 +57,49 @@ impl Dialect {
         }
     }
 
-    /// The first day of the period of the day in the column `day`: SQL for [`Period::start`].
-    pub(crate) fn start_of<'a, DB: CounterBackend>(
+    /// The day under which a fold stores the count of the day in the column `day`: SQL for
+    /// [`folded_day`](crate::merge::range::folded_day).
+    pub(crate) fn folded_day<'a, DB: CounterBackend>(
         self,
         period: Period,
         day: Name<'a>,
     ) -> Sql<'a, DB> {
         match (self, period) {
+            (_, Period::Week) => {
+                let later = match self {
+                    Dialect::PostgreSql | Dialect::MySql => "GREATEST",
+                    Dialect::Sqlite => "max",
+                };
+                let monday = self.monday_of(day);
+                let first_of_month = self.folded_day(Period::Month, day);
+                sql!("{later}({monday}, {first_of_month})")
+            }
             (_, Period::Day) => sql!("{day}"),
             (Dialect::Sqlite, Period::Total) => sql!("'1970-01-01'"),
             (_, Period::Total) => sql!("DATE '1970-01-01'"),
             // Of a date alone, `date_trunc` would make a timestamp with a time zone.
-            (Dialect::PostgreSql, Period::Week) => {
-                sql!("CAST(date_trunc('week', CAST({day} AS TIMESTAMP)) AS DATE)")
-            }
             (Dialect::PostgreSql, Period::Month) => {
                 sql!("CAST(date_trunc('month', CAST({day} AS TIMESTAMP)) AS DATE)")
             }
             (Dialect::PostgreSql, Period::Year) => {
                 sql!("CAST(date_trunc('year', CAST({day} AS TIMESTAMP)) AS DATE)")
             }
-            (Dialect::MySql, Period::Week) => sql!("({day} - INTERVAL WEEKDAY({day}) DAY)"),
             (Dialect::MySql, Period::Month) => {
                 sql!("({day} - INTERVAL DAYOFMONTH({day}) - 1 DAY)")
             }
             (Dialect::MySql, Period::Year) => sql!("({day} - INTERVAL DAYOFYEAR({day}) - 1 DAY)"),
-            (Dialect::Sqlite, Period::Week) => sql!("date({day}, 'weekday 0', '-6 days')"),
             (Dialect::Sqlite, Period::Month) => sql!("date({day}, 'start of month')"),
             (Dialect::Sqlite, Period::Year) => sql!("date({day}, 'start of year')"),
+        }
+    }
+
+    fn monday_of<'a, DB: CounterBackend>(self, day: Name<'a>) -> Sql<'a, DB> {
+        match self {
+            Dialect::PostgreSql => {
+                sql!("CAST(date_trunc('week', CAST({day} AS TIMESTAMP)) AS DATE)")
+            }
+            Dialect::MySql => sql!("({day} - INTERVAL WEEKDAY({day}) DAY)"),
+            Dialect::Sqlite => sql!("date({day}, 'weekday 0', '-6 days')"),
         }
     }
 

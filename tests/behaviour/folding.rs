@@ -1,6 +1,6 @@
 //! Folding old days into one undated row.
 
-use chrono::NaiveDate;
+use chrono::{Datelike, NaiveDate, Weekday};
 use diesel::RunQueryDsl;
 use diesel_counters::Period;
 use diesel_counters::dsl::fold;
@@ -60,6 +60,48 @@ fn old_days_become_months_and_months_years() {
     assert_eq!(views_on(1, day(2024, 1, 1), conn), Ok(733));
 }
 
+/// The row of a month is stored under its first day, and cannot be told from that of the day.
+#[test]
+fn a_fold_into_weeks_leaves_what_was_folded_into_months() {
+    let (conn, _database, article) = &mut TestDatabase::with_connection();
+    let first = day(2024, 1, 1);
+    for (on, n) in first.iter_days().take(500).zip(1..) {
+        insert_row(1, on, 0, (n, 0, 0), conn);
+    }
+    let months = counter_series(views).of(1_i64).per(Period::Month);
+    let weeks = counter_series(views).of(1_i64).per(Period::Week);
+    let recent = weeks.between(day(2025, 1, 6)..);
+    let (of_months, of_weeks) = (months.load(conn), recent.load(conn));
+    // As a program's `Compactor` does each day.
+    for _ in 0..3 {
+        for (period, before) in [
+            (Period::Week, (2025, 4, 10)),
+            (Period::Month, (2024, 12, 10)),
+        ] {
+            let (year, month, of_month) = before;
+            let folding = fold(article_counters::table).per(period);
+            let done = folding
+                .before(day(year, month, of_month))
+                .execute(conn)
+                .unwrap();
+            assert_eq!(done.left, 0);
+            assert_eq!(months.load(conn), of_months);
+            assert_eq!(recent.load(conn), of_weeks);
+        }
+    }
+    assert_eq!(article.counter_value(views, conn), Ok(500 * 501 / 2));
+    let days: Vec<_> = rows(article, conn).into_iter().map(|row| row.day).collect();
+    let is_first = |day: &NaiveDate| day.weekday() == Weekday::Mon || day.day() == 1;
+    let of_months = days.iter().filter(|&&on| on < day(2024, 12, 1));
+    let of_weeks = days
+        .iter()
+        .filter(|&&on| on >= day(2024, 12, 1) && on < day(2025, 4, 7));
+    assert_eq!(of_months.count(), 11);
+    assert!(of_weeks.clone().all(is_first), "{days:?}");
+    // Of these 18 weeks, four span two months, as does that of Sunday, December 1.
+    assert_eq!(of_weeks.count(), 18 + 4 + 1);
+}
+
 #[test]
 fn weeks_begin_on_monday_and_the_first_period_is_left() {
     let (conn, _database, article) = &mut TestDatabase::with_connection();
@@ -78,7 +120,10 @@ fn weeks_begin_on_monday_and_the_first_period_is_left() {
         assert_eq!(folding.before(before).execute(conn).unwrap().left, 0);
         let days = rows(article, conn).into_iter().map(|row| row.day);
         let days: Vec<_> = days.filter(|day| (first..=last).contains(day)).collect();
-        let are_first = days.iter().all(|&day| period.start(day) == day);
+        // A week that spans two months becomes two rows.
+        let is_first =
+            |day: NaiveDate| period.start(day) == day || period == Period::Week && day.day() == 1;
+        let are_first = days.iter().all(|&day| is_first(day));
         assert!(are_first, "{period:?}: {days:?}");
         assert_eq!(days.first(), Some(&first), "{period:?}");
         let of_undated = views_on(1, undated, conn);

@@ -4,12 +4,12 @@ SELECT CASE WHEN pg_try_advisory_lock(hashtext('diesel_counters/merge'), CAST(CA
 
 SELECT COUNT(*)
 FROM "article_counters"
-WHERE "day" >= $1 AND "day" < $2 AND ("slot" <> 0 OR "day" <> CAST(date_trunc('week', CAST("day" AS TIMESTAMP)) AS DATE));
+WHERE "day" >= $1 AND "day" < $2 AND ("slot" <> 0 OR "day" <> GREATEST(CAST(date_trunc('week', CAST("day" AS TIMESTAMP)) AS DATE), CAST(date_trunc('month', CAST("day" AS TIMESTAMP)) AS DATE)));
 -- [1970-01-05, 2026-03-30]
 
 SELECT "article_id", "day", "slot"
 FROM "article_counters"
-WHERE "day" >= $1 AND "day" < $2 AND ("slot" <> 0 OR "day" <> CAST(date_trunc('week', CAST("day" AS TIMESTAMP)) AS DATE))
+WHERE "day" >= $1 AND "day" < $2 AND ("slot" <> 0 OR "day" <> GREATEST(CAST(date_trunc('week', CAST("day" AS TIMESTAMP)) AS DATE), CAST(date_trunc('month', CAST("day" AS TIMESTAMP)) AS DATE)))
 ORDER BY "article_id", "day", "slot"
 LIMIT 100;
 -- [1970-01-05, 2026-03-30]
@@ -29,11 +29,11 @@ WHERE ("article_id", "day", "slot") IN (VALUES ($1, $2, $3), ($4, $5, $6)) FOR U
 -- [2, 2026-03-02, 0, 2, 2026-03-08, 0]
 
 INSERT INTO "article_counters" AS diesel_counters_stored ("article_id", "day", "slot", "views", "likes", "comments")
-SELECT "article_id", CAST(date_trunc('week', CAST("day" AS TIMESTAMP)) AS DATE), $1, CAST(COALESCE(SUM("views"), 0) AS BIGINT), CAST(COALESCE(SUM("likes"), 0) AS BIGINT), CAST(COALESCE(SUM("comments"), 0) AS BIGINT)
+SELECT "article_id", GREATEST(CAST(date_trunc('week', CAST("day" AS TIMESTAMP)) AS DATE), CAST(date_trunc('month', CAST("day" AS TIMESTAMP)) AS DATE)), $1, CAST(COALESCE(SUM("views"), 0) AS BIGINT), CAST(COALESCE(SUM("likes"), 0) AS BIGINT), CAST(COALESCE(SUM("comments"), 0) AS BIGINT)
 FROM "article_counters"
 WHERE ("article_id", "day", "slot") IN (VALUES ($2, $3, $4))
-GROUP BY "article_id", CAST(date_trunc('week', CAST("day" AS TIMESTAMP)) AS DATE)
-ORDER BY "article_id", CAST(date_trunc('week', CAST("day" AS TIMESTAMP)) AS DATE)
+GROUP BY "article_id", GREATEST(CAST(date_trunc('week', CAST("day" AS TIMESTAMP)) AS DATE), CAST(date_trunc('month', CAST("day" AS TIMESTAMP)) AS DATE))
+ORDER BY "article_id", GREATEST(CAST(date_trunc('week', CAST("day" AS TIMESTAMP)) AS DATE), CAST(date_trunc('month', CAST("day" AS TIMESTAMP)) AS DATE))
 ON CONFLICT ("article_id", "day", "slot") DO UPDATE
 SET "views" = diesel_counters_stored."views" + excluded."views", "likes" = diesel_counters_stored."likes" + excluded."likes", "comments" = diesel_counters_stored."comments" + excluded."comments";
 -- [0, 2, 2026-03-08, 0]
@@ -52,14 +52,14 @@ COMMIT;
 
 SELECT "article_id", "day", "slot"
 FROM "article_counters"
-WHERE "day" >= $1 AND "day" < $2 AND ("slot" <> 0 OR "day" <> CAST(date_trunc('week', CAST("day" AS TIMESTAMP)) AS DATE)) AND "article_id" >= $3 AND ("article_id" > $4 OR "day" >= $5 AND ("day" > $6 OR "slot" > $7))
+WHERE "day" >= $1 AND "day" < $2 AND ("slot" <> 0 OR "day" <> GREATEST(CAST(date_trunc('week', CAST("day" AS TIMESTAMP)) AS DATE), CAST(date_trunc('month', CAST("day" AS TIMESTAMP)) AS DATE))) AND "article_id" >= $3 AND ("article_id" > $4 OR "day" >= $5 AND ("day" > $6 OR "slot" > $7))
 ORDER BY "article_id", "day", "slot"
 LIMIT 100;
 -- [1970-01-05, 2026-03-30, 2, 2, 2026-03-08, 2026-03-08, 0]
 
 SELECT COUNT(*)
 FROM "article_counters"
-WHERE "day" >= $1 AND "day" < $2 AND ("slot" <> 0 OR "day" <> CAST(date_trunc('week', CAST("day" AS TIMESTAMP)) AS DATE));
+WHERE "day" >= $1 AND "day" < $2 AND ("slot" <> 0 OR "day" <> GREATEST(CAST(date_trunc('week', CAST("day" AS TIMESTAMP)) AS DATE), CAST(date_trunc('month', CAST("day" AS TIMESTAMP)) AS DATE)));
 -- [1970-01-05, 2026-03-30]
 
 SELECT CASE WHEN pg_advisory_unlock(hashtext('diesel_counters/merge'), CAST(CAST($diesel_counters$"article_counters"$diesel_counters$ AS regclass) AS oid)::int4) THEN CAST(1 AS BIGINT) ELSE 0 END;

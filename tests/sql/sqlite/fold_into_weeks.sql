@@ -4,12 +4,12 @@ SELECT 1;
 
 SELECT COUNT(*)
 FROM `article_counters`
-WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0 OR `day` <> date(`day`, 'weekday 0', '-6 days')) AND `day` IS date(`day`);
+WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0 OR `day` <> max(date(`day`, 'weekday 0', '-6 days'), date(`day`, 'start of month'))) AND `day` IS date(`day`);
 -- [1970-01-05, 2026-03-30]
 
 SELECT `article_id`, `day`, `slot`
 FROM `article_counters`
-WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0 OR `day` <> date(`day`, 'weekday 0', '-6 days')) AND `day` IS date(`day`)
+WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0 OR `day` <> max(date(`day`, 'weekday 0', '-6 days'), date(`day`, 'start of month'))) AND `day` IS date(`day`)
 ORDER BY `article_id`, `day`, `slot`
 LIMIT 100;
 -- [1970-01-05, 2026-03-30]
@@ -27,11 +27,11 @@ WHERE (`article_id`, `day`, `slot`) IN (VALUES (?, ?, ?), (?, ?, ?));
 -- [2, 2026-03-02, 0, 2, 2026-03-08, 0]
 
 INSERT INTO `article_counters` AS diesel_counters_stored (`article_id`, `day`, `slot`, `views`, `likes`, `comments`)
-SELECT `article_id`, date(`day`, 'weekday 0', '-6 days'), ?, CASE typeof(COALESCE(SUM(`views`), 0)) WHEN 'integer' THEN COALESCE(SUM(`views`), 0) ELSE abs(-9223372036854775807 - 1) END, CASE typeof(COALESCE(SUM(`likes`), 0)) WHEN 'integer' THEN COALESCE(SUM(`likes`), 0) ELSE abs(-9223372036854775807 - 1) END, CASE typeof(COALESCE(SUM(`comments`), 0)) WHEN 'integer' THEN COALESCE(SUM(`comments`), 0) ELSE abs(-9223372036854775807 - 1) END
+SELECT `article_id`, max(date(`day`, 'weekday 0', '-6 days'), date(`day`, 'start of month')), ?, CASE typeof(COALESCE(SUM(`views`), 0)) WHEN 'integer' THEN COALESCE(SUM(`views`), 0) ELSE abs(-9223372036854775807 - 1) END, CASE typeof(COALESCE(SUM(`likes`), 0)) WHEN 'integer' THEN COALESCE(SUM(`likes`), 0) ELSE abs(-9223372036854775807 - 1) END, CASE typeof(COALESCE(SUM(`comments`), 0)) WHEN 'integer' THEN COALESCE(SUM(`comments`), 0) ELSE abs(-9223372036854775807 - 1) END
 FROM `article_counters`
 WHERE (`article_id`, `day`, `slot`) IN (VALUES (?, ?, ?))
-GROUP BY `article_id`, date(`day`, 'weekday 0', '-6 days')
-ORDER BY `article_id`, date(`day`, 'weekday 0', '-6 days')
+GROUP BY `article_id`, max(date(`day`, 'weekday 0', '-6 days'), date(`day`, 'start of month'))
+ORDER BY `article_id`, max(date(`day`, 'weekday 0', '-6 days'), date(`day`, 'start of month'))
 ON CONFLICT (`article_id`, `day`, `slot`) DO UPDATE
 SET `views` = CASE typeof(diesel_counters_stored.`views` + excluded.`views`) WHEN 'integer' THEN diesel_counters_stored.`views` + excluded.`views` ELSE abs(-9223372036854775807 - 1) END, `likes` = CASE typeof(diesel_counters_stored.`likes` + excluded.`likes`) WHEN 'integer' THEN diesel_counters_stored.`likes` + excluded.`likes` ELSE abs(-9223372036854775807 - 1) END, `comments` = CASE typeof(diesel_counters_stored.`comments` + excluded.`comments`) WHEN 'integer' THEN diesel_counters_stored.`comments` + excluded.`comments` ELSE abs(-9223372036854775807 - 1) END;
 -- [0, 2, 2026-03-08, 0]
@@ -50,14 +50,14 @@ COMMIT;
 
 SELECT `article_id`, `day`, `slot`
 FROM `article_counters`
-WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0 OR `day` <> date(`day`, 'weekday 0', '-6 days')) AND `day` IS date(`day`) AND `article_id` >= ? AND (`article_id` > ? OR `day` >= ? AND (`day` > ? OR `slot` > ?))
+WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0 OR `day` <> max(date(`day`, 'weekday 0', '-6 days'), date(`day`, 'start of month'))) AND `day` IS date(`day`) AND `article_id` >= ? AND (`article_id` > ? OR `day` >= ? AND (`day` > ? OR `slot` > ?))
 ORDER BY `article_id`, `day`, `slot`
 LIMIT 100;
 -- [1970-01-05, 2026-03-30, 2, 2, 2026-03-08, 2026-03-08, 0]
 
 SELECT COUNT(*)
 FROM `article_counters`
-WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0 OR `day` <> date(`day`, 'weekday 0', '-6 days')) AND `day` IS date(`day`);
+WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0 OR `day` <> max(date(`day`, 'weekday 0', '-6 days'), date(`day`, 'start of month'))) AND `day` IS date(`day`);
 -- [1970-01-05, 2026-03-30]
 
 SELECT COUNT(*)
