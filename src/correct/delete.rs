@@ -148,15 +148,16 @@ where
     let day = shape.day();
     let slot = shape.slot();
     let is_sqlite = Cell::new(false);
-    // The keys of the entities that have rows of this node, or rows that are not the zeros that are
-    // locked.
+    // The keys of the entities that have rows of this node. With `counts_only`, the row that is the
+    // lock does not count as one, unless it has counts.
     let find = |entities: &dyn Entities<Conn::Backend>, counts_only: bool, conn: &mut Conn| {
         let find = |db: Dialect| {
             is_sqlite.set(db == Dialect::Sqlite);
             let counted = counts_only.then(|| {
                 let counters = shape.counters.iter();
                 let counted = list("", counters.map(|name| sql!(" OR {*name} <> 0")));
-                sql!("({day} <> {&UNDATED} OR {slot} > 0{counted})")
+                let merged = merged_slot(db, &partition);
+                sql!("({day} <> {&UNDATED} OR {slot} <> {merged}{counted})")
             });
             let is_own = db.is_own(&partition, slot);
             let rows = where_all([entities.condition(db, key), is_own, counted]);
@@ -246,16 +247,25 @@ where
             return not_written(T::shape().label);
         }
     }
-    let is_other = |key: &&Stored<T>| counted.binary_search(key).is_err();
-    let others = Vec::from_iter(keys.iter().filter(is_other).cloned());
-    // An increment of these that commits now stays.
-    if !others.is_empty() && delete_rows::<T, _>(&others, true, conn)? < others.len() {
+    // The others have a lock each. Their keys cannot be found by those of `counted`, in which a
+    // text can be spelled in another way. An increment of these that commits now stays.
+    let others = keys.len() - counted.len();
+    if others > 0 && delete_rows::<T, _>(keys, true, conn)? < others {
         return not_written(T::shape().label);
     }
     Ok(())
 }
 
-/// Locks the rows of entities that this node writes. Returns their number.
+/// The slot of the row that is an entity's lock.
+fn merged_slot(db: Dialect, partition: &Partition) -> &i16 {
+    match db {
+        Dialect::Sqlite => &0,
+        _ => &partition.merged,
+    }
+}
+
+/// Locks the rows of entities that this node writes, from the first day to the last. Returns their
+/// number.
 fn lock_rows<T, Conn>(keys: &[Stored<T>], conn: &mut Conn) -> QueryResult<usize>
 where
     T: CounterTable<KeyType: StoredKey>,
@@ -295,10 +305,7 @@ where
         let rows = match locks_only {
             false => db.is_own(&partition, slot),
             true => {
-                let merged = match db {
-                    Dialect::Sqlite => &0,
-                    _ => &partition.merged,
-                };
+                let merged = merged_slot(db, &partition);
                 Some(sql!("{day} = {&UNDATED} AND {slot} = {merged}"))
             }
         };

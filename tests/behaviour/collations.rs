@@ -4,9 +4,9 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use diesel_counters::Drift;
-use diesel_counters::dsl::{recount, set_counter};
+use diesel_counters::dsl::{delete_counters, recount, set_counter};
 use diesel_counters::prelude::*;
-use diesel_counters_tests::schema::page_counters::hits;
+use diesel_counters_tests::schema::page_counters::{self, hits};
 
 use super::day;
 use crate::{CASED, CASELESS, Conn, TestDatabase};
@@ -117,4 +117,20 @@ fn a_key_that_is_spelled_in_two_ways_is_refused() {
     let log = set_counter(hits).of_days(paths.map(|path| (path, on, 5)));
     let far_apart = log.execute(conn);
     assert!(far_apart.is_err(), "{far_apart:?}");
+}
+
+#[test]
+fn a_deletion_takes_the_rows_of_a_key_in_each_spelling() {
+    let (conn, _database) = &mut with_paths(CASELESS[1]);
+    for deleted in ["foo", "Foo"] {
+        // The row that is the lock has one spelling, and what was counted another one.
+        set_counter(hits).of("foo").to(0).execute(conn).unwrap();
+        let counted = increment(hits).of("Foo").by(3).on(day(2026, 1, 5));
+        counted.execute(conn).unwrap();
+        set_counter(hits).of("bar").to(0).execute(conn).unwrap();
+        let both = delete_counters(page_counters::table).of_many([deleted, "bar"]);
+        assert_eq!(both.execute(conn), Ok(1), "{deleted}");
+        let rows = page_counters::table.count().get_result(conn);
+        assert_eq!(rows, Ok(0_i64), "{deleted}");
+    }
 }

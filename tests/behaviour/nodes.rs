@@ -173,3 +173,17 @@ fn after_partitions_are_given_up_a_merge_takes_the_rows_of_all_of_them() {
         assert_eq!(merge(conn).unwrap().merged, 0);
     }
 }
+
+#[test]
+fn after_partitions_are_given_up_a_deletion_takes_the_rows_of_all_of_them() {
+    let (conn, _database, article) = &mut TestDatabase::with_connection();
+    with_default_slot(NODE, || {
+        // It leaves a row without counts, which corrections lock.
+        let set = set_counter(views).of(&*article).to(0);
+        assert_eq!(set.execute(conn), Ok(0));
+    });
+    assert_eq!(rows(article, conn).len(), 1);
+    let all = delete_counters(article_counters::table).of(());
+    all.execute(conn).unwrap();
+    assert_eq!(rows(article, conn).len(), 0);
+}

@@ -17,9 +17,9 @@ ON DUPLICATE KEY UPDATE `slot` = VALUES(`slot`);
 
 SELECT DISTINCT `article_id`
 FROM `article_counters` FORCE INDEX (PRIMARY)
-WHERE `article_id` IN (?) AND (`day` <> ? OR `slot` > 0 OR `views` <> 0 OR `likes` <> 0 OR `comments` <> 0)
+WHERE `article_id` IN (?) AND (`day` <> ? OR `slot` <> ? OR `views` <> 0 OR `likes` <> 0 OR `comments` <> 0)
 ORDER BY `article_id`;
--- [1, 1970-01-01]
+-- [1, 1970-01-01, 0]
 
 SELECT COUNT(*)
 FROM (SELECT 1

@@ -17,9 +17,9 @@ ON DUPLICATE KEY UPDATE `slot` = VALUES(`slot`);
 
 SELECT DISTINCT `crate_id`, `number`
 FROM `version_counters` FORCE INDEX (PRIMARY)
-WHERE (`crate_id`, `number`) IN ((?, ?), (?, ?)) AND (`day` <> ? OR `slot` > 0 OR `downloads` <> 0 OR `failures` <> 0)
+WHERE (`crate_id`, `number`) IN ((?, ?), (?, ?)) AND (`day` <> ? OR `slot` <> ? OR `downloads` <> 0 OR `failures` <> 0)
 ORDER BY `crate_id`, `number`;
--- [1, "1.0", 1, "1.0", 1970-01-01]
+-- [1, "1.0", 1, "1.0", 1970-01-01, 0]
 
 SELECT COUNT(*)
 FROM (SELECT 1

@@ -15,9 +15,9 @@ ON DUPLICATE KEY UPDATE `slot` = VALUES(`slot`);
 
 SELECT DISTINCT 1
 FROM `site_counters` FORCE INDEX (PRIMARY)
-WHERE (`day` <> ? OR `slot` > 0 OR `hits` <> 0 OR `errors` <> 0)
+WHERE (`day` <> ? OR `slot` <> ? OR `hits` <> 0 OR `errors` <> 0)
 ORDER BY 1;
--- [1970-01-01]
+-- [1970-01-01, 0]
 
 SELECT COUNT(*)
 FROM (SELECT 1

@@ -17,9 +17,9 @@ ON DUPLICATE KEY UPDATE `slot` = VALUES(`slot`);
 
 SELECT DISTINCT `article_id`, `emoji`
 FROM `reaction_counters` FORCE INDEX (PRIMARY)
-WHERE (`article_id`, `emoji`) IN ((?, ?), (?, ?)) AND (`day` <> ? OR `slot` > 0 OR `given` <> 0)
+WHERE (`article_id`, `emoji`) IN ((?, ?), (?, ?)) AND (`day` <> ? OR `slot` <> ? OR `given` <> 0)
 ORDER BY `article_id`, `emoji`;
--- [1, "👍", 1, "👍", 1970-01-01]
+-- [1, "👍", 1, "👍", 1970-01-01, 0]
 
 SELECT COUNT(*)
 FROM (SELECT 1

@@ -29,9 +29,9 @@ SET "slot" = (excluded."slot");
 SELECT DISTINCT "article_id", "emoji"
 FROM "reaction_counters"
 WHERE ("article_id", "emoji") IN (SELECT *
-FROM unnest($1, $2)) AND ("day" <> $3 OR "slot" > 0 OR "given" <> 0)
+FROM unnest($1, $2)) AND ("day" <> $3 OR "slot" <> $4 OR "given" <> 0)
 ORDER BY "article_id", "emoji";
--- [[1], ["👍"], 1970-01-01]
+-- [[1], ["👍"], 1970-01-01, 0]
 
 SELECT COUNT(*)
 FROM (SELECT 1

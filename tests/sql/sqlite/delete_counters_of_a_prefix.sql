@@ -20,9 +20,9 @@ SET `slot` = (excluded.`slot`);
 
 SELECT DISTINCT `crate_id`, `number`
 FROM `version_counters`
-WHERE (`crate_id`, `number`) IN (VALUES (?, ?)) AND (`day` <> ? OR `slot` > 0 OR `downloads` <> 0 OR `failures` <> 0)
+WHERE (`crate_id`, `number`) IN (VALUES (?, ?)) AND (`day` <> ? OR `slot` <> ? OR `downloads` <> 0 OR `failures` <> 0)
 ORDER BY `crate_id`, `number`;
--- [1, "1.0", 1970-01-01]
+-- [1, "1.0", 1970-01-01, 0]
 
 SELECT COUNT(*)
 FROM (SELECT 1

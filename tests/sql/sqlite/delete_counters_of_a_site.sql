@@ -18,9 +18,9 @@ SET `slot` = (excluded.`slot`);
 
 SELECT DISTINCT 1
 FROM `site_counters`
-WHERE (`day` <> ? OR `slot` > 0 OR `hits` <> 0 OR `errors` <> 0)
+WHERE (`day` <> ? OR `slot` <> ? OR `hits` <> 0 OR `errors` <> 0)
 ORDER BY 1;
--- [1970-01-01]
+-- [1970-01-01, 0]
 
 SELECT COUNT(*)
 FROM (SELECT 1

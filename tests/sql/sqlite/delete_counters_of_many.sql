@@ -20,9 +20,9 @@ SET `slot` = (excluded.`slot`);
 
 SELECT DISTINCT `article_id`
 FROM `article_counters`
-WHERE `article_id` IN (?, ?) AND (`day` <> ? OR `slot` > 0 OR `views` <> 0 OR `likes` <> 0 OR `comments` <> 0)
+WHERE `article_id` IN (?, ?) AND (`day` <> ? OR `slot` <> ? OR `views` <> 0 OR `likes` <> 0 OR `comments` <> 0)
 ORDER BY `article_id`;
--- [2, 3, 1970-01-01]
+-- [2, 3, 1970-01-01, 0]
 
 SELECT COUNT(*)
 FROM (SELECT 1
