@@ -13,8 +13,8 @@ use crate::correct::{lock_entities, refuse_hidden_rows};
 use crate::error::{not_written, overflow, refuse};
 use crate::sql::transaction::{is_in_a_lasting_transaction, transaction};
 use crate::sql::{
-    Binds, CounterBackend, Dialect, Sql, execute, load, load_number, row, rows, sql, vitess,
-    where_all, write,
+    Binds, CounterBackend, Dialect, Sql, Uncached, execute, load, load_number, row, rows, sql,
+    vitess, where_all, write,
 };
 use crate::typed::counters::{Counters, KeyType, assert_is_stock};
 use crate::typed::entities::Entities;
@@ -85,7 +85,8 @@ pub fn take<C: Counters<Value = i64>>(_stock: C) -> Take<C> {
     Take(Increment::new())
 }
 
-/// Adds units to an entity's stock: those that were not paid, or more of them. `by` is 1 or more.
+/// Adds units to an entity's stock: those that were not paid, or more of them. `by` is 1 or more:
+/// a negative amount is not refused, unless it makes a row negative.
 ///
 /// It is an increment in the connection's slot, which the `CHECK` refuses to make negative:
 /// `put_back(remaining).of(event_id).by(2).execute(conn)`.
@@ -153,10 +154,10 @@ impl<C: Counters<Value = i64>, Id> Take<C, Id> {
         }
         let taken = transaction(conn, |conn| {
             let rows = stock.lock(conn)?;
-            match sum(&rows)? - units {
+            match sum(&rows)?.checked_sub(units) {
+                Some(rest @ 0..) => stock.spread(&rows, rest, units, conn),
                 // PostgreSQL releases the locks of a savepoint that is rolled back.
-                ..0 => Err(Error::RollbackTransaction),
-                rest => stock.spread(&rows, rest, units, conn),
+                _ => Err(Error::RollbackTransaction),
             }
         });
         match taken {
@@ -276,12 +277,12 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
             let enough = sql!("{*left} >= {&units}");
             let update = db.verb("UPDATE");
             match db {
-                // Above READ COMMITTED, PostgreSQL can show a row that a merge has deleted, and
-                // another one of this transaction in its slot: so what is left in
-                // it is compared again. At READ COMMITTED that would skip a row,
-                // and keep it locked, if others took units of it since the statement
-                // began: the row is first compared as it was then. After the update, a trigger can
-                // have kept the units.
+                // Above READ COMMITTED, PostgreSQL can show two rows of one slot: one that a merge
+                // has deleted, and one of this transaction. So the number of units is compared
+                // again. At READ COMMITTED, the UPDATE first sees the row as it was when the
+                // statement began. If others have taken units since, the comparison would skip the
+                // row and keep it locked, so it is left out there. The RETURNING compares what the
+                // row has afterwards, because a trigger can have kept the units.
                 Dialect::PostgreSql => {
                     let is_free = sql!(
                         "{slot} = diesel_counters_slot AND {*left} >= {&units} \
@@ -355,7 +356,8 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
         Ok(taken > 0)
     }
 
-    /// The number of units that are left, without those that other transactions have taken. In a
+    /// The sum of the units that are committed, or that this transaction has written. Units that an
+    /// open transaction has taken are still in it: a take that finds no others waits for it. In a
     /// transaction that may read old rows, it is the greatest number.
     fn may_be_left<Conn>(&self, conn: &mut Conn) -> QueryResult<i64>
     where
@@ -443,15 +445,19 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
         let changed = Vec::from_iter(changed.map(|(slot, _)| slot));
         if !changed.is_empty() {
             // The slots after those that get one more, and after those that get any.
-            let [more, end] = [more, filled].map(|number| i64::from(first) + number);
+            let end_of_more = i64::from(first) + more;
+            let end = i64::from(first) + filled;
+            // As a value: PostgreSQL computes a sum of constants also where it is not used, which
+            // could overflow.
+            let one_more = share + i64::from(more > 0);
             execute(conn, |db| {
                 let changed = sql!("{slot} IN ({&changed})");
                 let rows = self.rows(db, Some(changed));
                 let update = db.verb("UPDATE");
                 let by_key = db.by_key();
                 sql!(
-                    "{update} {table}{by_key} SET {left} = CASE \
-                     WHEN {slot} < {&more} AND {slot} >= {&first} THEN {&share} + 1 \
+                    "{Uncached}{update} {table}{by_key} SET {left} = CASE \
+                     WHEN {slot} < {&end_of_more} AND {slot} >= {&first} THEN {&one_more} \
                      WHEN {slot} < {&end} AND {slot} >= {&first} THEN {&share} ELSE 0 END{rows}"
                 )
             })?;
@@ -469,7 +475,7 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
                     values
                 }));
                 let add = db.on_conflict_add(&shape.key, C::NAMES);
-                sql!("{insert} VALUES {values}{add}")
+                sql!("{Uncached}{insert} VALUES {values}{add}")
             })?;
         }
         let stored = BTreeMap::from_iter(self.latest(conn)?);

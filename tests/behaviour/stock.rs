@@ -26,6 +26,16 @@ diesel_counters::counter_table!(tickets { period = Total, stock = (remaining) })
 /// The day of all counts of the table.
 const UNDATED: chrono::NaiveDate = chrono::NaiveDate::from_ymd_opt(1970, 1, 1).unwrap();
 
+diesel::table! {
+    seats (event_id, day, slot) {
+        event_id -> BigInt,
+        day -> Date,
+        slot -> SmallInt,
+        free -> BigInt,
+    }
+}
+diesel_counters::counter_table!(seats { period = Total, slots = 1, stock = (free) });
+
 diesel::table! { sales (id) { id -> BigInt, units -> BigInt } }
 use tickets::remaining;
 
@@ -159,6 +169,19 @@ fn a_stock_is_spread_over_the_slots() {
     // In one row, as an import may leave it, and of which nobody can take in another transaction.
     put_back(remaining).of(1_i64).by(40).execute(conn).unwrap();
     assert_eq!(slots(conn), [40]);
+}
+
+#[test]
+fn a_row_has_as_many_units_as_an_i64() {
+    let (conn, _database) = &mut with_tickets(0);
+    let seats = TICKETS
+        .replace("tickets", "seats")
+        .replace("remaining", "free");
+    conn.batch_execute(&seats).unwrap();
+    let set = |n, conn: &mut Conn| set_counter(seats::free).of(1_i64).to(n).execute(conn);
+    assert_eq!(set(1, conn), Ok(0));
+    assert_eq!(set(i64::MAX, conn), Ok(1));
+    assert_eq!(set(i64::MAX - 1, conn), Ok(i64::MAX));
 }
 
 #[test]

@@ -55,7 +55,7 @@ ORDER BY `slot` FOR UPDATE;
 
 /*M!
 SET STATEMENT sql_safe_updates = 0 FOR */ UPDATE /*+ SET_VAR(sql_safe_updates = 0) */ `tickets` FORCE INDEX (PRIMARY)
-SET `remaining` = CASE WHEN `slot` < ? AND `slot` >= ? THEN ? + 1 WHEN `slot` < ? AND `slot` >= ? THEN ? ELSE 0 END
+SET `remaining` = CASE WHEN `slot` < ? AND `slot` >= ? THEN ? WHEN `slot` < ? AND `slot` >= ? THEN ? ELSE 0 END
 WHERE `event_id` = ? AND `day` = ? AND `slot` IN (?, ?);
 -- [1, 1, 0, 2, 1, 0, 1, 1970-01-01, 2, 3]
 

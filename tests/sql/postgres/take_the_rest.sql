@@ -63,7 +63,7 @@ ORDER BY "slot" FOR UPDATE;
 -- [1, 1970-01-01]
 
 UPDATE "tickets"
-SET "remaining" = CASE WHEN "slot" < $1 AND "slot" >= $2 THEN $3 + 1 WHEN "slot" < $4 AND "slot" >= $5 THEN $6 ELSE 0 END
+SET "remaining" = CASE WHEN "slot" < $1 AND "slot" >= $2 THEN $3 WHEN "slot" < $4 AND "slot" >= $5 THEN $6 ELSE 0 END
 WHERE "event_id" = $7 AND "day" = $8 AND "slot" IN ($9, $10);
 -- [1, 1, 0, 2, 1, 0, 1, 1970-01-01, 2, 3]
 

@@ -21,7 +21,7 @@ ORDER BY `slot`;
 -- [1, 1970-01-01]
 
 UPDATE `tickets`
-SET `remaining` = CASE WHEN `slot` < ? AND `slot` >= ? THEN ? + 1 WHEN `slot` < ? AND `slot` >= ? THEN ? ELSE 0 END
+SET `remaining` = CASE WHEN `slot` < ? AND `slot` >= ? THEN ? WHEN `slot` < ? AND `slot` >= ? THEN ? ELSE 0 END
 WHERE `event_id` = ? AND `day` = ? AND `slot` IN (?);
 -- [0, 0, 3, 1, 0, 3, 1, 1970-01-01, 0]
 
