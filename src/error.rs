@@ -55,7 +55,13 @@ pub(crate) fn is_of_one_row(error: &Error) -> bool {
 
 /// Returns whether the error is one of other transactions or of the server, and may pass.
 pub(crate) fn is_passing(error: &Error) -> bool {
-    is_retryable(error) || has_one_of(error, OF_THE_SERVER)
+    is_retryable(error) || has_one_of(error, OF_THE_SERVER) || is_interrupt(error)
+}
+
+/// Returns whether it is SQLite's `SQLITE_INTERRUPT`, whose text is one word, which a trigger of
+/// the application can use too.
+fn is_interrupt(error: &Error) -> bool {
+    matches!(error, Error::DatabaseError(_, info) if info.message() == "interrupted")
 }
 
 /// Returns whether this is an error of a COMMIT that the database defines as a rollback. After any
@@ -116,7 +122,7 @@ const OVERFLOWS: &[&str] = &[
     "BIGINT value is out of range", // MySQL, MariaDB
     // A count in an unsigned column that would be below 0.
     "BIGINT UNSIGNED value is out of range",
-    "integer overflow", // SQLite
+    "integer overflow", // SQLite, and the command's triggers on PostgreSQL
 ];
 
 const OF_ONE_ROW: &[&str] = &[
@@ -138,12 +144,13 @@ const OF_THE_SERVER: &[&str] = &[
     "canceling statement due to",
     "could not extend file",
     "out of shared memory",
-    // MySQL and MariaDB: 1317, 1969, 3024, 1114, 1461, 1041. SQLite: SQLITE_INTERRUPT, SQLITE_FULL
-    "interrupted",
-    "is full",
+    // MySQL and MariaDB: 1317, 1969, 3024, 1114, 1461, 1041
+    "execution was interrupted",
+    "' is full",
     "max_prepared_stmt_count",
     "Out of memory",
-    // PostgreSQL, SQLite: SQLITE_NOMEM, SQLITE_IOERR
+    // SQLite: SQLITE_FULL; and SQLITE_NOMEM, also of PostgreSQL; SQLITE_IOERR
+    "disk is full",
     "out of memory",
     "disk I/O error",
 ];
@@ -214,8 +221,13 @@ mod tests {
         assert!(is_of_one_row(&row) && !is_passing(&row));
         let null = Error::DatabaseError(NotNullViolation, Box::new(String::new()));
         assert!(is_of_one_row(&null) && !is_passing(&null));
-        let full = error("the disk is full");
+        let full = error("The table 'article_counters' is full");
         assert!(is_passing(&full) && !is_of_one_row(&full));
+        // Of triggers.
+        for text in ["the event is full", "the sale was interrupted"] {
+            assert!(!is_passing(&error(text)), "{text}");
+        }
+        assert!(is_passing(&error("interrupted")));
         // A second try would count twice if these had committed.
         let busy = error(SQLITE_BUSY);
         assert!(is_rolled_back(&busy) && is_passing(&busy));
