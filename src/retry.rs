@@ -49,7 +49,7 @@ pub fn retry() -> Retry<'static, Error> {
 
 /// As [`retry()`], for the errors for which `is_retryable` returns `true`: for an error type of the
 /// application, for more errors, or with a limit of the time. It is called with the error of each
-/// attempt but the last, so it can also log them.
+/// attempt after which another one is possible, so it can also log them.
 pub fn retry_if<'a, E>(is_retryable: impl FnMut(&E) -> bool + Send + 'a) -> Retry<'a, E> {
     Retry {
         is_retryable: Box::new(is_retryable),
@@ -150,7 +150,7 @@ impl<E> Retry<'_, E> {
 /// The error of an attempt.
 struct Failure<E> {
     error: E,
-    /// Whether nothing of the attempt can have committed.
+    /// Whether nothing of the attempt has committed, as far as it is known.
     has_rolled_back: bool,
 }
 

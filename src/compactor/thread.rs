@@ -42,8 +42,9 @@ use crate::typed::table::CounterTable;
 /// # }
 /// ```
 ///
-/// Several processes can have a `Compactor` of the same tables: one merges a table at a time, and
-/// the others [skip it](Compacted::already_running).
+/// Several processes can have a `Compactor` of the same tables. On PostgreSQL, MySQL and MariaDB,
+/// one of them merges a table at a time, and the others [skip it](Compacted::already_running). On
+/// SQLite, and to [materialize](CompactorBuilder::materialize), each of them works.
 ///
 /// # Errors
 ///

@@ -67,7 +67,7 @@ where
 
 /// The number of rows that are compared at once. The query of their values has a text for each
 /// number.
-const COMPARED: usize = 500;
+const COMPARED: usize = 512;
 
 /// Adds to rows, as [`add_rows`], and fails unless their counts have then changed by these amounts:
 /// a trigger can skip a row, or write something else than the statement. The rows are in order.
@@ -105,7 +105,8 @@ where
     Ok(())
 }
 
-/// The counts of rows, which are in the slot of this connection. They are 0 if there is no row.
+/// The counts of rows in one of `slots`: that of this connection, or that of merged rows. They are
+/// 0 if there is no row.
 fn stored<Types, K, A, Conn>(
     shape: &Shape<'_>,
     counters: &[Name<'_>],
@@ -153,8 +154,8 @@ where
     Ok(stored)
 }
 
-/// ` WHERE` of a query of rows of entities, on these days. The query fails if the entities have
-/// been locked, and one of their rows was deleted after its snapshot.
+/// ` WHERE` of a query of rows of entities, on these days. If they `are_locked`, the query fails if
+/// one of their rows was deleted after its snapshot.
 fn where_rows<'a, DB: CounterBackend>(
     db: Dialect,
     shape: &'a Shape<'a>,

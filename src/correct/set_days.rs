@@ -31,14 +31,15 @@ use crate::typed::table::CounterTable;
 pub struct SetDays<C: Counters, K>(Vec<Count<K, C::Amounts>>);
 
 /// A key, a day, and a count for each counter. Rows are locked in this order. A merge locks the
-/// newest day first too, so the two do not deadlock.
+/// newest day first too, so the two do not deadlock, unless it merges rows of 1970-01-01.
 type Count<K, A> = ((K, Reverse<NaiveDate>), A);
 
 /// The keys of an import, and the texts of the keys that are stored for them. If there are fewer of
 /// these, two keys of the import are one key in the table, by its collation.
 type Spellings<K> = (BTreeSet<K>, BTreeSet<Vec<String>>);
 
-/// The number of counts in a transaction: of four full `INSERT`s, where there are no arrays.
+/// The number of counts in a transaction. Where there are no arrays, four full `INSERT`s lock as
+/// many entities.
 const BATCH: usize = 1_024;
 
 impl<C: Counters> SetCounter<C> {
@@ -55,8 +56,8 @@ impl<C: Counters> SetCounter<C> {
     ///
     /// Each 1,024 counts are set in a transaction, or in a savepoint if a transaction is open, as
     /// [`set_counter`](crate::dsl::set_counter()) sets one. On MySQL and MariaDB, an open
-    /// transaction is an error. It writes to slot 0. A merge of rows
-    /// without a day that runs at the same time can deadlock with it.
+    /// transaction is an error. It writes to the slot of merged rows. A merge of
+    /// rows without a day that runs at the same time can deadlock with it.
     pub fn of_days<K, N>(
         self,
         counts: impl IntoIterator<Item = (K, NaiveDate, C::Value)>,

@@ -25,8 +25,8 @@ const WANTED_ROW: [&str; 7] = numbered!(identity, "diesel_counters_wanted_": 0 1
 const LISTED: [&str; 21] =
     numbered!(identity, "column": 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21);
 
-/// The greatest number of keys that one statement of the backend numbers. On MySQL and MariaDB,
-/// each of them is one SELECT of a UNION.
+/// The greatest number of keys that one read or one deletion lists. On MySQL and MariaDB, each of
+/// them is one SELECT of a UNION.
 pub(crate) fn most_numbered<DB: CounterBackend>() -> usize {
     if DB::HAS_ARRAYS { usize::MAX } else { 1_000 }
 }
@@ -48,9 +48,9 @@ pub(crate) fn padded_for_query<DB: CounterBackend>(keys: usize) -> usize {
     }
 }
 
-/// The number of rows in the next statement, of `rows` that are left: the greatest power of two
-/// that is at most `rows` and 256. That makes nine texts, far from any database's limit of bind
-/// values.
+/// The number of rows in the next statement, of `rows` that are left. With arrays, these are all.
+/// Without, it is the greatest power of two that is at most `rows` and 256, which makes nine texts,
+/// far from any database's limit of bind values.
 pub(crate) fn in_one_insert<DB: CounterBackend>(rows: usize) -> usize {
     match DB::HAS_ARRAYS {
         true => rows,
