@@ -43,7 +43,7 @@ pub struct Shape<'a> {
     /// of them. Most processes choose from the same slots each time, and use these texts
     /// again.
     pub first_slots: OnceLock<SlotRange>,
-    /// Returns today's date. [`Shape::today`] returns the first day of its period.
+    /// Returns today's date. `Shape::today` returns the first day of its period.
     pub today: fn() -> NaiveDate,
 }
 

@@ -43,8 +43,8 @@ macro_rules! counter_keys {
 
 each_key!(counter_keys);
 
-/// The SQL type of a column of a primary key. `Of` is what the column is for: [`Entity`], [`Day`]
-/// or [`Slot`]. `T` is the table, for the message.
+/// The SQL type of a column of a primary key. `Of` is what the column is for: `Entity`, `Day`
+/// or `Slot`. `T` is the table, for the message.
 #[diagnostic::on_unimplemented(
     message = "`{T}` is not a counter table: a column of its primary key has the SQL type `{Self}`",
     label = "the primary key must be (entity, day, slot) or (day, slot)",
