@@ -200,10 +200,10 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
         conn: &mut Conn,
     ) -> usize {
         let rows = mem::take(doubtful);
-        let (Some(written), false) = (written, rows.is_empty()) else {
+        let Some(written) = written else {
             return self.hold(rows);
         };
-        if write_and_roll_back(&**written, conn).is_err() {
+        if rows.is_empty() || write_and_roll_back(&**written, conn).is_err() {
             return self.hold(rows);
         }
         let (at_fault, others): (Vec<_>, Vec<_>) = rows.into_iter().partition(|(rows, _)| {
