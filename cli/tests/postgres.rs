@@ -344,7 +344,7 @@ mod triggers {
 
     use crate::TestDatabase;
     use crate::behaviour::triggers::{
-        LIKES_OF_ARTICLES, cascades, counted, counted_likes, counted_too, create_triggers,
+        LIKES_OF_ARTICLES, cascades, counted, counted_likes, counted_too, create_triggers, file_of,
         generate, generate_triggers, likes, likes_of, migrate, number, open, tables,
     };
     use crate::hot_row::wait_until;
@@ -492,6 +492,48 @@ mod triggers {
         let definition = ["--count", "post_id:posts.likes"];
         counted(&database, &definition);
         database.assert_agrees();
+    }
+
+    /// A writer of votes locks them, then comments and then posts.
+    #[test]
+    fn a_migration_that_drops_triggers_locks_tables_as_a_writer_does() {
+        let database = TestDatabase::create();
+        database.execute(
+            "CREATE TABLE posts (id BIGINT PRIMARY KEY, likes BIGINT NOT NULL DEFAULT 0);
+             CREATE TABLE comments (id BIGINT PRIMARY KEY, post_id BIGINT NOT NULL REFERENCES posts,
+                 likes BIGINT NOT NULL DEFAULT 0);
+             CREATE TABLE votes (comment_id BIGINT NOT NULL REFERENCES comments);
+             INSERT INTO posts VALUES (1, 0); INSERT INTO comments VALUES (1, 1, 0)",
+        );
+        let (_folder, words) = file_of(
+            "[[trigger]]
+             name = \"count_votes\"
+             rows = \"votes\"
+             count = [\"comment_id:comments.likes\"]
+             [[trigger]]
+             name = \"count_comments\"
+             rows = \"comments\"
+             count = [\"post_id:posts.likes=likes\"]",
+        );
+        let (ran, folder) = generate_triggers(&database, &words, &[]);
+        migrate(&database, &folder);
+        let ran = ran.json();
+        let down = ran["down"].as_str().unwrap();
+        let writer = &mut open(&database);
+        // What an INSERT locks before its triggers run.
+        writer.run("BEGIN; LOCK TABLE votes IN ROW EXCLUSIVE MODE");
+        std::thread::scope(|scope| {
+            let migrates = scope.spawn(|| open(&database).batch_execute(down));
+            wait_until("the migration does not wait", || {
+                let waits =
+                    "SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+                    WHERE NOT l.granted AND d.datname = current_database()";
+                number(waits, &mut open(&database)) > 0
+            });
+            let written = writer.batch_execute("INSERT INTO votes VALUES (1); COMMIT");
+            assert_eq!((written, migrates.join().unwrap()), (Ok(()), Ok(())));
+        });
+        assert_eq!(number("SELECT likes FROM posts", writer), 1);
     }
 
     /// The statistics of a real application, with triggers of its own, move to columns and slots.

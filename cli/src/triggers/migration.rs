@@ -49,11 +49,12 @@ pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     }
 }
 
-/// The statements of a migration, below a comment: what is gone is dropped, and what is new is
-/// created.
+/// The statements of a migration: what is gone is dropped, and what is new is created, below a
+/// comment.
 pub fn migration(gone: &[Gone], new: &[Plan], comment: &str) -> Result<String> {
     let Some(first) = new.first() else {
-        let drops = gone.iter().rev().map(Gone::drops_all);
+        // In the order in which writers lock their tables, as `gone` is.
+        let drops = gone.iter().map(Gone::drops_all);
         return Ok(broken(&drops.collect::<String>()));
     };
     let up = match first.counting.database {
