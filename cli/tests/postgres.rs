@@ -536,6 +536,76 @@ mod triggers {
         assert_eq!(number("SELECT likes FROM posts", writer), 1);
     }
 
+    #[test]
+    fn a_foreign_key_that_was_not_validated_leaves_rows_without_an_entity() {
+        let database = tables(true);
+        database.execute(
+            "ALTER TABLE article_likes DROP CONSTRAINT article_likes_article_id_fkey;
+             INSERT INTO article_likes (id, article_id) VALUES (1, 1), (2, 77);
+             ALTER TABLE article_likes ADD FOREIGN KEY (article_id) REFERENCES articles
+                 ON DELETE CASCADE NOT VALID",
+        );
+        counted(&database, &LIKES_OF_ARTICLES);
+        let conn = &mut open(&database);
+        conn.run("UPDATE article_likes SET id = id + 10, stars = 2");
+        conn.run("DELETE FROM article_likes WHERE article_id = 77");
+        assert_eq!(likes([1, 77], conn), [1, 0]);
+        database.assert_agrees();
+    }
+
+    /// It refuses counts of an entity that is gone, as any foreign key does.
+    #[test]
+    fn a_foreign_key_of_the_counters_that_was_not_validated_acts() {
+        let database = tables(true);
+        database.execute(
+            "ALTER TABLE article_counters DROP CONSTRAINT article_counters_article_id_fkey;
+             ALTER TABLE article_counters ADD FOREIGN KEY (article_id) REFERENCES articles
+                 ON DELETE CASCADE NOT VALID",
+        );
+        counted(&database, &LIKES_OF_ARTICLES);
+        let conn = &mut open(&database);
+        conn.run("INSERT INTO article_likes (id, article_id) VALUES (1, 1), (2, 2)");
+        conn.run("DELETE FROM articles WHERE id = 1");
+        assert_eq!(likes([1, 2], conn), [0, 1]);
+        database.assert_agrees();
+        // Its rows are those of other entities.
+        database.execute(
+            "ALTER TABLE article_counters DROP CONSTRAINT article_counters_article_id_fkey;
+             ALTER TABLE article_counters ADD FOREIGN KEY (article_id) REFERENCES users NOT VALID",
+        );
+        let ran = generate_triggers(
+            &database,
+            "count_others --rows article_likes",
+            &LIKES_OF_ARTICLES,
+        )
+        .0;
+        ran.fails("rows would count for the wrong entities");
+    }
+
+    /// It says which values a column has.
+    #[test]
+    fn a_foreign_key_that_was_not_validated_names_the_key() {
+        let database = TestDatabase::create();
+        database.execute(
+            "CREATE TABLE users (id BIGINT PRIMARY KEY);
+             CREATE TABLE profiles (
+                 id BIGINT PRIMARY KEY, user_id BIGINT NOT NULL UNIQUE REFERENCES users,
+                 posts BIGINT NOT NULL DEFAULT 0
+             );
+             CREATE TABLE posts (id BIGINT PRIMARY KEY, user_id BIGINT NOT NULL);
+             INSERT INTO users VALUES (1), (2); INSERT INTO profiles VALUES (1, 2), (2, 1);
+             INSERT INTO posts VALUES (1, 1), (2, 77);
+             ALTER TABLE posts ADD FOREIGN KEY (user_id) REFERENCES users NOT VALID",
+        );
+        let words = "count_posts --rows posts --count user_id:profiles.posts";
+        create_triggers(&database, words, &[]);
+        let conn = &mut open(&database);
+        conn.run("INSERT INTO posts VALUES (3, 1)");
+        let posts = |id| format!("SELECT posts FROM profiles WHERE id = {id}");
+        assert_eq!([1, 2].map(|id| number(&posts(id), conn)), [0, 2]);
+        database.assert_agrees();
+    }
+
     /// The statistics of a real application, with triggers of its own, move to columns and slots.
     #[test]
     fn statistics_of_other_triggers_become_counters() {

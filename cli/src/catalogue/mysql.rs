@@ -55,7 +55,7 @@ pub const CATALOGUE: Catalogue = Catalogue {
            CAST(k.referenced_table_name AS CHAR) AS parent_table,
            CAST(k.referenced_column_name AS CHAR) AS parent_column,
            CAST(r.delete_rule AS CHAR) AS on_delete, CAST(r.update_rule AS CHAR) AS on_update,
-           'NOT DEFERRABLE' AS deferrability
+           'NOT DEFERRABLE' AS deferrability, TRUE AS is_valid
     FROM information_schema.tables t
     JOIN information_schema.key_column_usage k
       ON k.table_schema = t.table_schema AND k.table_name = t.table_name

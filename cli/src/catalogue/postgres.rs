@@ -64,7 +64,9 @@ pub const CATALOGUE: Catalogue = Catalogue {
     LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.attnum AND k.attnum <> 0
     WHERE {where}
     ORDER BY n.nspname, c.relname, x.indisprimary DESC, i.relname, k.position",
-    // A foreign key to a partitioned table is listed once more for each of the partitions.
+    // A foreign key to a partitioned table is listed once more for each of the partitions. The
+    // first one of a column is its `refers_to`, so the key comes before those of the partitions,
+    // and a valid key before others.
     foreign_keys: "
     SELECT n.nspname::text AS in_schema, c.relname::text AS table_name,
            a.attname::text AS column_name,
@@ -76,18 +78,18 @@ pub const CATALOGUE: Catalogue = Catalogue {
            CASE o.confupdtype WHEN 'c' THEN 'CASCADE' WHEN 'n' THEN 'SET NULL'
                WHEN 'd' THEN 'SET DEFAULT' ELSE 'NO ACTION' END AS on_update,
            CASE WHEN o.condeferred THEN 'DEFERRABLE INITIALLY DEFERRED'
-               WHEN o.condeferrable THEN 'DEFERRABLE' ELSE 'NOT DEFERRABLE' END AS deferrability
+               WHEN o.condeferrable THEN 'DEFERRABLE' ELSE 'NOT DEFERRABLE' END AS deferrability,
+           o.convalidated AS is_valid
     FROM pg_constraint o
     JOIN pg_class c ON c.oid = o.conrelid AND o.contype = 'f'
-        AND (o.convalidated OR cardinality(o.conkey) > 1)
     JOIN pg_namespace n ON n.oid = c.relnamespace
     JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = o.conkey[1]
     JOIN pg_class p ON p.oid = o.confrelid
     JOIN pg_namespace pn ON pn.oid = p.relnamespace
     JOIN pg_attribute pa ON pa.attrelid = p.oid AND pa.attnum = o.confkey[1]
-    WHERE {where}
-    ORDER BY n.nspname, c.relname, o.conparentid <> 0, o.conname",
-    // One that is NOT VALID refuses what is written from then on.
+    WHERE {where} AND pg_get_constraintdef(o.oid) NOT LIKE '% NOT ENFORCED'
+    ORDER BY n.nspname, c.relname, o.conparentid <> 0, NOT o.convalidated, o.conname",
+    // A CHECK that is NOT VALID refuses what is written from then on.
     checks: "
     SELECT n.nspname::text AS in_schema, c.relname::text AS table_name,
            pg_get_constraintdef(o.oid) AS check_sql

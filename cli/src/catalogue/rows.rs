@@ -115,6 +115,8 @@ struct ForeignKeyRow {
     on_update: String,
     #[diesel(sql_type = Text)]
     deferrability: String,
+    #[diesel(sql_type = Bool)]
+    is_valid: bool,
 }
 
 /// The SQL of a CHECK, or of several.
@@ -280,6 +282,7 @@ impl ForeignKeyRow {
             on_delete: self.on_delete,
             on_update: self.on_update,
             deferrable: self.deferrability,
+            valid: self.is_valid,
         };
         if let Some(name) = self.wide_name {
             table

@@ -50,7 +50,8 @@ pub const CATALOGUE: Catalogue = Catalogue {
                      WHERE CASE WHEN f.\"to\" IS NULL THEN c.pk = 1
                            ELSE c.name = f.\"to\" COLLATE NOCASE END),
                     f.\"to\", 'rowid') AS parent_column,
-           f.on_delete AS on_delete, f.on_update AS on_update, 'NOT DEFERRABLE' AS deferrability
+           f.on_delete AS on_delete, f.on_update AS on_update, 'NOT DEFERRABLE' AS deferrability,
+           1 AS is_valid
     FROM pragma_table_list t
     JOIN pragma_foreign_key_list(t.name) f
       ON f.seq = 0

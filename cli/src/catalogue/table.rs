@@ -84,6 +84,9 @@ pub struct Parent {
     /// `NOT DEFERRABLE`, `DEFERRABLE` or `DEFERRABLE INITIALLY DEFERRED`. SQLite's catalogue does
     /// not have it.
     pub deferrable: String,
+    /// Whether each row refers to one that exists. On PostgreSQL, a key that is `NOT VALID` acts
+    /// and refuses new rows, but rows that were there before it can refer to nothing.
+    pub valid: bool,
 }
 
 /// The types of columns, as far as they matter.

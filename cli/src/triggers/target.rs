@@ -65,6 +65,7 @@ impl Target {
             on_delete: "CASCADE".to_owned(),
             on_update: "NO ACTION".to_owned(),
             deferrable: "NOT DEFERRABLE".to_owned(),
+            valid: true,
         };
         let parent = move |column: &Column| match self.slots {
             Some(_) => column.refers_to.clone(),
@@ -117,7 +118,7 @@ impl Target {
         let parents: Vec<_> = self.parents().collect();
         let is_sure = |(place, counted): &(usize, Parent)| {
             let parent = entity[*place].refers_to.as_ref();
-            parent.is_some_and(|parent| parent.is_same(counted))
+            parent.is_some_and(|parent| parent.valid && parent.is_same(counted))
         };
         let exists = !parents.is_empty() && parents.iter().all(is_sure);
         self.sources.push(Source {
