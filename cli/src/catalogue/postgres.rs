@@ -30,14 +30,21 @@ pub const CATALOGUE: Catalogue = Catalogue {
            a.attgenerated <> '' AS is_generated,
            (SELECT l.collname::text FROM pg_collation l
             WHERE l.oid = a.attcollation AND NOT l.collisdeterministic) AS loose_collation,
-           -- The operator = of the type's default B-tree, which has the number 403.
-           (SELECT e.nspname::text FROM pg_type t
-            JOIN pg_opclass oc ON oc.opcintype = coalesce(nullif(t.typbasetype, 0), t.oid)
+           -- The schema of the operator = of the type, such as that of CITEXT, or of the type that
+           -- its domains are made of. 403 is the B-tree, and 3 its strategy of =.
+           (WITH RECURSIVE domains AS (
+                SELECT t.oid, t.typbasetype FROM pg_type t WHERE t.oid = a.atttypid
+                UNION ALL
+                SELECT t.oid, t.typbasetype FROM domains
+                JOIN pg_type t ON t.oid = domains.typbasetype
+            )
+            SELECT e.nspname::text FROM domains
+            JOIN pg_opclass oc ON oc.opcintype = domains.oid
                 AND oc.opcdefault AND oc.opcmethod = 403
             JOIN pg_amop ao ON ao.amopfamily = oc.opcfamily AND ao.amopstrategy = 3
                 AND ao.amoplefttype = oc.opcintype AND ao.amoprighttype = oc.opcintype
             JOIN pg_operator o ON o.oid = ao.amopopr JOIN pg_namespace e ON e.oid = o.oprnamespace
-            WHERE t.oid = a.atttypid AND e.nspname <> 'pg_catalog') AS equals_in,
+            WHERE domains.typbasetype = 0 AND e.nspname <> 'pg_catalog') AS equals_in,
            a.attgenerated = 'v' AS is_not_stored,
            col_description(c.oid, a.attnum) AS column_comment
     FROM pg_class c

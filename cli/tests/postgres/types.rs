@@ -15,6 +15,8 @@ fn keys_of_types_of_another_schema_are_counted() {
         ("ltree", "public", "'a.b'", "'a.b'", "'a.c'"),
         ("mood", "public", "'sad'", "'sad'", "'happy'"),
         ("code", "public", "'a'", "'a'", "'b'"),
+        ("handle", "extensions", "'a'", "'A'", "'b'"),
+        ("nickname", "extensions", "'a'", "'A'", "'b'"),
         (
             "uuid",
             "public",
@@ -32,6 +34,10 @@ fn keys_of_types_of_another_schema_are_counted() {
                 ),
                 "mood" => "CREATE TYPE mood AS ENUM ('sad', 'happy')".to_owned(),
                 "code" => "CREATE DOMAIN code AS VARCHAR(9)".to_owned(),
+                "handle" | "nickname" => format!(
+                    "CREATE SCHEMA {schema}; CREATE EXTENSION citext SCHEMA {schema};
+                     CREATE DOMAIN handle AS {schema}.citext; CREATE DOMAIN nickname AS handle"
+                ),
                 _ => "SELECT 1".to_owned(),
             };
             let path = format!("SET search_path = public, {schema}");
