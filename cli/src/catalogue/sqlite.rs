@@ -10,10 +10,10 @@ pub const CATALOGUE: Catalogue = Catalogue {
            NULL AS unsafe_storage,
            c.name AS column_name, c.type AS column_type,
            c.\"notnull\" = 0 AS is_nullable, c.dflt_value AS column_default,
-           -- It is the row's number, unless the table is WITHOUT ROWID.
-           c.pk = 1 AND upper(c.type) = 'INTEGER' AND t.wr = 0
-               AND NOT EXISTS (SELECT * FROM pragma_table_info(t.name) o WHERE o.pk > 1)
-               AS is_auto_increment,
+           -- A primary key without an index of its own is the number of the row. An INTEGER PRIMARY
+           -- KEY DESC has an index, and so have all keys of a table WITHOUT ROWID.
+           c.pk = 1 AND NOT EXISTS (SELECT * FROM pragma_index_list(t.name) l
+                                    WHERE l.origin = 'pk') AS is_auto_increment,
            c.hidden IN (2, 3) AS is_generated,
            (SELECT x.coll FROM pragma_index_list(t.name) l, pragma_index_xinfo(l.name) x
             WHERE l.\"unique\" AND x.key AND x.cid = c.cid AND x.coll <> 'BINARY' LIMIT 1)

@@ -34,6 +34,11 @@ fn a_replace_by_rowid_is_refused_or_counted() {
             "(id BIGINT PRIMARY KEY, post_id INTEGER)",
             ["rowid", "_rowid_", "oid"],
         ),
+        // Only this INTEGER PRIMARY KEY is not the number.
+        (
+            "(id INTEGER PRIMARY KEY DESC, post_id INTEGER)",
+            ["rowid", "_rowid_", "oid"],
+        ),
         (
             "(RowId TEXT, post_id INTEGER, id INTEGER)",
             ["_rowid_", "oid", "oid"],
