@@ -146,7 +146,9 @@ pub fn later(plan: &Plan) -> Result<()> {
         return Ok(());
     }
     let mut targets = counting.targets.iter();
-    let of_condition = targets.find(|target| counting.compared(target) == Compared::WithRows);
+    let is_of_condition =
+        |target: &&Target| matches!(counting.compared(target), Compared::WithRows { .. });
+    let of_condition = targets.find(is_of_condition);
     if let Some(Target { table, .. }) = of_condition {
         bail!(
             "--existing later: {table} counts the rows of a condition. Say with only in which of \

@@ -145,7 +145,7 @@ fn check(plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
         counting.refuse_hidden_rows(conn)?;
         for target in &counting.targets {
             // It finds expressions that the database refuses.
-            let drift = counting.drift(target, counting.compared(target), None);
+            let drift = counting.drift(target, &counting.compared(target), None);
             let count_wrong = render("number.sql", json!({ "drift": drift }))?;
             sql(count_wrong).typed::<BigInt>().get_result::<i64>(conn)?;
         }
@@ -207,15 +207,17 @@ fn note_kept(plans: &[Plan]) {
     for plan in plans.iter().filter(|plan| plan.corrects_now()) {
         let name = plan.name();
         for (target, compared) in plan.counting.targets.iter().zip(&plan.compared) {
-            if *compared != Compared::WithRows {
+            let Compared::WithRows { or_where } = compared else {
                 continue;
-            }
+            };
             let table = &target.table;
+            let names = target.names.join(", ");
+            let but = or_where.iter().map(|one| format!(", but for {}", one.text));
             note(&format!(
-                "rows of {table} without a row that {name} counts keep what they have in {}. If \
-                 nobody else counts there, run `diesel-counters recount {name} --zero` after the \
-                 migration",
-                target.names.join(", ")
+                "rows of {table} without a row that {name} counts keep what they have in \
+                 {names}{}. If nobody else counts there, run `diesel-counters recount {name} \
+                 --zero` after the migration",
+                but.joined("")
             ));
         }
     }

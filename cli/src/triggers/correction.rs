@@ -3,17 +3,21 @@
 use serde::Serialize;
 
 use super::counting::Counting;
+use super::expression::Expression;
 use super::statement::{Place, Rows, Sign, numbered};
 use super::target::Target;
 use super::values::{Counters, Query};
 use crate::database::Joined;
 
 /// The entities whose counts are compared with their rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Compared {
     All,
     /// Those with a row that counts.
-    WithRows,
+    WithRows {
+        /// And those of these conditions, for which a definition that goes has counted.
+        or_where: Vec<Expression>,
+    },
 }
 
 /// The query of the wrong counts: the key, the day of the row if it has one, the true count of each
@@ -50,17 +54,23 @@ enum Part {
     StoredCounts,
 }
 
-/// A column of the union that is 1 in one of its parts, and 0 in the other one. Its sum tells
-/// whether an entity has a row there.
+/// A column of the union that is 1 in some of its rows, and 0 in the others. Its sum tells whether
+/// an entity has such a row.
 struct Mark {
     name: String,
-    of: Part,
+    in_counted_rows: String,
+    in_stored_counts: String,
 }
 
 /// The values of these columns in a part.
 fn values_of(marks: &[Mark], part: Part) -> impl Iterator<Item = String> {
-    let value = move |mark: &Mark| format!("{} AS {}", u8::from(mark.of == part), mark.name);
-    marks.iter().map(value)
+    marks.iter().map(move |mark| {
+        let value = match part {
+            Part::CountedRows => &mark.in_counted_rows,
+            Part::StoredCounts => &mark.in_stored_counts,
+        };
+        format!("{value} AS {}", mark.name)
+    })
 }
 
 impl Counting {
@@ -70,7 +80,9 @@ impl Counting {
     pub fn compared(&self, target: &Target) -> Compared {
         let is_own = target.only.is_some() || target.entity.is_empty();
         if target.slots.is_none() && self.when.is_some() && !is_own {
-            Compared::WithRows
+            Compared::WithRows {
+                or_where: Vec::new(),
+            }
         } else {
             Compared::All
         }
@@ -79,7 +91,7 @@ impl Counting {
     /// The query of the wrong counts: the rows and what is stored, in one union, summed up for each
     /// entity. A row counts 1 and stores nothing; what is stored counts 0. So the sums of an entity
     /// are both its counts, whichever of them it has.
-    pub fn drift(&self, target: &Target, compared: Compared, batch: Option<Batch<'_>>) -> Drift {
+    pub fn drift(&self, target: &Target, compared: &Compared, batch: Option<Batch<'_>>) -> Drift {
         let group = self.group(target);
         let names = self.counter_names(target);
         let stored: Vec<_> = target
@@ -113,19 +125,27 @@ impl Counting {
     }
 
     /// The columns that an entity must have in a row for its counts to be compared.
-    fn marks(&self, target: &Target, compared: Compared) -> Vec<Mark> {
+    fn marks(&self, target: &Target, compared: &Compared) -> Vec<Mark> {
         let mut marks = Vec::new();
-        if compared == Compared::WithRows {
+        if let Compared::WithRows { or_where } = compared {
+            let kept = self.database.alias("kept", &target.table);
+            let conditions = or_where.iter().map(|one| one.of(&kept, self.database));
+            let in_stored_counts = match &*conditions.joined(" OR ") {
+                "" => "0".to_owned(),
+                any => format!("CASE WHEN {any} THEN 1 ELSE 0 END"),
+            };
             marks.push(Mark {
                 name: self.free("counted_rows"),
-                of: Part::CountedRows,
+                in_counted_rows: "1".to_owned(),
+                in_stored_counts,
             });
         }
         // Rows can name an entity that has no row with the counter. There is nothing to correct.
         if target.can_lack_entities() {
             marks.push(Mark {
                 name: self.free("kept_rows"),
-                of: Part::StoredCounts,
+                in_counted_rows: "0".to_owned(),
+                in_stored_counts: "1".to_owned(),
             });
         }
         marks

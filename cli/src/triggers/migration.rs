@@ -22,18 +22,23 @@ impl Plan {
         })
     }
 
-    /// Corrects the counts of all entities where a definition that goes has counted for all of
-    /// them: those without a row of the new condition, too.
+    /// Lets the migration also correct the entities for which a definition that goes has counted.
+    /// An entity without a row of the new condition would keep its old count.
     pub fn take_over(&mut self, gone: &Counting) {
         for (target, compared) in self.counting.targets.iter().zip(&mut self.compared) {
-            let counted_all = |of_gone: &Target| {
-                let mut names = of_gone.names.iter();
-                of_gone.table.is(&target.table)
-                    && names.any(|name| target.names.contains(name))
-                    && gone.compared(of_gone) == Compared::All
+            let counted_there = |old: &&Target| {
+                let mut names = old.names.iter();
+                old.table.is(&target.table) && names.any(|name| target.names.contains(name))
             };
-            if gone.targets.iter().any(counted_all) {
-                *compared = Compared::All;
+            for old in gone.targets.iter().filter(counted_there) {
+                let counted_for_all = matches!(gone.compared(old), Compared::All);
+                match (&mut *compared, &old.only) {
+                    (Compared::WithRows { or_where }, Some(only)) => or_where.push(only.clone()),
+                    (Compared::WithRows { .. }, None) if counted_for_all => {
+                        *compared = Compared::All;
+                    }
+                    _ => {}
+                }
             }
         }
     }

@@ -75,7 +75,7 @@ impl Plan {
         let merged = merged_slot(counting.database);
         let targets = counting.targets.iter().zip(&self.compared);
         let corrections = targets.map(|(target, compared)| OfTarget {
-            drift: counting.drift(target, *compared, None),
+            drift: counting.drift(target, compared, None),
             correction: counting.correction(target, &merged),
         });
         Ok(PlanValues {

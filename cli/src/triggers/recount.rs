@@ -299,8 +299,8 @@ impl Recount {
             },
             entity: self.entity.clone().unwrap_or_default(),
             number_of_rows: database.text("COUNT(*)"),
-            drift_of_all: counting.drift(target, self.compared, None),
-            drift_of_batch: counting.drift(target, self.compared, Some(&batch)),
+            drift_of_all: counting.drift(target, &self.compared, None),
+            drift_of_batch: counting.drift(target, &self.compared, Some(&batch)),
             lock: counting.lock_in_slots(target, &self.merged),
             correction: counting.correction(target, &self.merged),
             exists: counting.exists(

@@ -159,6 +159,39 @@ fn a_recount_corrects_columns() {
     assert_eq!(number(&wrong(), conn), 0);
 }
 
+/// Others may count in rows that neither definition counts in.
+#[test]
+fn a_definition_corrects_the_rows_that_another_one_has_counted_in() {
+    let database = TestDatabase::create();
+    database.execute(
+        "CREATE TABLE posts (
+             id BIGINT NOT NULL PRIMARY KEY, kind VARCHAR(9) NOT NULL, likes BIGINT NOT NULL DEFAULT 0
+         );
+         CREATE TABLE post_likes (
+             id BIGINT NOT NULL PRIMARY KEY, post_id BIGINT NOT NULL, approved BOOLEAN NOT NULL,
+             secret BOOLEAN NOT NULL, FOREIGN KEY (post_id) REFERENCES posts (id) ON DELETE CASCADE
+         );
+         INSERT INTO posts VALUES (1, 'a', 0), (2, 'a', 0), (3, 'b', 7), (4, 'b', 7);
+         INSERT INTO post_likes VALUES (1, 1, TRUE, FALSE), (2, 2, TRUE, TRUE), (3, 4, TRUE, FALSE)",
+    );
+    let likes = |conn: &mut _| {
+        let of = |id| format!("SELECT likes FROM posts WHERE id = {id}");
+        [1, 2, 3, 4].map(|id| number(&of(id), conn))
+    };
+    let conn = &mut open(&database);
+    let words = "count_likes --rows post_likes --count post_id:posts.likes";
+    let of_a = ["--when", "approved", "--only", "kind = 'a'"];
+    create_triggers(&database, words, &of_a);
+    assert_eq!(likes(conn), [1, 1, 7, 7]);
+    let (ran, _) = generate_triggers(&database, words, &["--when", "approved AND NOT secret"]);
+    assert!(ran.stderr.contains("keep what they have"), "{ran:?}");
+    let ran = ran.json();
+    conn.run(ran["up"].as_str().unwrap());
+    assert_eq!(likes(conn), [1, 0, 7, 1]);
+    conn.run(ran["down"].as_str().unwrap());
+    assert_eq!(likes(conn), [1, 1, 7, 1]);
+}
+
 #[test]
 fn a_missing_trigger_of_a_column_is_found() {
     let database = counted();
