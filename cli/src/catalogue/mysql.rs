@@ -86,6 +86,7 @@ pub const CATALOGUE: Catalogue = Catalogue {
     of_schema: "t.table_type = 'BASE TABLE' AND t.table_name = {name}
         AND t.table_schema = {schema}",
     kind_of,
+    complete: |_| {},
 };
 
 /// MySQL before 8.0.19 and MariaDB write `bigint(20)`.

@@ -114,6 +114,7 @@ pub const CATALOGUE: Catalogue = Catalogue {
         WHERE o.relname = {name} ORDER BY path.place LIMIT 1)",
     of_schema: "c.relkind IN ('r', 'p') AND n.nspname = {schema} AND c.relname = {name}",
     kind_of,
+    complete: |_| {},
 };
 
 fn kind_of(formatted: &str) -> Kind {

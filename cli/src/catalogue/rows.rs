@@ -145,6 +145,8 @@ pub struct Catalogue {
     pub of_schema: &'static str,
     /// The kind of an SQL type, as the catalogue writes it.
     pub kind_of: fn(&str) -> Kind,
+    /// Adds to a table what no query has.
+    pub complete: fn(&mut Table),
 }
 
 impl Catalogue {
@@ -174,6 +176,9 @@ impl Catalogue {
             if let Some(table) = find(&mut tables, &row.in_schema, &row.table_name) {
                 table.checks.push(row.check_sql);
             }
+        }
+        for table in &mut tables {
+            (self.complete)(table);
         }
         Ok(tables)
     }

@@ -1,7 +1,10 @@
 //! SQLite's catalogue.
 
+use sqlparser::tokenizer::{Token, Tokenizer};
+
 use super::rows::Catalogue;
-use super::table::Kind;
+use super::table::{Kind, Table};
+use crate::database::SQLITE;
 
 pub const CATALOGUE: Catalogue = Catalogue {
     columns: "
@@ -15,8 +18,10 @@ pub const CATALOGUE: Catalogue = Catalogue {
            c.pk = 1 AND NOT EXISTS (SELECT * FROM pragma_index_list(t.name) l
                                     WHERE l.origin = 'pk') AS is_auto_increment,
            c.hidden IN (2, 3) AS is_generated,
-           (SELECT x.coll FROM pragma_index_list(t.name) l, pragma_index_xinfo(l.name) x
-            WHERE l.\"unique\" AND x.key AND x.cid = c.cid AND x.coll <> 'BINARY' LIMIT 1)
+           -- REPLACE compares with the collation of a unique index. No pragma has that of a column:
+           -- see `add_collations`.
+           (SELECT upper(x.coll) FROM pragma_index_list(t.name) l, pragma_index_xinfo(l.name) x
+            WHERE l.\"unique\" AND x.key AND x.cid = c.cid AND upper(x.coll) <> 'BINARY' LIMIT 1)
                AS loose_collation,
            NULL AS equals_in, 0 AS is_not_stored, NULL AS column_comment
     FROM pragma_table_list t, pragma_table_xinfo(t.name) c
@@ -71,9 +76,83 @@ pub const CATALOGUE: Catalogue = Catalogue {
     of_name: "t.type = 'table' AND t.schema = 'main' AND t.name = {name} COLLATE NOCASE",
     of_schema: "t.type = 'table' AND t.schema = {schema} AND t.name = {name} COLLATE NOCASE",
     kind_of,
+    complete: add_collations,
 };
 
-/// As `diesel print-schema` reads them.
+/// Adds the collations of columns, which only the SQL of the table has.
+fn add_collations(table: &mut Table) {
+    let create = table.checks.first().map(String::as_str).unwrap_or_default();
+    let declared = collations(create);
+    for column in &mut table.columns {
+        let mut of_column = declared.iter().rev();
+        let is_its = |one: &&Collation| one.column.eq_ignore_ascii_case(&column.name);
+        let name = of_column.find(is_its).map(|one| &one.name);
+        if column.loose_collation.is_none() {
+            column.loose_collation = name.filter(|name| *name != "BINARY").cloned();
+        }
+    }
+}
+
+/// A COLLATE in the definition of a column.
+#[derive(Debug, PartialEq, Eq)]
+struct Collation {
+    column: String,
+    name: String,
+}
+
+/// The collations in the statement of a table, in their order. The last one of a column counts.
+fn collations(create: &str) -> Vec<Collation> {
+    let Ok(tokens) = Tokenizer::new(SQLITE.grammar(), create).tokenize() else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    let mut column = String::new();
+    // Definitions are between commas, in one pair of parentheses.
+    let mut depth = 0;
+    let mut is_begin = false;
+    let mut is_after_collate = false;
+    for token in tokens {
+        let (name, is_collate) = match token {
+            Token::Whitespace(_) => continue,
+            Token::LParen => {
+                depth += 1;
+                is_begin = depth == 1;
+                continue;
+            }
+            Token::RParen => {
+                depth -= 1;
+                continue;
+            }
+            _ if depth != 1 => continue,
+            Token::Comma => {
+                is_begin = true;
+                continue;
+            }
+            Token::Word(word) => {
+                let is_collate =
+                    word.quote_style.is_none() && word.value.eq_ignore_ascii_case("collate");
+                (word.value, is_collate)
+            }
+            // SQLite takes a text where it expects a name.
+            Token::SingleQuotedString(text) => (text, false),
+            _ => (String::new(), false),
+        };
+        if is_begin {
+            column = name;
+        } else if is_after_collate {
+            found.push(Collation {
+                column: column.clone(),
+                name: name.to_uppercase(),
+            });
+        }
+        is_after_collate = is_collate && !is_begin;
+        is_begin = false;
+    }
+    found
+}
+
+/// The kind of a declared type, as `diesel print-schema` reads most of them. It has other sizes of
+/// some integers, which have one size here: see `Database::stored_as`.
 fn kind_of(declared_type: &str) -> Kind {
     let declared = declared_type.to_ascii_lowercase();
     let is_any = |parts: &[&str]| parts.iter().any(|part| declared.contains(part));
@@ -87,5 +166,30 @@ fn kind_of(declared_type: &str) -> Kind {
         _ if is_any(&["real", "float", "double", "numeric", "decimal"]) => Kind::Real,
         _ if is_any(&["int"]) => Kind::Integer,
         _ => Kind::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_collation_is_that_of_its_column() {
+        let create = "CREATE TABLE \"a (b\" (
+            id INTEGER PRIMARY KEY, -- COLLATE NOCASE
+            one TEXT NOT NULL DEFAULT (lower('x' COLLATE NOCASE)) COLLATE rtrim CHECK (one <> '') ,
+            'two, three' COLLATE \"NoCase\", [collate] TEXT, four TEXT COLLATE NOCASE collate binary,
+            UNIQUE (one COLLATE NOCASE)
+        ) STRICT";
+        let found = collations(create);
+        let found: Vec<_> = found.iter().map(|one| (&*one.column, &*one.name)).collect();
+        let expected = [
+            ("one", "RTRIM"),
+            ("two, three", "NOCASE"),
+            ("four", "NOCASE"),
+            ("four", "BINARY"),
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(collations(""), []);
     }
 }
