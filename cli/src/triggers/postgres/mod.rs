@@ -34,14 +34,7 @@ pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     if counting.has_updates() {
         events.push(Event::Update);
     }
-    if counting.keeps_deleted() {
-        if counting.has_updates() && rows.primary_key.is_empty() {
-            bail!(
-                "{rows} has no primary key, by which deleted = \"kept\" tells a row that an update \
-                 moves from one that stays"
-            );
-        }
-    } else {
+    if !counting.keeps_deleted() {
         events.extend([Event::Delete, Event::Truncate]);
     }
     // What earlier versions wrote is as good.

@@ -73,6 +73,30 @@ fn a_row_that_moves_counts_where_it_comes() {
     database.command("check article_counters").works();
 }
 
+/// The key of a row decides nothing that counts.
+#[test]
+fn a_row_that_gets_another_key_stays() {
+    let database = kept(&[]);
+    let conn = &mut open(&database);
+    conn.run(
+        "INSERT INTO article_likes (id, article_id, user_id, stars) VALUES
+         (1, 1, 1, 5), (2, 1, 2, 1), (3, 2, 3, 1)",
+    );
+    conn.run("UPDATE article_likes SET id = id + 100");
+    assert_eq!(likes([1, 2, 3], conn), [2, 1, 0]);
+    assert_eq!([1, 2, 3].map(|user| stars_of(user, conn)), [5, 1, 1]);
+    conn.run("UPDATE article_likes SET id = id + 100, stars = stars + 2 WHERE article_id = 1");
+    assert_eq!(likes([1, 2, 3], conn), [2, 1, 0]);
+    assert_eq!([1, 2, 3].map(|user| stars_of(user, conn)), [7, 3, 1]);
+    // It moves, too.
+    conn.run("UPDATE article_likes SET id = id + 100, article_id = 3 WHERE id = 201");
+    assert_eq!(likes([1, 2, 3], conn), [2, 1, 1]);
+    assert_eq!([1, 2, 3].map(|user| stars_of(user, conn)), [7, 3, 1]);
+    // Another row gets the key that it had.
+    conn.run("UPDATE article_likes SET id = 201, article_id = 3 WHERE id = 103");
+    assert_eq!(likes([1, 2, 3], conn), [2, 1, 2]);
+}
+
 /// A count that is too low is wrong. One that is too high has the rows that are gone.
 #[test]
 fn a_recount_adds_what_is_missing() {
