@@ -57,7 +57,7 @@ pub const CATALOGUE: Catalogue = Catalogue {
     SELECT n.nspname::text AS in_schema, c.relname::text AS table_name,
            i.relname::text AS index_name,
            x.indisunique AS is_unique, x.indisprimary AS is_primary,
-           -- WITHOUT OVERLAPS has each value once for each time.
+           -- A key WITHOUT OVERLAPS can have a value again at another time.
            x.indpred IS NOT NULL OR NOT x.indisvalid OR x.indisexclusion AS is_partial,
            NOT x.indimmediate AS is_deferrable,
            coalesce(a.attname::text, pg_get_indexdef(x.indexrelid, k.position::int, true))
@@ -106,7 +106,7 @@ pub const CATALOGUE: Catalogue = Catalogue {
     WHERE {where} AND pg_get_constraintdef(o.oid) NOT LIKE '% NOT ENFORCED'",
     all: "c.relkind IN ('r', 'p') AND n.nspname <> 'information_schema'
         AND n.nspname NOT LIKE 'pg\\_%' AND NOT c.relispartition",
-    // It is in the first of the user's schemas that has it.
+    // The table is in the first schema of the user's path that has a relation of this name.
     of_name: "c.relkind IN ('r', 'p') AND c.oid = (
         SELECT o.oid FROM pg_class o JOIN pg_namespace v ON v.oid = o.relnamespace
         JOIN unnest(current_setting('diesel_counters.path')::text[])

@@ -60,11 +60,12 @@ pub const CATALOGUE: Catalogue = Catalogue {
     FROM pragma_table_list t
     JOIN pragma_foreign_key_list(t.name) f
       ON f.seq = 0
-    -- It is kept as it was written, in any case.
+    -- SQLite keeps the name as it was written, in upper or lower case.
     LEFT JOIN pragma_table_list p ON p.schema = t.schema AND p.name = f.\"table\" COLLATE NOCASE
     WHERE {where}
     ORDER BY t.name, f.id",
-    // A trigger can have the same name. An index of a constraint has no SQL.
+    // The statement of the table, and those of its indexes. A trigger has the same `tbl_name`. An
+    // index of a constraint has no SQL.
     checks: "
     SELECT t.schema AS in_schema, t.name AS table_name, s.sql AS check_sql
     FROM pragma_table_list t

@@ -118,7 +118,8 @@ pub struct Index {
     pub included: Vec<String>,
     pub unique: bool,
     pub primary: bool,
-    /// It does not have each row: it has a condition, or is not valid.
+    /// It does not find one row by these values: it has a condition, is not valid, or has a value
+    /// once for each time.
     pub partial: bool,
     /// It has an expression, or the beginning of a column.
     pub expression: bool,

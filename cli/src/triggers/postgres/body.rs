@@ -70,13 +70,14 @@ struct Guard {
     table_count: usize,
 }
 
-/// The slot of the connection. It is computed once in a session, and kept in a setting.
+/// The slot of the connection. It is computed once in a session, and kept in a setting. In a
+/// partition, each statement computes it.
 #[derive(Serialize)]
 struct Slot {
     slots: u16,
     /// The setting of the session whose length is the slot.
     setting: String,
-    /// The number of the connection.
+    /// SQL of the number of the connection.
     number: String,
 }
 
@@ -155,6 +156,8 @@ fn slot(counting: &Counting) -> Option<Slot> {
     let in_slots = counting.targets.iter().any(|target| target.slots.is_some());
     in_slots.then(|| Slot {
         slots,
+        // Statements of the library share the setting. It has the number of slots, and the
+        // partition: 0 of 1, which is all of them.
         setting: format!("diesel_counters.slot_{slots}_0_1"),
         number: match slots {
             1 => "0".to_owned(),
@@ -163,7 +166,8 @@ fn slot(counting: &Counting) -> Option<Slot> {
     })
 }
 
-/// The tables that the statements of an event name.
+/// The tables that the statements of an event name, but for that of the rows: the function compares
+/// its name.
 fn guard(counting: &Counting, event: Event) -> Guard {
     let oid = |table: &Table| {
         let name = POSTGRES.literal(&POSTGRES.table_name(table));
@@ -210,7 +214,7 @@ fn addition(
 ) -> Addition {
     let slot = target.slots.as_ref().map(|slots| match version {
         Version::Unguarded => "counting_slot".to_owned(),
-        // Without a name of its own, it would have that of a column.
+        // Nothing uses this name. It stays because `check` compares the texts of functions.
         _ => {
             let name = POSTGRES.quoted(&slots.slot.name);
             format!("counting.counting_slot AS {name}")
@@ -337,6 +341,7 @@ fn sums_of_one(
     };
     let rows = changed.of(&from);
     let mut sums = Vec::new();
+    // The only source of a target has a weight for each of its counters.
     let weights = source.weights.iter().flatten();
     for (weight, value) in weights.zip(counting.counts(source, &rows)) {
         sums.push(match (weight.is_one(), changed.sign) {
@@ -348,7 +353,8 @@ fn sums_of_one(
     let mut key = counting.key(target, source, &rows);
     let places = places(key.len());
     let mut having = Vec::new();
-    // Without a GROUP BY, there is a sum of no rows, too.
+    // Without a GROUP BY, there is a sum of no rows, too. If no counter counts each row as 1, the
+    // sums of an entity can be 0.
     if key.is_empty() || !source.has_one() {
         let changes = sums.iter().map(|sum| format!("{sum} <> 0")).joined(" OR ");
         having.push(format!("({changes})"));

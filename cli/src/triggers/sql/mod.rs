@@ -23,7 +23,8 @@ pub struct TriggerSql {
     pub zoned: Option<&'static str>,
     /// A weight as an integer. NULL is 0.
     pub weight: &'static str,
-    /// A sum of integers, which is an error out of the range of a BIGINT.
+    /// A sum of integers. Out of the range of a BIGINT, it is an error, which MySQL and MariaDB
+    /// return when they store it, in strict mode.
     pub sum: &'static str,
     /// An integer, or an error if the value has become another type.
     pub whole: &'static str,
@@ -64,7 +65,7 @@ pub struct Trial {
     pub create_table: &'static str,
     /// Uses `{expression}` there in a way that requires a constant value, and fails otherwise.
     pub require_constant: &'static str,
-    /// Drops the table, in a database in which the statements before commit.
+    /// Drops the table, in a database in which a rollback leaves it.
     pub drop_table: Option<&'static str>,
 }
 

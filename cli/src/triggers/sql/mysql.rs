@@ -25,14 +25,16 @@ pub const SQL: TriggerSql = TriggerSql {
     weight: "COALESCE(CAST({} AS DECIMAL(65, 0)), 0)",
     sum: "SUM({})",
     whole: "{}",
-    // A server that is not in strict mode would store the nearest number. The error has the column.
+    // A server that is not in strict mode would store the nearest number in an unsigned column, or
+    // in one that is smaller than a BIGINT. The error has the column.
     overflow: Overflow {
         in_trigger: OUT_OF_RANGE,
         elsewhere: OUT_OF_RANGE,
     },
     // BINARY tells apart what a collation takes as equal.
     differs: |new, old| format!("NOT (CAST({new} AS BINARY) <=> CAST({old} AS BINARY))"),
-    // A stored column requires a constant value. The DDL of the temporary table commits.
+    // A stored column requires a constant value. ALTER TABLE commits, and a rollback leaves a
+    // temporary table anyway.
     trial: Trial {
         create_table: "CREATE TEMPORARY TABLE diesel_counters_try AS \
                        SELECT * FROM {rows} WHERE 1 = 0",
