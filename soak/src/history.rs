@@ -1,27 +1,68 @@
 //! What the threads of a round do: data that a seed determines.
 
+use std::fmt;
+
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use crate::tables::{ARTICLES, DAYS};
 
+/// What a thread does between two looks at whether the round goes on.
 #[derive(Debug)]
 pub enum Work {
     Transaction(Transaction),
+    /// Recounts the comments of an article.
     Recount(i64),
+    /// Recounts the comments of all articles.
     RecountAll,
+    /// Copies the views of all articles into a column.
     Materialize,
+    /// Merges the slots of old days.
     Compact,
+    /// Merges old days into months, then into years, then into one row.
     Fold,
 }
 
 #[derive(Debug)]
 pub struct Transaction {
     /// The isolation level, if it is not that of the session.
-    pub level: Option<&'static str>,
+    pub level: Option<Level>,
     pub steps: Vec<Step>,
-    /// Rolls back at its end.
+    /// Whether it is rolled back at its end.
     pub fails: bool,
+}
+
+/// An isolation level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    ReadCommitted,
+    RepeatableRead,
+    Serializable,
+}
+
+impl Level {
+    /// The level that a server names, such as `read committed` or `READ-COMMITTED`. Returns `None`
+    /// for READ UNCOMMITTED, at which nothing is checked.
+    pub fn named(name: &str) -> Option<Self> {
+        let name = name.to_uppercase().replace('-', " ");
+        let all = [
+            Level::ReadCommitted,
+            Level::RepeatableRead,
+            Level::Serializable,
+        ];
+        all.into_iter().find(|level| level.to_string() == name)
+    }
+}
+
+/// The name in SQL.
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Level::ReadCommitted => "READ COMMITTED",
+            Level::RepeatableRead => "REPEATABLE READ",
+            Level::Serializable => "SERIALIZABLE",
+        })
+    }
 }
 
 /// An article, the number of a day, and how many views.
@@ -30,29 +71,52 @@ pub type Views = (i64, u8, i64);
 #[derive(Debug)]
 pub enum Step {
     Count(Views),
-    /// Counts views of articles on this day.
+    /// Counts on this day, in one statement: articles, and how many views of each.
     CountMany(u8, Vec<(i64, i64)>),
-    /// Counts at the end of a savepoint, by `counting_transaction`.
+    /// Counts with `counting_transaction`, which is a savepoint here.
     CountLast(Vec<Views>),
     /// Inserts a comment, and counts it together with some views.
     Comment(Views),
     /// Deletes a comment that this thread has inserted, and counts that.
     Uncomment,
-    /// Inserts a like of an article by a user, which the database counts.
-    Like(i64, i64),
-    Unlike(i64, i64),
+    /// Inserts a like, which triggers count, if it does not exist.
+    Like {
+        article: i64,
+        user: i64,
+    },
+    /// Deletes a like, which triggers count, if it exists.
+    Unlike {
+        article: i64,
+        user: i64,
+    },
     /// Sets the views of an article.
-    Set(i64, i64),
+    Set {
+        article: i64,
+        to: i64,
+    },
     /// Takes tickets of an article.
-    Take(i64, i64),
-    PutBack(i64, i64),
+    Take {
+        article: i64,
+        units: i64,
+    },
+    PutBack {
+        article: i64,
+        units: i64,
+    },
     /// Sets the number of tickets of an article.
-    SetStock(i64, i64),
-    /// Counts comments of an article that do not exist, for a recount to find.
-    Miscount(i64, i64),
+    SetStock {
+        article: i64,
+        to: i64,
+    },
+    /// Counts more or fewer comments than there are, for a recount to find.
+    Miscount {
+        article: i64,
+        amount: i64,
+    },
     Read(Read),
     Savepoint {
         steps: Vec<Step>,
+        /// Whether it is rolled back at its end.
         fails: bool,
     },
     /// Milliseconds in which other threads go on.
@@ -61,29 +125,37 @@ pub enum Step {
 
 #[derive(Debug, Clone, Copy)]
 pub enum Read {
+    /// The views and the comments of an article.
     Total { article: i64 },
+    /// The views of an article on a day.
     Day { article: i64, day: u8 },
+    /// The views of an article by day.
     Series { article: i64 },
+    /// The views of all articles, with `counter_values`.
     Page,
+    /// The articles with the most views, with `ranking`.
     Top { limit: u8 },
+    /// The views and the likes of all articles, with the Diesel expression `total`.
     Expression,
 }
 
 /// How deep savepoints are in each other.
 const SAVEPOINTS: u8 = 2;
 
-/// Returns for each thread so much work, to be done one after another. The seed determines it. With
-/// `often`, each merge and correction comes up so many times more often.
-pub fn generate(seed: u64, threads: usize, work: usize, often: u32) -> Vec<Vec<Work>> {
+/// Returns the works of each thread, in their order. The seed determines them.
+///
+/// There are fewer transactions the greater `often` is: the other works are each 1 in 55 at 1, and
+/// 8 in 90 at 8.
+pub fn generate(seed: u64, threads: usize, works: usize, often: u32) -> Vec<Vec<Work>> {
     let mut random = Random(StdRng::seed_from_u64(seed));
-    let mut of_thread = || (0..work).map(|_| random.work(often)).collect();
+    let mut of_thread = || (0..works).map(|_| random.work(often)).collect();
     (0..threads).map(|_| of_thread()).collect()
 }
 
 struct Random(StdRng);
 
 impl Random {
-    fn up_to(&mut self, limit: u32) -> u32 {
+    fn below(&mut self, limit: u32) -> u32 {
         self.0.random_range(0..limit)
     }
 
@@ -99,8 +171,10 @@ impl Random {
         self.0.random_range(0..30)
     }
 
+    /// Mostly a number so large that the sum of different increments is hardly ever the same, and
+    /// now and then one that is less than 0.
     fn amount(&mut self) -> i64 {
-        match self.up_to(10) {
+        match self.below(10) {
             0..3 => 1,
             _ => self.0.random_range(-1_000_000..1_000_000_000),
         }
@@ -110,47 +184,50 @@ impl Random {
         (self.article(), self.day(), self.amount())
     }
 
+    /// From 1 up to `most` of them.
     fn several<T>(&mut self, most: u32, mut one: impl FnMut(&mut Self) -> T) -> Vec<T> {
-        (0..=self.up_to(most)).map(|_| one(self)).collect()
+        (0..=self.below(most)).map(|_| one(self)).collect()
     }
 
     fn work(&mut self, often: u32) -> Work {
-        match self.up_to(50 + 5 * often).checked_sub(50) {
-            None => Work::Transaction(self.transaction()),
-            Some(merge) => match merge % 5 {
-                0 => Work::Recount(self.article()),
-                1 => Work::RecountAll,
-                2 => Work::Materialize,
-                3 => Work::Compact,
-                _ => Work::Fold,
-            },
+        let number = self.below(50 + 5 * often);
+        if number < 50 {
+            return Work::Transaction(self.transaction());
+        }
+        match number % 5 {
+            0 => Work::Recount(self.article()),
+            1 => Work::RecountAll,
+            2 => Work::Materialize,
+            3 => Work::Compact,
+            _ => Work::Fold,
         }
     }
 
     fn transaction(&mut self) -> Transaction {
-        let level = match self.up_to(11) {
+        let level = match self.below(11) {
             0..6 => None,
-            6..8 => Some("READ COMMITTED"),
-            8..10 => Some("REPEATABLE READ"),
-            _ => Some("SERIALIZABLE"),
+            6..8 => Some(Level::ReadCommitted),
+            8..10 => Some(Level::RepeatableRead),
+            _ => Some(Level::Serializable),
         };
         Transaction {
             level,
             steps: self.several(7, |random| random.step(SAVEPOINTS)),
-            fails: self.up_to(10) == 0,
+            fails: self.below(10) == 0,
         }
     }
 
-    fn step(&mut self, savepoints: u8) -> Step {
-        if savepoints > 0 && self.up_to(10) == 0 {
+    /// A step, in which savepoints can be `depth` deep in each other.
+    fn step(&mut self, depth: u8) -> Step {
+        if depth > 0 && self.below(10) == 0 {
             return Step::Savepoint {
-                steps: self.several(3, |random| random.step(savepoints - 1)),
+                steps: self.several(3, |random| random.step(depth - 1)),
                 fails: self.0.random(),
             };
         }
         let views = self.views();
-        let (article, day, _) = views;
-        match self.up_to(40) {
+        let (article, day, amount) = views;
+        match self.below(40) {
             0..10 => Step::Count(views),
             10..13 => {
                 let one = |random: &mut Self| (random.article(), random.amount());
@@ -159,23 +236,44 @@ impl Random {
             13..15 => Step::CountLast(self.several(5, Self::views)),
             15..19 => Step::Comment(views),
             19..21 => Step::Uncomment,
-            21..24 => Step::Like(article, self.user()),
-            24..26 => Step::Unlike(article, self.user()),
-            26 => Step::Set(article, views.2),
-            27 => Step::Miscount(article, self.0.random_range(-9..9)),
+            21..24 => Step::Like {
+                article,
+                user: self.user(),
+            },
+            24..26 => Step::Unlike {
+                article,
+                user: self.user(),
+            },
+            26 => Step::Set {
+                article,
+                to: amount,
+            },
+            27 => Step::Miscount {
+                article,
+                amount: self.0.random_range(-9..9),
+            },
             28..33 => Step::Read(self.read()),
             33 => Step::Pause(self.0.random_range(0..3)),
-            34..38 => Step::Take(article, self.0.random_range(1..5)),
-            38 => Step::PutBack(article, self.0.random_range(1..3)),
-            // So few that most of them are soon sold out.
-            _ => Step::SetStock(article, self.0.random_range(1..20)),
+            34..38 => Step::Take {
+                article,
+                units: self.0.random_range(1..5),
+            },
+            38 => Step::PutBack {
+                article,
+                units: self.0.random_range(1..3),
+            },
+            // So few that most stocks are soon sold out.
+            _ => Step::SetStock {
+                article,
+                to: self.0.random_range(1..20),
+            },
         }
     }
 
     fn read(&mut self) -> Read {
         let article = self.article();
         let day = self.day();
-        match self.up_to(6) {
+        match self.below(6) {
             0 => Read::Total { article },
             1 => Read::Day { article, day },
             2 => Read::Series { article },
@@ -185,5 +283,26 @@ impl Random {
             },
             _ => Read::Expression,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_has_the_name_of_each_server() {
+        for name in ["read committed", "READ-COMMITTED", "READ COMMITTED"] {
+            assert_eq!(Level::named(name), Some(Level::ReadCommitted));
+        }
+        assert_eq!(Level::named("serializable"), Some(Level::Serializable));
+        assert_eq!(Level::named("read uncommitted"), None);
+    }
+
+    #[test]
+    fn a_seed_determines_the_works() {
+        let works = |seed| format!("{:?}", generate(seed, 2, 40, 1));
+        assert_eq!(works(1), works(1));
+        assert_ne!(works(1), works(2));
     }
 }

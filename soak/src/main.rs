@@ -1,7 +1,10 @@
 //! Runs random transactions on a real database from many threads, kills the server and clients, and
-//! compares the counts that are read with what had committed. See `scripts/soak`.
+//! compares the counts that are read with what had committed. See `README.md`.
+//!
+//! The subcommands check more: all orders of statements, buffers, nodes that replicate to each
+//! other, and Vitess.
 
-// A file of statements is compiled once for each database's type of connection.
+// `on.rs` and its modules are compiled once for each database, with its type of connection.
 #![allow(clippy::duplicate_mod)]
 
 mod buffered;
@@ -33,7 +36,7 @@ use clap::{Parser, Subcommand};
 
 use crate::buffered::{Buffered, Client};
 use crate::interleave::Interleave;
-use crate::run::{FAILED, RIGHT, Run, Settings, WRONG, scheme_of};
+use crate::run::{FAILED, RIGHT, Run, Settings, WRONG, scheme_of, why_no_database};
 
 /// Checks that counts are exact: runs random transactions from many threads, and compares the
 /// counts that are read with what had committed.
@@ -54,6 +57,7 @@ enum Command {
     Regions(regions::Regions),
     #[cfg(feature = "mysql")]
     Vitess(vitess::Vitess),
+    /// What `buffered` starts, and kills
     #[command(hide = true)]
     BufferedClient(Client),
 }
@@ -65,11 +69,7 @@ fn main() -> ExitCode {
         Some(Command::Buffered(args)) => buffered(&args),
         Some(Command::BufferedClient(args)) => buffered_client(&args),
         #[cfg(feature = "postgres")]
-        Some(Command::Regions(args)) if args.orders || args.replay.is_some() => {
-            regions::orders::run(&args)
-        }
-        #[cfg(feature = "postgres")]
-        Some(Command::Regions(args)) => regions::cuts::run(&args),
+        Some(Command::Regions(args)) => regions::run(&args),
         #[cfg(feature = "mysql")]
         Some(Command::Vitess(args)) => vitess(&args),
         None => check(args.settings),
@@ -81,7 +81,7 @@ fn main() -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Calls a function of the module `on` of the URL's database.
+/// Calls a function that is compiled for each database: the one of the URL's database.
 macro_rules! on_database {
     ($url:expr, $module:ident::$function:ident($($argument:expr),*)) => {
         match scheme_of($url) {
@@ -91,12 +91,13 @@ macro_rules! on_database {
             "mysql" => mysql::on::$module::$function($($argument),*),
             #[cfg(feature = "sqlite")]
             "sqlite" => sqlite::on::$module::$function($($argument),*),
-            scheme => bail!("no database for {scheme}://: build with --features postgres,mysql"),
+            scheme => bail!(why_no_database(scheme)),
         }
     };
 }
 
-/// Runs all orders of statements. Returns the exit code.
+/// Runs operations in all orders of their statements, or in as many as the arguments say, at each
+/// isolation level. Returns the exit code.
 fn interleave(args: &Interleave) -> Result<u8> {
     let wrong = on_database!(&args.url, level::run(args))?;
     Ok(if wrong == 0 { RIGHT } else { WRONG })
@@ -119,7 +120,7 @@ fn buffered(args: &Buffered) -> Result<u8> {
     Ok(WRONG)
 }
 
-/// Counts on a cluster of Vitess. Returns the exit code.
+/// Counts on a cluster of Vitess, and compares the counts. Returns the exit code.
 #[cfg(feature = "mysql")]
 fn vitess(args: &vitess::Vitess) -> Result<u8> {
     let began = Instant::now();
@@ -133,20 +134,21 @@ fn vitess(args: &vitess::Vitess) -> Result<u8> {
     Ok(WRONG)
 }
 
-/// Counts in a `CounterBuffer`. Returns the exit code.
+/// Counts in a `CounterBuffer` until the input ends. Returns the exit code.
 fn buffered_client(args: &Client) -> Result<u8> {
     on_database!(&args.url, buffered::client(args))?;
     Ok(RIGHT)
 }
 
-/// Runs random transactions, or, as a client, until it is killed. Returns the exit code.
+/// Runs random transactions. A client runs them until it is killed. Returns the exit code.
 fn check(settings: Settings) -> Result<u8> {
     let run = &mut Run::new(settings)?;
     let url = run.settings.urls[0].clone();
     let failure = match run.settings.client {
         None => on_database!(&url, soak::soak(run))?,
-        Some(day) => {
-            tables::set_today(day);
+        Some(began_on) => {
+            // Midnight can have passed since.
+            tables::set_today(began_on);
             Some(on_database!(&url, soak::client(run))?)
         }
     };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use diesel::connection::SimpleConnection;
 use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Bool};
+use diesel::sql_types::{BigInt, Bool, Text};
 
 use crate::interleave::operation::Database;
 use crate::tables::article_likes;
@@ -17,26 +17,36 @@ pub const IS_MYSQL: bool = true;
 pub const IS_SQLITE: bool = false;
 /// Drops the database of a run.
 pub const DROP_DATABASE: &str = "DROP DATABASE {name}";
+/// Run on each new connection.
 pub const SETTINGS: &str = "";
+/// The reference migration, which creates `article_counters`.
 pub const REFERENCE: &str =
     include_str!("../../migrations/mysql/00000000000001_create_article_counters/up.sql");
+/// Creates triggers that count likes in slots, and in the column `articles.like_count`.
 pub const TRIGGERS: &str = include_str!("../triggers/mysql/count_article_likes/up.sql");
+/// Creates the reference triggers, which count likes in slots only.
 pub const NODE_TRIGGERS: &str =
     include_str!("../../migrations/triggers/mysql/00000000000002_count_article_likes/up.sql");
+/// Drops the foreign keys of the tables. Nodes that insert rows of the same article conflict with
+/// them.
 pub const DROP_FOREIGN_KEYS: &str = "
     ALTER TABLE article_counters DROP FOREIGN KEY article_counters_ibfk_1;
     ALTER TABLE label_counters DROP FOREIGN KEY label_counters_ibfk_1;
     ALTER TABLE comments DROP FOREIGN KEY comments_ibfk_1;
     ALTER TABLE article_likes DROP FOREIGN KEY article_likes_ibfk_1";
+/// A query for the number of sessions that use this database, without the own one.
 pub const OTHER_SESSIONS: &str = "SELECT COUNT(*) FROM information_schema.processlist
     WHERE db = DATABASE() AND id <> CONNECTION_ID()";
-/// Run on emptied tables. A server that is killed often never does it by itself.
+/// Run when the checker has emptied the tables. A server that is killed often does not do it by
+/// itself.
 pub const TIDY: &str =
     "ANALYZE TABLE articles, article_counters, comments, article_likes, counted, tickets";
+/// The end of an `INSERT` into `article_counters` that adds to the row if it exists.
 pub const ADD_ON_CONFLICT: &str = "ON DUPLICATE KEY UPDATE \
     views = views + VALUES(views), likes = likes + VALUES(likes), \
     comments = comments + VALUES(comments)";
 
+/// Runs a transaction that writes.
 pub fn write<T, E: From<diesel::result::Error>>(
     conn: &mut Conn,
     work: impl FnOnce(&mut Conn) -> Result<T, E>,
@@ -44,7 +54,7 @@ pub fn write<T, E: From<diesel::result::Error>>(
     conn.transaction(work)
 }
 
-/// Inserts a like that does not exist. Returns the number of rows that were inserted.
+/// Inserts a like, unless it exists. Returns the number of rows that were inserted.
 pub fn like(article: i64, user: i64, conn: &mut Conn) -> QueryResult<usize> {
     let like = (
         article_likes::article_id.eq(article),
@@ -55,25 +65,28 @@ pub fn like(article: i64, user: i64, conn: &mut Conn) -> QueryResult<usize> {
         .execute(conn)
 }
 
-/// The lock under which the command recounted: before its transaction, in it, and after it.
+/// What locked the table while the command recounted, before it took the library's lock. The
+/// statements run before the transaction, at its beginning, and after it.
 pub const TABLE_LOCK: [&str; 3] = [
     "DO GET_LOCK('soak.recount', 3600); SET TRANSACTION ISOLATION LEVEL READ COMMITTED",
     "",
     "DO RELEASE_LOCK('soak.recount')",
 ];
-/// SQL types and literals.
+/// The type of a BIGINT in `CAST`.
 pub const INTEGER: &str = "SIGNED";
+/// The literal of 1970-01-01.
 pub const UNDATED: &str = "DATE '1970-01-01'";
-/// How long a statement may take until the server is asked whether it waits, which takes longer
-/// than most statements. Nothing depends on it but the time of a run.
+/// How long a statement may take until the server is asked whether it waits. The question takes
+/// longer than most statements. Only the time of a run depends on this.
 pub const ASK_AFTER: Duration = Duration::from_micros(2_000);
-/// Removes what emptying the tables has left.
+/// Run when the enumerator has emptied the tables many times.
 pub const VACUUM: &str = "";
 
 pub fn database() -> Database {
     Database::Mysql
 }
 
+/// Only PostgreSQL inserts and counts in one statement: see `Operation::runs_on`.
 pub fn counting(_: i64, _: &mut Conn) -> QueryResult<usize> {
     unreachable!("it is for PostgreSQL")
 }
@@ -95,7 +108,7 @@ pub fn session_id(conn: &mut Conn) -> QueryResult<i64> {
     diesel::select(sql::<BigInt>(id)).get_result(conn)
 }
 
-/// One server is used in a run.
+/// Whether the server is MariaDB. It is asked once, because a process uses one server.
 fn is_mariadb(conn: &mut Conn) -> QueryResult<bool> {
     static IS_MARIADB: OnceLock<bool> = OnceLock::new();
     if let Some(is_mariadb) = IS_MARIADB.get() {
@@ -103,6 +116,13 @@ fn is_mariadb(conn: &mut Conn) -> QueryResult<bool> {
     }
     let is_mariadb = diesel::select(sql::<Bool>("VERSION() LIKE '%MariaDB%'")).get_result(conn)?;
     Ok(*IS_MARIADB.get_or_init(|| is_mariadb))
+}
+
+/// The isolation level of a transaction that does not set one. MySQL runs the first comment, and
+/// MariaDB the second one.
+pub fn session_level(conn: &mut Conn) -> QueryResult<String> {
+    let level = sql::<Text>("/*!80000 @@transaction_isolation */ /*M! @@tx_isolation */");
+    diesel::select(level).get_result(conn)
 }
 
 /// The isolation levels, and what sets them on a session.
@@ -145,10 +165,11 @@ pub fn waiting(sessions: &[i64], conn: &mut Conn) -> QueryResult<Vec<bool>> {
     Ok(sessions.iter().map(|one| waiting.contains(one)).collect())
 }
 
-/// MariaDB's tables show who waits for a row as it was up to 0.1 s ago. Its status shows at any
-/// time how many wait: if it is all of these, each of them waits. If others use the server, one
-/// that does not wait can be taken for one that does: the order is then another one, and its
-/// outcome is compared.
+/// The tables of MariaDB show who waits for a row, as it was up to 0.1 s ago. Its status shows how
+/// many sessions wait now. If it is as many as these, each of them waits.
+///
+/// If other programs use the server, a session can be taken for one that waits when it does not.
+/// Then another order is run, and what it leaves is compared.
 fn waiting_on_mariadb(sessions: &[i64], conn: &mut Conn) -> QueryResult<Vec<bool>> {
     let both = sql::<(BigInt, BigInt)>(
         "0, CAST(variable_value AS SIGNED) FROM information_schema.global_status
@@ -167,5 +188,6 @@ fn waiting_on_mariadb(sessions: &[i64], conn: &mut Conn) -> QueryResult<Vec<bool
         .collect())
 }
 
+// Compiled for this type of connection: see `on.rs`.
 #[path = "on.rs"]
 pub mod on;

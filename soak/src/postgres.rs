@@ -5,7 +5,7 @@ use std::time::Duration;
 use diesel::connection::SimpleConnection;
 use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Bool};
+use diesel::sql_types::{BigInt, Bool, Text};
 use diesel_counters::prelude::*;
 
 use crate::interleave::operation::Database;
@@ -15,29 +15,40 @@ pub type Conn = PgConnection;
 
 pub const IS_MYSQL: bool = false;
 pub const IS_SQLITE: bool = false;
-/// Drops the database of a run. The threads of the last connections may be about to end.
+/// Drops the database of a run, and ends its sessions: the last connections of threads can still be
+/// open.
 pub const DROP_DATABASE: &str = "DROP DATABASE {name} WITH (FORCE)";
+/// Run on each new connection.
 pub const SETTINGS: &str = "";
+/// The reference migration, which creates `article_counters`.
 pub const REFERENCE: &str =
     include_str!("../../migrations/postgres/00000000000001_create_article_counters/up.sql");
+/// Creates triggers that count likes in slots, and in the column `articles.like_count`.
 pub const TRIGGERS: &str = include_str!("../triggers/postgres/count_article_likes/up.sql");
+/// Creates the reference triggers, which count likes in slots only.
 pub const NODE_TRIGGERS: &str =
     include_str!("../../migrations/triggers/postgres/00000000000002_count_article_likes/up.sql");
+/// Drops the foreign keys of the tables. Nodes that insert rows of the same article conflict with
+/// them.
 pub const DROP_FOREIGN_KEYS: &str = "
     ALTER TABLE article_counters DROP CONSTRAINT article_counters_article_id_fkey;
     ALTER TABLE label_counters DROP CONSTRAINT label_counters_article_id_fkey;
     ALTER TABLE comments DROP CONSTRAINT comments_article_id_fkey;
     ALTER TABLE article_likes DROP CONSTRAINT article_likes_article_id_fkey";
+/// A query for the number of sessions that use this database, without the own one.
 pub const OTHER_SESSIONS: &str = "SELECT COUNT(*) FROM pg_stat_activity
     WHERE datname = current_database() AND backend_type = 'client backend'
     AND pid <> pg_backend_pid()";
-/// Run on emptied tables. A server that is killed often never does it by itself.
+/// Run when the checker has emptied the tables. A server that is killed often does not do it by
+/// itself.
 pub const TIDY: &str = "VACUUM (ANALYZE)";
+/// The end of an `INSERT` into `article_counters` that adds to the row if it exists.
 pub const ADD_ON_CONFLICT: &str = "ON CONFLICT (article_id, day, slot) DO UPDATE SET \
     views = article_counters.views + excluded.views, \
     likes = article_counters.likes + excluded.likes, \
     comments = article_counters.comments + excluded.comments";
 
+/// Runs a transaction that writes.
 pub fn write<T, E: From<diesel::result::Error>>(
     conn: &mut Conn,
     work: impl FnOnce(&mut Conn) -> Result<T, E>,
@@ -45,7 +56,7 @@ pub fn write<T, E: From<diesel::result::Error>>(
     conn.transaction(work)
 }
 
-/// Inserts a like that does not exist. Returns the number of rows that were inserted.
+/// Inserts a like, unless it exists. Returns the number of rows that were inserted.
 pub fn like(article: i64, user: i64, conn: &mut Conn) -> QueryResult<usize> {
     let like = (
         article_likes::article_id.eq(article),
@@ -57,19 +68,21 @@ pub fn like(article: i64, user: i64, conn: &mut Conn) -> QueryResult<usize> {
         .execute(conn)
 }
 
-/// The lock under which the command recounted: before its transaction, in it, and after it.
+/// What locked the table while the command recounted, before it took the library's lock. The
+/// statements run before the transaction, at its beginning, and after it.
 pub const TABLE_LOCK: [&str; 3] = [
     "",
     "LOCK TABLE article_counters IN SHARE UPDATE EXCLUSIVE MODE",
     "",
 ];
-/// SQL types and literals.
+/// The type of a BIGINT in `CAST`.
 pub const INTEGER: &str = "BIGINT";
+/// The literal of 1970-01-01.
 pub const UNDATED: &str = "DATE '1970-01-01'";
-/// How long a statement may take until the server is asked whether it waits, which takes longer
-/// than most statements. Nothing depends on it but the time of a run.
+/// How long a statement may take until the server is asked whether it waits. The question takes
+/// longer than most statements. Only the time of a run depends on this.
 pub const ASK_AFTER: Duration = Duration::from_micros(500);
-/// Removes what emptying the tables has left.
+/// Run when the enumerator has emptied the tables many times.
 pub const VACUUM: &str = "VACUUM articles, article_counters, comments, article_likes";
 
 pub fn database() -> Database {
@@ -94,9 +107,15 @@ pub fn slot_number(number: i64, conn: &mut Conn) -> QueryResult<()> {
     conn.batch_execute(&format!("SET diesel_counters.number = '{number}'"))
 }
 
-/// The session, as `waiting` takes it.
+/// The session, as [`waiting`] takes it.
 pub fn session_id(conn: &mut Conn) -> QueryResult<i64> {
     diesel::select(sql::<BigInt>("CAST(pg_backend_pid() AS BIGINT)")).get_result(conn)
+}
+
+/// The isolation level of a transaction that does not set one.
+pub fn session_level(conn: &mut Conn) -> QueryResult<String> {
+    let level = sql::<Text>("current_setting('default_transaction_isolation')");
+    diesel::select(level).get_result(conn)
 }
 
 /// The isolation levels, and what sets them on a session.
@@ -123,5 +142,6 @@ pub fn waiting(sessions: &[i64], conn: &mut Conn) -> QueryResult<Vec<bool>> {
     diesel::select(sql::<Bool>(&query)).load(conn)
 }
 
+// Compiled for this type of connection: see `on.rs`.
 #[path = "on.rs"]
 pub mod on;

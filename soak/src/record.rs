@@ -8,17 +8,20 @@ use clap::ValueEnum;
 
 use crate::tables::{ARTICLES, FOLDED};
 
-/// Nanoseconds since the run began.
+/// Nanoseconds since the process first asked for the time.
 pub type Time = u64;
 
+/// The time, which is greater than 0.
 pub fn now() -> Time {
     static BEGAN: OnceLock<Instant> = OnceLock::new();
     let began = BEGAN.get_or_init(Instant::now);
-    // 0 is the time of what was there before.
+    // 0 is the time of what was there before a round.
     began.elapsed().as_nanos() as Time + 1
 }
 
 /// A number that the database keeps: a count of an article, or the number of its rows.
+///
+/// It is the place of the number among the [`CELLS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Cell(pub usize);
 
@@ -27,15 +30,22 @@ pub enum Kind {
     Views,
     Comments,
     CommentRows,
-    /// Likes are not told apart by day: the database counts them on its own today.
+    /// Likes have [`NO_DAY`]: triggers count them on the day of the server, which can be over while
+    /// a run goes on.
     Likes,
     LikeRows,
-    /// Tickets that are left. They are of no day.
+    /// Tickets that are left. They have [`NO_DAY`].
     Tickets,
 }
 
+/// The day of each cell of a kind that is not told apart by day.
+pub const NO_DAY: u8 = 0;
+
+/// The number of kinds.
 const KINDS: usize = Kind::Tickets as usize + 1;
+/// The number of days that are told apart. All folded days are one.
 const DAYS: usize = FOLDED as usize + 1;
+/// The number of cells.
 pub const CELLS: usize = ARTICLES as usize * KINDS * DAYS;
 
 impl Cell {
@@ -52,6 +62,7 @@ impl Cell {
         Kind::value_variants()[self.0 / DAYS % KINDS]
     }
 
+    /// The cells of all days.
     pub fn of(article: i64, kind: Kind) -> impl Iterator<Item = Cell> {
         (0..=FOLDED).map(move |day| Cell::new(article, kind, day))
     }
@@ -69,19 +80,21 @@ impl fmt::Display for Cell {
 /// A change that committed.
 #[derive(Debug, Clone)]
 pub struct Change {
-    /// It was not visible before.
+    /// The time before which it was not visible.
     pub from: Time,
-    /// It was visible after.
+    /// The time from which on it is visible.
     pub to: Time,
-    /// It did not survive the server, and was visible at most until `to`. InnoDB shows a commit to
-    /// others before it is durable and before it is answered; PostgreSQL does not.
+    /// Whether a kill of the server has lost it. Then it was visible until `to` at most. InnoDB shows
+    /// a commit to others before it is durable and before it is answered. PostgreSQL does not.
     pub is_lost: bool,
+    /// By how much it changed which cells.
     pub effects: Vec<(Cell, i64)>,
+    /// The thread and the work that changed it.
     pub by: String,
 }
 
 impl Change {
-    /// It became visible after `from`, and has by now.
+    /// A change that became visible between `from` and now.
     pub fn since(from: Time, cell: Cell, amount: i64) -> Self {
         Change {
             from,
@@ -96,18 +109,19 @@ impl Change {
 /// What one snapshot of the database showed.
 #[derive(Debug, Clone)]
 pub struct Seen {
-    /// The snapshot was not taken before.
+    /// The time before which the snapshot was not taken.
     pub from: Time,
-    /// It was not taken after.
+    /// The time after which the snapshot was not taken.
     pub to: Time,
     /// What the reader's own transaction had changed.
     pub own: Vec<(Cell, i64)>,
     pub values: Vec<Value>,
+    /// The thread and the work that read it.
     pub by: String,
 }
 
 impl Seen {
-    /// The snapshot was taken after `from`, and has been by now.
+    /// What a snapshot showed that was taken between `from` and now.
     pub fn since(from: Time, values: Vec<Value>) -> Self {
         Seen {
             from,
@@ -124,15 +138,16 @@ impl Seen {
 pub struct Recorded {
     pub changes: Vec<Change>,
     pub seen: Vec<Seen>,
+    /// Kinds and articles whose counts are not known: see [`Round`](crate::check::Round).
     pub unknown: Vec<(Kind, i64)>,
 }
 
-/// A value that was read: the sum of these cells, each times a factor.
+/// A value that was read: the sum of some cells, each times a factor.
 #[derive(Debug, Clone)]
 pub struct Value {
     pub cells: Vec<(Cell, i64)>,
     pub value: i64,
-    /// It was this value or less.
+    /// Whether the sum was `value` or less.
     pub at_most: bool,
 }
 
@@ -145,7 +160,7 @@ impl Value {
         }
     }
 
-    /// The difference between the comments counted and the rows.
+    /// How many more comments of an article were counted than it has rows.
     pub fn drift(article: i64, value: i64) -> Self {
         let counted = Cell::of(article, Kind::Comments).map(|cell| (cell, 1));
         let rows = Cell::of(article, Kind::CommentRows).map(|cell| (cell, -1));
@@ -156,7 +171,7 @@ impl Value {
         }
     }
 
-    /// Whether it is such a difference.
+    /// Whether it is a [`drift`](Value::drift).
     pub fn is_drift(&self) -> bool {
         self.cells.iter().any(|(_, factor)| *factor < 0)
     }

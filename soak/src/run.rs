@@ -17,14 +17,31 @@ use crate::interleave::case::name_of;
 use crate::server::Server;
 use crate::tables::today;
 
-/// The exit codes.
+/// The exit code if all counts were right.
 pub const RIGHT: u8 = 0;
+/// The exit code if a count was wrong.
 pub const WRONG: u8 = 1;
+/// The exit code if the check could not be run to its end.
 pub const FAILED: u8 = 2;
 
-/// That of a URL of a server; the others are paths of SQLite files.
+/// The scheme of a URL. A path is that of an SQLite file.
 pub fn scheme_of(url: &str) -> &str {
     url.split_once("://").map_or("sqlite", |(scheme, _)| scheme)
+}
+
+/// Says why no database is compiled in for a scheme.
+pub fn why_no_database(scheme: &str) -> String {
+    let feature = match scheme {
+        "postgres" | "postgresql" => "postgres",
+        "mysql" | "sqlite" => scheme,
+        _ => {
+            return format!(
+                "a URL cannot begin with {scheme}://: give postgres://…, or mysql://… for MySQL \
+                 and MariaDB, or the path of an SQLite file"
+            );
+        }
+    };
+    format!("this was built without {feature}: build with --features {feature}")
 }
 
 /// How long a server may be away.
@@ -81,11 +98,10 @@ pub struct Settings {
     pub no_savepoints: bool,
     /// Counts until it is killed, for a run that began on this day
     ///
-    /// What it did is known from the table `counted` alone.
+    /// Only the rows of the table `counted` say what it did.
     #[arg(long, hide = true)]
     pub client: Option<NaiveDate>,
-    /// A node applies what another one has committed some time later, and neither waits for the
-    /// other
+    /// A COMMIT does not wait for the other nodes, which apply the transaction later
     #[arg(skip)]
     pub applies_later: bool,
 }
@@ -94,7 +110,7 @@ impl Settings {
     /// The options that change what threads do, without those that have a value.
     fn flags(&self) -> impl Iterator<Item = &'static str> {
         let flags = [
-            // Regions have the commands of their servers.
+            // `regions` sets it itself, and has no such option.
             ("--killed", self.killed && !self.applies_later),
             ("--only-counts", self.only_counts),
             ("--conflicts", self.conflicts),
@@ -110,21 +126,23 @@ impl Settings {
 #[derive(Debug)]
 pub struct Run {
     pub settings: Settings,
-    /// Of the first round.
+    /// The seed of the first round. Each later one has the next number.
     seed: u64,
     /// The number of the current round.
     round: AtomicU64,
     pub server: Option<Server>,
-    /// Held while a server is killed, or while nothing may happen to any.
+    /// Locked while a server is killed, and while no server may be killed.
     pub quiet: Mutex<()>,
     pub tally: Tally,
     began: Instant,
     /// The second of the last line of progress.
     said: AtomicU64,
     next_id: AtomicI64,
-    /// The round has ended, because a thread has failed.
+    /// Whether the round has ended, because a thread has failed.
     stopped: AtomicBool,
+    /// Whether the run has ended.
     ended: Mutex<bool>,
+    /// Wakes those that wait in [`goes_on_for`](Run::goes_on_for).
     end: Condvar,
 }
 
@@ -132,8 +150,11 @@ pub struct Run {
 pub struct Tally {
     pub transactions: AtomicU64,
     pub increments: AtomicU64,
-    /// Takes, refusals, and how often a stock was filled that was sold out.
-    pub stock: [AtomicU64; 3],
+    pub takes: AtomicU64,
+    /// Takes that were refused.
+    pub refusals: AtomicU64,
+    /// How often an empty stock was filled.
+    pub fills: AtomicU64,
     pub rollbacks: AtomicU64,
     pub retries: AtomicU64,
     pub reads: AtomicU64,
@@ -143,7 +164,7 @@ pub struct Tally {
     pub clients_killed: AtomicU64,
 }
 
-/// A line of progress is printed each so many seconds.
+/// The seconds between two lines of progress.
 const SECONDS_BETWEEN_LINES: u64 = 10;
 
 impl Run {
@@ -157,7 +178,7 @@ impl Run {
             tally: Tally::default(),
             began: Instant::now(),
             said: 0.into(),
-            // Processes count in the same tables.
+            // At random, because the processes of a run have numbers in the same tables.
             next_id: (rand::random_range(1..1 << 30) << 32).into(),
             stopped: false.into(),
             ended: Mutex::default(),
@@ -178,18 +199,20 @@ impl Run {
         self.settings.fault == Some(fault)
     }
 
-    /// How much work a thread has in a round. The nodes are to differ before they are compared.
-    pub fn work(&self) -> usize {
+    /// How many works a thread has in a round. Nodes that apply later have more of them, so that
+    /// they differ before they are compared.
+    pub fn works(&self) -> usize {
         if self.settings.applies_later { 400 } else { 40 }
     }
 
-    /// How much more often merges and corrections come up: most planted faults are in them.
+    /// The `often` of [`generate`](crate::history::generate): merges and corrections are more
+    /// frequent if a fault is planted, because most faults are in them.
     pub fn often(&self) -> u32 {
         if self.settings.fault.is_some() { 8 } else { 1 }
     }
 
     /// Begins a round. Returns its seed.
-    pub fn seed_of(&self, round: u64) -> u64 {
+    pub fn begin(&self, round: u64) -> u64 {
         self.round.store(round, Relaxed);
         self.seed.wrapping_add(round)
     }
@@ -287,13 +310,15 @@ impl Run {
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = |of: &AtomicU64| HumanCount(of.load(Relaxed));
-        let [takes, refusals, sell_outs] = self.stock.each_ref().map(count);
         write!(
             f,
-            "{} increments, {takes} takes and {refusals} refusals ({sell_outs} sell-outs) in {} \
+            "{} increments, {} takes and {} refusals ({} empty stocks filled) in {} \
              transactions; killed {} servers ({} answers to COMMIT lost) and {} \
              clients; {} rollbacks, {} retries; {} reads checked, {} not",
             count(&self.increments),
+            count(&self.takes),
+            count(&self.refusals),
+            count(&self.fills),
             count(&self.transactions),
             count(&self.servers_killed),
             count(&self.lost_answers),
@@ -333,6 +358,26 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Wrong(text) | Failure::Other(text) => f.write_str(text),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scheme_without_a_database_is_explained() {
+        assert_eq!(scheme_of("mariadb://localhost/x"), "mariadb");
+        let unknown = why_no_database("mariadb");
+        assert!(
+            unknown.contains("cannot begin with mariadb://"),
+            "{unknown}"
+        );
+        for (url, feature) in [("postgresql://x", "postgres"), ("soak.db", "sqlite")] {
+            let not_built = why_no_database(scheme_of(url));
+            let advice = format!("--features {feature}");
+            assert!(not_built.ends_with(&advice), "{not_built}");
         }
     }
 }

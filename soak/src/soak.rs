@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::r2d2::{ConnectionManager, CustomizeConnection};
@@ -16,10 +16,10 @@ use diesel_counters::{Slot, with_default_slot};
 use super::attempt::Writer;
 use super::own_database::{OwnDatabase, connect, connect_to};
 use super::thread::{Pool, Thread, connection};
-use super::{Conn, IS_MYSQL, SETTINGS, audit, planted};
+use super::{Conn, IS_MYSQL, SETTINGS, audit, planted, session_level};
 use crate::check::Round;
 use crate::fault::Fault;
-use crate::history::{self, Work};
+use crate::history::{self, Level, Work};
 use crate::record::{Recorded, Value};
 use crate::run::{Failure, Run, WRONG};
 
@@ -32,6 +32,7 @@ const CLIENTS: usize = 3;
 /// What is run on each new connection.
 #[derive(Debug)]
 pub struct Session {
+    /// Whether the connection claims a number, and so a slot of its own.
     pub claims: bool,
     pub sql: String,
 }
@@ -58,6 +59,9 @@ struct Soak<'a> {
     /// Called before the rows are read, when no thread runs: waits until all nodes have the same
     /// ones.
     meet: Meet<'a>,
+    /// The isolation level of transactions that do not set one.
+    session_level: Level,
+    /// See [`Thread`].
     materializing: Mutex<()>,
 }
 
@@ -80,8 +84,9 @@ pub fn soak(run: &mut Run) -> Result<Option<Failure>> {
 /// Runs rounds until the time is over or a count is wrong. `meet` waits for the nodes of a cluster
 /// on which a COMMIT does not.
 pub fn rounds(run: &Run, meet: Meet) -> Result<Option<Failure>> {
-    // Its sessions end with its pools.
-    let soak = Soak::new(run, meet);
+    // Its pools are dropped at the end, which ends their sessions: the audit of killed clients waits
+    // until it is alone.
+    let soak = Soak::new(run, meet)?;
     thread::scope(|scope| {
         let kills = run.server.is_some() || run.has(Fault::RowLostAfterAKill);
         let killer = kills.then(|| scope.spawn(|| soak.kill_now_and_then()));
@@ -90,6 +95,7 @@ pub fn rounds(run: &Run, meet: Meet) -> Result<Option<Failure>> {
         let killed = killer.map(|killer| killer.join().expect("the thread panicked"));
         let is_wrong = failure.as_ref().is_some_and(Failure::is_wrong);
         match killed {
+            // A wrong count is reported even if the server could not be killed.
             Some(Err(error)) if !is_wrong => Err(error),
             _ => Ok(failure),
         }
@@ -98,9 +104,9 @@ pub fn rounds(run: &Run, meet: Meet) -> Result<Option<Failure>> {
 
 /// The work of a process that is killed.
 pub fn client(run: &Run) -> Result<Failure> {
-    let soak = Soak::new(run, &|| Ok(()));
+    let soak = Soak::new(run, &|| Ok(()))?;
     for round in 0.. {
-        let history = history::generate(run.seed_of(round), run.settings.threads, run.work(), 1);
+        let history = history::generate(run.begin(round), run.settings.threads, run.works(), 1);
         if let Err(failure) = soak.threads(&history) {
             return Ok(failure);
         }
@@ -109,19 +115,20 @@ pub fn client(run: &Run) -> Result<Failure> {
 }
 
 impl<'a> Soak<'a> {
-    fn new(run: &'a Run, meet: Meet<'a>) -> Self {
+    fn new(run: &'a Run, meet: Meet<'a>) -> Result<Self> {
         let settings = &run.settings;
         let nodes = settings.urls.len();
         let pools = settings.urls.iter().enumerate().map(|(node, url)| {
-            // MySQL's triggers have 32 slots and do not know the partition: with these numbers of
+            // MySQL's triggers have 32 slots and do not know the partition. With these numbers of
             // connections, they count in its slots.
-            let number = match () {
-                _ if nodes == 1 || !IS_MYSQL => String::new(),
-                _ => format!(
+            let number = if nodes > 1 && IS_MYSQL {
+                format!(
                     "SET @diesel_counters_length =
                          REPEAT('x', 1 + {node} + {nodes} * (CONNECTION_ID() % {}));",
                     32 / nodes
-                ),
+                )
+            } else {
+                String::new()
             };
             Pool::builder()
                 // Fewer than threads, so that they take turns.
@@ -134,12 +141,22 @@ impl<'a> Soak<'a> {
                 }))
                 .build_unchecked(ConnectionManager::new(url))
         });
-        Soak {
+        let pools: Vec<Pool> = pools.collect();
+        let named = {
+            let _quiet = run.quiet.lock();
+            let mut conn = connection(&pools[0], || false).map_err(anyhow::Error::msg)?;
+            session_level(&mut conn)?
+        };
+        let session_level = Level::named(&named);
+        let session_level = session_level
+            .with_context(|| format!("nothing is checked at {named}, the level of the sessions"))?;
+        Ok(Soak {
             run,
-            pools: pools.collect(),
+            pools,
             meet,
+            session_level,
             materializing: Mutex::new(()),
-        }
+        })
     }
 
     /// Runs `work` while no server is killed, and when all nodes have the same rows.
@@ -157,8 +174,8 @@ impl<'a> Soak<'a> {
             if Instant::now() > end {
                 break;
             }
-            let seed = run.seed_of(round);
-            let history = history::generate(seed, run.settings.threads, run.work(), run.often());
+            let seed = run.begin(round);
+            let history = history::generate(seed, run.settings.threads, run.works(), run.often());
             stored = self.round(&history, stored)?;
             if (round + 1) % ROUNDS_KEPT == 0 {
                 stored = self.start_again()?;
@@ -196,8 +213,8 @@ impl<'a> Soak<'a> {
         }
         let tally = &self.run.tally;
         if self.pools.len() > 1 {
-            // A node may show less than what another one has committed, but no part of a
-            // transaction: where nothing miscounts, all counts are those of the rows at any time.
+            // A node may show less than what another one has committed. It shows no part of a
+            // transaction, so where nothing miscounts, a recount finds no drift at any time.
             let read = seen.len();
             let miscounts = !self.run.settings.applies_later;
             seen.retain(|seen| !miscounts && seen.values.iter().all(Value::is_drift));
@@ -226,6 +243,7 @@ impl<'a> Soak<'a> {
                     },
                     pool: &self.pools[node],
                     number,
+                    session_level: self.session_level,
                     materializing: &self.materializing,
                     recorded: Recorded::default(),
                 };
@@ -320,7 +338,7 @@ fn killed_clients(run: &Run) -> Result<Option<Failure>> {
         while clients.0.len() < CLIENTS {
             clients.0.push(run.start_client()?);
         }
-        // From the beginning of a transaction to several rounds.
+        // So that a client is killed in its first transaction, or after several rounds.
         thread::sleep(Duration::from_millis(rand::random_range(50..1500)));
         if let Some(found) = clients.found()? {
             return Ok(Some(found));
@@ -337,6 +355,7 @@ fn killed_clients(run: &Run) -> Result<Option<Failure>> {
     }
     killed.fetch_add(clients.0.len() as u64, Relaxed);
     drop(clients);
+    // A killed client's transaction goes on until the server finds that the client is gone.
     for url in &run.settings.urls {
         audit::wait_until_alone(&mut connect(url)?)?;
     }

@@ -109,23 +109,25 @@ pub struct Label {
 
 pub const ARTICLES: i64 = 8;
 
-/// The number of days that are counted on. Day 0 is today.
+/// The number of days that are counted on.
 pub const DAYS: u8 = 8;
+/// The number of today.
+pub const TODAY: u8 = 0;
 /// `compact` merges this day and those before it.
 const COMPACTED: u8 = 2;
 /// `fold` merges this day and those before it. They are of several months, all of them over.
 pub const FOLDED: u8 = 5;
 
-static TODAY: OnceLock<NaiveDate> = OnceLock::new();
+static BEGAN_ON: OnceLock<NaiveDate> = OnceLock::new();
 
 /// The day on which the run began.
 pub fn today() -> NaiveDate {
-    *TODAY.get_or_init(|| Utc::now().date_naive())
+    *BEGAN_ON.get_or_init(|| Utc::now().date_naive())
 }
 
 /// Sets the day on which the run began, in a process that was started later.
 pub fn set_today(day: NaiveDate) {
-    TODAY.set(day).expect("no day was needed yet");
+    BEGAN_ON.set(day).expect("no day was needed yet");
 }
 
 /// Returns the day of this number.

@@ -11,17 +11,17 @@ use diesel::result::Error;
 use diesel_counters::dsl::{compact, fold, recount, set_counter};
 use diesel_counters::{Drift, Period, is_retryable};
 
-use super::attempt::{Attempt, Stop, Writer, transaction, write_counted};
+use super::attempt::{Attempt, Counted, Stop, Writer, transaction, write_counted};
 use super::reads::materialized;
-use super::{Conn, IS_MYSQL, planted};
+use super::{Conn, IS_MYSQL, IS_SQLITE, planted};
 use crate::fault::Fault;
-use crate::history::{Step, Transaction, Work};
+use crate::history::{Level, Step, Transaction, Work};
 use crate::record::{Cell, Change, Kind, Recorded, Seen, Time, Value, now};
 use crate::run::{Failure, PATIENCE, Run};
 use crate::tables::article_counters::dsl::{article_counters, comments, views};
 use crate::tables::label_counters::table as label_counters;
 use crate::tables::tickets::table as tickets;
-use crate::tables::{self, ARTICLES, added, compacted_before, counted, folded_before};
+use crate::tables::{self, ARTICLES, TODAY, added, compacted_before, counted, folded_before};
 
 pub type Pool = diesel::r2d2::Pool<ConnectionManager<Conn>>;
 pub type Pooled = PooledConnection<ConnectionManager<Conn>>;
@@ -62,6 +62,10 @@ pub struct Thread<'a> {
     pub writer: Writer<'a>,
     pub pool: &'a Pool,
     pub number: usize,
+    /// The isolation level of transactions that do not set one.
+    pub session_level: Level,
+    /// Locked while totals are copied into the column and the column is read: another copy in
+    /// between would replace them.
     pub materializing: &'a Mutex<()>,
     pub recorded: Recorded,
 }
@@ -109,7 +113,8 @@ impl Thread<'_> {
     fn one(&mut self, work: &Work, by: String) -> Result<(), Failure> {
         match work {
             Work::Transaction(transaction) => match transaction.steps[..] {
-                [Step::Set(article, to), ..] if self.writer.asks_nodes() => {
+                // The other steps of such a transaction are not run.
+                [Step::Set { article, to }, ..] if self.writer.avoids_conflicts_at_commit() => {
                     self.set(article, to, by)
                 }
                 _ => self.transaction(transaction, by),
@@ -117,7 +122,12 @@ impl Thread<'_> {
             _ if self.run.settings.only_counts => Ok(()),
             Work::Recount(article) => self.recount(&[*article], by),
             Work::RecountAll => self.recount(&Vec::from_iter(1..=ARTICLES), by),
-            Work::Materialize if self.writer.asks_nodes() && self.writer.node > 0 => Ok(()),
+            // It writes the rows of all articles, so that only one node does.
+            Work::Materialize
+                if self.writer.avoids_conflicts_at_commit() && self.writer.node > 0 =>
+            {
+                Ok(())
+            }
             Work::Materialize => {
                 let materializing = self.materializing;
                 let _only_one = materializing.lock();
@@ -185,15 +195,13 @@ impl Thread<'_> {
     }
 
     fn transaction(&mut self, history: &Transaction, by: String) -> Result<(), Failure> {
-        let is_left_out = |level: &&str| self.writer.keeps_apart() && *level == "SERIALIZABLE";
+        // SQLite has one level.
+        let is_left_out =
+            |level: &Level| IS_SQLITE || self.writer.keeps_apart() && *level == Level::Serializable;
         let level = history.level.filter(|level| !is_left_out(level));
         loop {
             let mut conn = self.connection()?;
-            let mut attempt = Attempt {
-                id: self.run.next_id(),
-                level,
-                ..Attempt::default()
-            };
+            let mut attempt = Attempt::new(self.run.next_id(), level, self.session_level);
             if self.run.has(Fault::CountOutsideOfTheTransaction) {
                 match planted::count_before(&history.steps, &mut conn) {
                     Ok(()) => {}
@@ -221,15 +229,15 @@ impl Thread<'_> {
                 Outcome::Ended { from, to, is_lost } => {
                     let tally = &self.run.tally;
                     tally.transactions.fetch_add(1, Relaxed);
-                    tally.increments.fetch_add(attempt.increments(), Relaxed);
-                    for (sum, number) in tally.stock.iter().zip(attempt.stock) {
-                        sum.fetch_add(number, Relaxed);
-                    }
+                    tally.increments.fetch_add(attempt.increments, Relaxed);
+                    tally.takes.fetch_add(attempt.takes, Relaxed);
+                    tally.refusals.fetch_add(attempt.refusals, Relaxed);
+                    tally.fills.fetch_add(attempt.fills, Relaxed);
                     if !is_lost {
                         let deleted = &attempt.uncommented;
                         self.writer
                             .comments
-                            .retain(|(id, ..)| !deleted.contains(id));
+                            .retain(|comment| !deleted.contains(&comment.id));
                         self.writer.comments.extend(&attempt.comments);
                     }
                     self.recorded.changes.push(Change {
@@ -274,11 +282,11 @@ impl Thread<'_> {
             (Ok(()), None) => Ok(Outcome::RolledBack),
             (Ok(()), Some(from)) => {
                 self.run.tally.lost_answers.fetch_add(1, Relaxed);
-                // The pool can have lost them all, and then gives no other one before.
+                // If the pool has lost all connections, it opens one only when this one is returned.
                 drop(conn);
                 let is_lost = !self.has_committed(id)?;
                 let to = now();
-                // On the others, nobody has seen it.
+                // PostgreSQL shows a commit only when it is durable, so nobody has seen this one.
                 if is_lost && !IS_MYSQL {
                     return Ok(Outcome::RolledBack);
                 }
@@ -302,6 +310,7 @@ impl Thread<'_> {
     }
 
     /// Sets views in a transaction of its own, in which the library locks rows of its node only.
+    /// Another transaction says in `counted` what it added.
     fn set(&mut self, article: i64, to: i64, by: String) -> Result<(), Failure> {
         if self.run.kills() || self.run.is_client() {
             return Ok(()); // Without an answer, nothing says whether it was done.
@@ -310,13 +319,19 @@ impl Thread<'_> {
         self.retried(by.clone(), |conn, recorded| {
             let from = now();
             added = to - set_counter(views).of(article).to(to).execute(conn)?;
-            let cell = Cell::new(article, Kind::Views, 0);
+            let cell = Cell::new(article, Kind::Views, TODAY);
             recorded.changes.push(Change::since(from, cell, added));
             Ok(())
         })?;
         let id = self.run.next_id();
+        let counted = Counted {
+            article,
+            day: TODAY,
+            views: added,
+            tickets: 0,
+        };
         self.retried(by, |conn, _| {
-            conn.transaction(|conn| write_counted(id, &[((article, 0), [added, 0])], conn))
+            conn.transaction(|conn| write_counted(id, &[counted], conn))
         })
     }
 
@@ -347,7 +362,7 @@ impl Thread<'_> {
             for (article, added) in added {
                 let drift = Value::drift(article, -added);
                 recorded.seen.push(Seen::since(from, vec![drift]));
-                let cell = Cell::new(article, Kind::Comments, 0);
+                let cell = Cell::new(article, Kind::Comments, TODAY);
                 recorded.changes.push(Change::since(from, cell, added));
             }
             Ok(())

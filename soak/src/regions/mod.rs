@@ -1,12 +1,13 @@
 //! Two PostgreSQL nodes that replicate to each other: each transaction of one is applied on the
 //! other.
 
-pub mod cuts;
+mod cuts;
 mod effects;
 mod nodes;
-pub mod orders;
+mod orders;
 mod pair;
 
+use anyhow::Result;
 use clap::Args;
 use diesel_counters::Slot;
 
@@ -59,6 +60,16 @@ pub struct Regions {
     /// The seed [default: random]
     #[arg(long)]
     pub seed: Option<u64>,
+}
+
+/// Runs all orders, or random operations while the line is cut. Returns the exit code.
+pub fn run(args: &Regions) -> Result<u8> {
+    // `--orders` has printed what `--replay` takes.
+    if args.orders || args.replay.is_some() {
+        orders::run(args)
+    } else {
+        cuts::run(args)
+    }
 }
 
 impl Regions {

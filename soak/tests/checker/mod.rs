@@ -43,6 +43,19 @@ fn no_count_is_lost_or_doubled() {
     is_right(&[], &["--seconds", "15", "--client-seconds", "5"]);
 }
 
+#[test]
+fn sessions_at_another_isolation_level_are_right_too() {
+    if !crate::HAS_SLOTS {
+        return; // SQLite has one level.
+    }
+    let session = if crate::IS_MYSQL {
+        "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;"
+    } else {
+        "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL REPEATABLE READ;"
+    };
+    is_right(&[], &["--seconds", "5", "--session", session]);
+}
+
 /// The fault has to be found before the time is over, which is long after it is found.
 fn finds(fault: &str) {
     let time = ["--seconds", "600", "--threads", "8", "--kill-every", "1"];
