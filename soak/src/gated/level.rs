@@ -19,9 +19,9 @@ use crate::interleave::schedule::Orders;
 use crate::run::scheme_of;
 use crate::tables;
 
-/// Transactions in an order.
+/// Transactions in one order.
 type Transactions = Vec<Transaction>;
-/// What orders of the same transactions leave.
+/// The serial orders of some transactions, and what each of them leaves.
 type Serial = Vec<(Transactions, Outcome)>;
 
 /// Runs everything that the arguments ask for. Returns how many orders were wrong.
@@ -37,7 +37,7 @@ fn run_on(url: &str, args: &Interleave) -> Result<u64> {
     conn.batch_execute(&tables::create(REFERENCE, TRIGGERS))?;
     let wanted = args.level.to_lowercase().replace('-', " ");
     let all = levels(conn)?.into_iter();
-    // All connections have the same level, or the first and the second one have different ones.
+    // All connections have the same level, or those next to each other have different ones.
     let levels = if wanted.contains(BESIDE.trim()) {
         different(&all.collect::<Vec<_>>())
     } else {
@@ -59,6 +59,10 @@ fn run_on(url: &str, args: &Interleave) -> Result<u64> {
         !cases.is_empty(),
         "there is nothing to run on this database"
     );
+    // Those of `--only` and `--replay` can be of another database.
+    for case in &cases {
+        case.ensure_runs_on(database())?;
+    }
     let connections = cases.iter().map(|case| case.scripts.len()).max();
     let fault = match &args.fault {
         None => String::new(),
@@ -106,10 +110,10 @@ fn chosen(args: &Interleave, seed: u64) -> Vec<Case> {
     of(database(), &args.only)
 }
 
-/// What stands between the levels of two connections.
+/// What is between the names of the levels of two connections.
 const BESIDE: &str = " beside ";
 
-/// Each two different levels: the second one is that of every second connection.
+/// Returns each pair of different levels: the name, and what sets the levels, in turns.
 fn different(levels: &[(String, String)]) -> Vec<(String, Vec<String>)> {
     let mut all = Vec::new();
     for (i, (first, set_first)) in levels.iter().enumerate() {
@@ -187,7 +191,7 @@ impl Level {
     }
 
     /// Compares what an order left with what the transactions that committed leave one after
-    /// another.
+    /// another. A transaction that failed counts as not run, unless it runs in parts.
     fn compare(
         &mut self,
         case: &Case,
@@ -213,7 +217,7 @@ impl Level {
         }
         let seen = self.driver.outcome(case, ended)?;
         let mut serial = self.serial(case, &committed, known)?;
-        // What failed in one of its transactions has committed the others.
+        // An operation in parts that has failed can have committed some of them, or all.
         if !perhaps.is_empty() {
             committed.extend(perhaps);
             committed.sort_unstable();
@@ -224,7 +228,7 @@ impl Level {
         Ok((!is_right).then_some(What::Outcome { seen, serial }))
     }
 
-    /// What these transactions leave in each order in which none of them fails.
+    /// Returns what these transactions leave in each serial order in which none of them fails.
     fn serial(
         &mut self,
         case: &Case,
@@ -245,7 +249,7 @@ impl Level {
     }
 }
 
-/// The orders of transactions in which each connection keeps its own order.
+/// Returns the orders of transactions in which those of each connection keep their order.
 fn serial_orders(transactions: &[Transaction]) -> Vec<Transactions> {
     if transactions.is_empty() {
         return vec![Vec::new()];
@@ -263,4 +267,21 @@ fn serial_orders(transactions: &[Transaction]) -> Vec<Transactions> {
         }
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_transactions_of_a_connection_keep_their_order() {
+        let [first, second, other] = [(0, 0), (0, 1), (1, 0)];
+        let orders = serial_orders(&[first, second, other]);
+        let all = [
+            vec![first, second, other],
+            vec![first, other, second],
+            vec![other, first, second],
+        ];
+        assert_eq!(orders, all);
+    }
 }

@@ -28,11 +28,12 @@ pub struct Script {
 pub struct Case {
     pub scripts: Vec<Script>,
     pub state: State,
-    /// All connections count in one slot.
+    /// Whether all connections count in the same slot.
     pub one_slot: bool,
 }
 
 impl Case {
+    /// How the outcomes of this case are compared.
     pub fn comparison(&self) -> Comparison {
         Comparison {
             by_article: self.any(Operation::is_in_parts),
@@ -47,13 +48,25 @@ impl Case {
         }
     }
 
-    /// Whether this is true of one of its operations.
+    /// Whether this holds for one of its operations.
     pub fn any(&self, is: impl Fn(Operation) -> bool) -> bool {
         self.scripts.iter().any(|script| is(script.operation))
     }
 
     pub fn runs(&self, operation: Operation) -> bool {
         self.any(|one| one == operation)
+    }
+
+    /// Fails if one of its operations does not run on this database.
+    pub fn ensure_runs_on(&self, on: Database) -> Result<()> {
+        for script in &self.scripts {
+            let operation = name_of(&script.operation);
+            ensure!(
+                script.operation.runs_on(on),
+                "{operation} runs on PostgreSQL only"
+            );
+        }
+        Ok(())
     }
 
     /// What runs, without where it starts.
@@ -63,8 +76,9 @@ impl Case {
     }
 }
 
-/// The cases of so many operations at once, in random order: first one case of each pair, then
-/// another one of each. If `with` has operations, each pair has one of them.
+/// Returns the cases in which `at_once` operations run, in random order: first one case of each
+/// combination of operations, then a second one of each, and so on. If `with` is not empty, each
+/// combination has one of its operations.
 pub fn cases(on: Database, at_once: usize, with: &[Operation], seed: u64) -> Vec<Case> {
     let mut all: Vec<Vec<Operation>> = vec![Vec::new()];
     for _ in 0..at_once {
@@ -98,7 +112,8 @@ pub fn cases(on: Database, at_once: usize, with: &[Operation], seed: u64) -> Vec
     cases
 }
 
-/// The cases of these operations.
+/// Returns the cases in which these operations run: in each context, from each state, and with
+/// slots of their own or one.
 pub fn of(on: Database, operations: &[Operation]) -> Vec<Case> {
     let mut all: Vec<Vec<Script>> = vec![Vec::new()];
     for &operation in operations {
@@ -110,7 +125,7 @@ pub fn of(on: Database, operations: &[Operation]) -> Vec<Case> {
         });
         all = longer.collect();
     }
-    // The same operation twice: in each two contexts once.
+    // If an operation runs twice, its two contexts are the same pair in either order.
     all.retain(|scripts| {
         let mut pairs = scripts.windows(2);
         pairs.all(|pair| pair[0].operation != pair[1].operation || pair[0] <= pair[1])
@@ -133,7 +148,7 @@ pub fn of(on: Database, operations: &[Operation]) -> Vec<Case> {
     cases
 }
 
-/// What the arguments call it.
+/// The name of a value in the arguments.
 pub fn name_of(value: &impl ValueEnum) -> String {
     let value = value.to_possible_value();
     value.map_or_else(String::new, |value| value.get_name().to_owned())
@@ -187,4 +202,44 @@ pub fn replayed(text: &str) -> Result<(Case, Vec<usize>)> {
 
 fn parse<T: ValueEnum>(text: &str) -> Result<T> {
     T::from_str(text, false).map_err(anyhow::Error::msg)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_printed_is_read_again() {
+        let replay = "planted-recount:own,comment:caller one-row slots AABB";
+        let (case, order) = replayed(replay).unwrap();
+        assert_eq!(order, [0, 0, 1, 1]);
+        assert_eq!(format!("{case} AABB"), replay);
+        assert!(replayed("set:own,delete:own AB").is_err());
+        assert!(replayed("set,delete one-row slots AB").is_err());
+    }
+
+    #[test]
+    fn a_case_of_another_database_is_refused() {
+        for case in of(Database::Postgres, &[Operation::Counting, Operation::Set]) {
+            case.ensure_runs_on(Database::Postgres).unwrap();
+            let error = case.ensure_runs_on(Database::Sqlite).unwrap_err();
+            assert_eq!(error.to_string(), "counting runs on PostgreSQL only");
+        }
+    }
+
+    #[test]
+    fn each_combination_comes_up_before_one_comes_up_twice() {
+        let cases = cases(Database::Sqlite, 2, &[Operation::Take], 1);
+        let first = cases[0].operations();
+        let again = cases
+            .iter()
+            .skip(1)
+            .position(|case| case.operations() == first);
+        let combinations = again.unwrap() + 1;
+        let mut names: Vec<_> = cases[..combinations].iter().map(Case::operations).collect();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), combinations);
+        assert!(cases.iter().all(|case| case.runs(Operation::Take)));
+    }
 }

@@ -129,7 +129,7 @@ pub enum Operation {
     PlantedLoss,
 }
 
-/// In which transaction an operation runs.
+/// The transaction in which an operation runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum Context {
     /// In one of its own, if it begins one
@@ -140,7 +140,7 @@ pub enum Context {
     Read,
 }
 
-/// The databases, as far as they differ in what runs on them.
+/// The databases on which different operations run. MariaDB is MySQL here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Database {
     Postgres,
@@ -151,13 +151,16 @@ pub enum Database {
 use Operation::*;
 
 impl Operation {
-    /// Those that are not planted.
+    /// The operations of a database that are not planted faults.
     pub fn all(on: Database) -> Vec<Operation> {
         let all = Operation::value_variants().iter().copied();
-        let only_postgres = |operation: &Operation| matches!(operation, Counting | TruncateLikes);
-        all.filter(|operation| *operation < PlantedCommandRecount)
-            .filter(|operation| on == Database::Postgres || !only_postgres(operation))
+        all.filter(|operation| *operation < PlantedCommandRecount && operation.runs_on(on))
             .collect()
+    }
+
+    /// Whether the database has the statement of this operation.
+    pub fn runs_on(self, on: Database) -> bool {
+        on == Database::Postgres || !matches!(self, Counting | TruncateLikes)
     }
 
     /// The transactions in which it can run.
@@ -181,8 +184,8 @@ impl Operation {
         }
     }
 
-    /// Whether it reads, and then writes in other transactions or with another snapshot what it has
-    /// read. Then articles are compared one by one, and after an error it may have run or not.
+    /// Whether it reads, and then writes what it has read in other transactions or with another
+    /// snapshot. Then articles are compared one by one, and after an error it may have run or not.
     pub fn is_in_parts(self) -> bool {
         matches!(
             self,
@@ -203,8 +206,8 @@ impl Operation {
         )
     }
 
-    /// Whether what it returns has to be that of a serial order. It is not if it is the number of
-    /// rows that were merged or copied, or if the statement is the application's own.
+    /// Whether what it returns has to be that of a serial order. The number of rows that were merged
+    /// or copied is not compared, and nor is what a statement of the application returns.
     pub fn returns_what_is_compared(self) -> bool {
         !self.is_in_parts() && !self.writes_rows()
     }
@@ -216,16 +219,18 @@ impl Operation {
         likes || comments || self.deletes_articles()
     }
 
-    /// Its counter table: of articles, of labels, whose key has two columns, or of tickets.
+    /// The number of its counter table: 0 for that of articles, 1 for that of labels, whose key has
+    /// two columns, and 2 for that of tickets.
     pub fn table(self) -> u8 {
         let tables = [Label..=CompactLabels, Take..=CompactStock];
         let place = tables.iter().position(|of| of.contains(&self));
         place.map_or(0, |place| place as u8 + 1)
     }
 
-    /// Whether it may meet the other operation in a table. If not, their pairs are left out.
+    /// Whether it may use a table that the other operation uses. If not, their pair is left out.
     pub fn meets(self, other: Operation) -> bool {
         let tables = [self.table(), other.table()];
+        // A recount of labels counts the rows of comments.
         let labels = |one| matches!(one, Comment | Uncomment) && tables.contains(&1);
         let is_of_both = |one: Operation| labels(one) || one.deletes_articles();
         tables[0] == tables[1] || is_of_both(self) || is_of_both(other)

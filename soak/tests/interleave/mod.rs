@@ -52,6 +52,27 @@ fn no_order_of_operations_at_different_levels_gives_a_wrong_count() {
     }
 }
 
+#[test]
+fn an_operation_of_another_database_is_refused() {
+    let is_postgres = crate::HAS_SLOTS && !crate::IS_MYSQL;
+    if is_postgres {
+        is_right(&["--only", "counting,set", "--limit", "1", "--per-level", "1"]);
+        return;
+    }
+    for which in [
+        ["--only", "counting,set"],
+        ["--replay", "counting:own,set:own one-row slots AB"],
+    ] {
+        let output = interleave(&which);
+        let printed = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert!(
+            printed.contains("counting runs on PostgreSQL only"),
+            "{printed}"
+        );
+    }
+}
+
 /// The fault has to be found at one isolation level at least. Returns what was printed.
 fn finds(fault: &str) -> String {
     let output = interleave(&["--fault", fault, "--limit", "100"]);
