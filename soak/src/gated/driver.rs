@@ -24,7 +24,7 @@ use crate::interleave::trace::{Step, Trace};
 
 /// How long nothing may happen at all.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Emptied tables are tidied after so many runs.
+/// Emptied tables are vacuumed after this number of runs.
 const RUNS_UNTIL_VACUUM: u64 = 200;
 
 /// How each transaction ended.
@@ -40,7 +40,7 @@ struct Session {
 }
 
 impl Session {
-    /// Whether its last statement may have released locks, if it goes on with `next`.
+    /// Whether the statement that has ended may have released locks. `next` is the one after it.
     fn has_released(&self, next: &str) -> bool {
         let ends = |sql: &str| sql.starts_with("COMMIT") || sql.starts_with("ROLLBACK");
         !self.in_a_transaction || ends(&self.sql) || ends(next)
@@ -54,10 +54,10 @@ impl Session {
 /// Where a connection is in its script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// It has a statement that may run.
+    /// It has a statement that may run, which is held.
     Ready,
-    /// Its statement runs. `waits` says that the trace shows it as waiting.
     Running {
+        /// Whether the trace shows it as waiting.
         waits: bool,
     },
     /// The server has said that its statement waits.
@@ -69,7 +69,7 @@ pub struct Driver {
     pub conn: Conn,
     workers: Vec<Worker>,
     events: Receiver<Event>,
-    /// Since the tables were tidied.
+    /// The number of runs since the last vacuum.
     runs: u64,
     /// The state whose rows are stored; the counters can be others.
     state: Option<State>,
@@ -88,7 +88,8 @@ struct Row {
 }
 
 impl Driver {
-    /// Connects so many sessions. `set_up` has what sets up each, in turns.
+    /// Connects several sessions, and the own one. The statements of `set_up` set up the sessions
+    /// in turns: the first the first one, the second the second one, and so on from the start.
     pub fn new(url: &str, connections: usize, set_up: &[String]) -> Result<Self> {
         let (sender, events) = channel();
         let recounts = Arc::new(recounts(url)?);
@@ -140,7 +141,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Runs the transactions of a case one after another. Returns the outcome, or nothing if one of
+    /// Runs the transactions of a case one after another. Returns the outcome, or `None` if one of
     /// them fails in this order.
     pub fn run_serially(&mut self, case: &Case, order: &[Transaction]) -> Result<Option<Outcome>> {
         self.reset(case)?;
@@ -199,8 +200,9 @@ impl Driver {
         Ok((all, trace))
     }
 
-    /// Waits until each statement that runs has ended, or waits for another one. If all wait, the
-    /// server ends the deadlock.
+    /// Waits until each statement that runs has ended, or waits for a lock of another connection.
+    ///
+    /// If all connections wait, waits until the server ends the deadlock.
     fn settle(
         &mut self,
         sessions: &mut [Session],
@@ -219,7 +221,8 @@ impl Driver {
                     let event = self.event(PATIENCE)?;
                     Some(event.context("the server ends no deadlock")?)
                 }
-                // Another one has released locks: ask at once whether it was for these.
+                // Another connection may have released the locks for which these wait. The server
+                // is asked at once which of them still wait.
                 running if running.iter().all(waited) => self.event(Duration::ZERO)?,
                 _ => self.event(ASK_AFTER)?,
             };
@@ -317,6 +320,7 @@ fn job(case: &Case, connection: usize, transactions: std::ops::Range<usize>) -> 
     }
 }
 
+/// Notes in the trace that a statement goes on, if it waited.
 fn went_on(connection: usize, sessions: &mut [Session], trace: &mut Trace) {
     let place = &mut sessions[connection].place;
     if matches!(place, Place::Waiting | Place::Running { waits: true }) {
@@ -328,30 +332,47 @@ fn went_on(connection: usize, sessions: &mut [Session], trace: &mut Trace) {
 /// The query of everything that is compared.
 fn read_all() -> String {
     let parts = [
-        ("article_id", "day", "views", "article_counters"),
-        ("article_id", "day", "likes", "article_counters"),
-        ("article_id", "day", "comments", "article_counters"),
-        ("id", UNDATED, "total_views", "articles"),
-        ("id", UNDATED, "like_count", "articles"),
-        ("article_id", UNDATED, "1", "article_likes"),
-        ("article_id", "day", "1", "comments"),
+        (
+            Kind::Views,
+            "article_id",
+            "day",
+            "views",
+            "article_counters",
+        ),
+        (
+            Kind::Likes,
+            "article_id",
+            "day",
+            "likes",
+            "article_counters",
+        ),
+        (
+            Kind::Comments,
+            "article_id",
+            "day",
+            "comments",
+            "article_counters",
+        ),
+        (Kind::Column, "id", UNDATED, "total_views", "articles"),
+        (Kind::LikeCount, "id", UNDATED, "like_count", "articles"),
+        (Kind::LikeRows, "article_id", UNDATED, "1", "article_likes"),
+        (Kind::CommentRows, "article_id", "day", "1", "comments"),
         // A label is an entity of its own. One that has only zeros is the same as one without rows.
         (
+            Kind::Given,
             "100 * article_id + CASE label WHEN 'a' THEN 1 ELSE 2 END",
             "day",
             "SUM(given)",
             "label_counters GROUP BY article_id, label, day HAVING SUM(given) <> 0",
         ),
-        ("article_id", "day", "remaining", "tickets"),
+        (Kind::Tickets, "article_id", "day", "remaining", "tickets"),
     ];
-    let parts = parts
-        .iter()
-        .zip(0..)
-        .map(|((article, day, value, table), kind)| {
-            format!(
-                "SELECT CAST({kind} AS {INTEGER}) AS kind, {article} AS article, {day} AS day, \
+    let queries = parts.map(|(kind, article, day, value, table)| {
+        let number = kind as usize;
+        format!(
+            "SELECT CAST({number} AS {INTEGER}) AS kind, {article} AS article, {day} AS day, \
              CAST({value} AS {INTEGER}) AS value FROM {table}"
-            )
-        });
-    parts.collect::<Vec<_>>().join(" UNION ALL ")
+        )
+    });
+    queries.join(" UNION ALL ")
 }
