@@ -1,5 +1,5 @@
-//! What the tables have, read without this crate, when nothing else runs, and whether a stock can
-//! be sold out then.
+//! What the tables have when nothing else runs, read without diesel_counters, and whether a stock
+//! can then be sold out.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -13,15 +13,15 @@ use diesel::sql_types::BigInt;
 use diesel_counters::dsl::take;
 
 use super::{Conn, DROP_FOREIGN_KEYS, NODE_TRIGGERS, OTHER_SESSIONS, REFERENCE, TIDY, TRIGGERS};
-use crate::record::{CELLS, Cell, Kind};
+use crate::record::{CELLS, Cell, Kind, NO_DAY};
 use crate::tables::article_counters::dsl as counters;
 use crate::tables::{
     self, ARTICLES, DAYS, article_likes, articles, comments, counted, label_counters, label_of,
     number_of, tickets,
 };
 
-/// Creates the tables. If the nodes of a cluster are kept apart, without foreign keys and without a
-/// column that triggers fill: they make the transactions of several nodes conflict.
+/// Creates the tables. For nodes that are kept apart, they have no foreign keys and no column that
+/// triggers fill: these make the transactions of several nodes conflict.
 pub fn create(keeps_apart: bool, conn: &mut Conn) -> QueryResult<()> {
     let triggers = if keeps_apart { NODE_TRIGGERS } else { TRIGGERS };
     conn.batch_execute(&tables::create(REFERENCE, triggers))?;
@@ -31,7 +31,7 @@ pub fn create(keeps_apart: bool, conn: &mut Conn) -> QueryResult<()> {
     Ok(())
 }
 
-/// Waits until no other session is left.
+/// Waits until no other session uses the database.
 pub fn wait_until_alone(conn: &mut Conn) -> QueryResult<()> {
     let others = || sql::<BigInt>(&format!("({OTHER_SESSIONS})"));
     while diesel::select(others()).get_result::<i64>(conn)? > 0 {
@@ -40,7 +40,7 @@ pub fn wait_until_alone(conn: &mut Conn) -> QueryResult<()> {
     Ok(())
 }
 
-/// Reads all cells.
+/// Reads all cells: the sums of the counters, and the numbers of rows.
 pub fn cells(conn: &mut Conn) -> QueryResult<Vec<i64>> {
     let mut cells = vec![0; CELLS];
     let mut add = |article, kind, day, amount| cells[Cell::new(article, kind, day).0] += amount;
@@ -51,43 +51,46 @@ pub fn cells(conn: &mut Conn) -> QueryResult<Vec<i64>> {
         counters::comments,
         counters::likes,
     ));
-    // Articles beyond these are not checked.
+    // `regions` has two more articles, which are not checked.
     let rows = rows.filter(counters::article_id.le(ARTICLES));
-    for (article, day, v, c, l) in rows.load::<(i64, NaiveDate, i64, i64, i64)>(conn)? {
-        add(article, Kind::Views, number_of(day), v);
-        add(article, Kind::Comments, number_of(day), c);
-        add(article, Kind::Likes, 0, l);
+    for (article, day, views, comments, likes) in
+        rows.load::<(i64, NaiveDate, i64, i64, i64)>(conn)?
+    {
+        add(article, Kind::Views, number_of(day), views);
+        add(article, Kind::Comments, number_of(day), comments);
+        add(article, Kind::Likes, NO_DAY, likes);
     }
     let rows = comments::table
         .group_by((comments::article_id, comments::day))
         .select((comments::article_id, comments::day, count_star()));
-    for (article, day, n) in rows.load::<(i64, NaiveDate, i64)>(conn)? {
-        add(article, Kind::CommentRows, number_of(day), n);
+    for (article, day, number) in rows.load::<(i64, NaiveDate, i64)>(conn)? {
+        add(article, Kind::CommentRows, number_of(day), number);
     }
     let rows = article_likes::table
         .group_by(article_likes::article_id)
         .select((article_likes::article_id, count_star()));
-    for (article, n) in rows.load::<(i64, i64)>(conn)? {
-        add(article, Kind::LikeRows, 0, n);
+    for (article, number) in rows.load::<(i64, i64)>(conn)? {
+        add(article, Kind::LikeRows, NO_DAY, number);
     }
     let rows = tickets::table.select((tickets::article_id, tickets::remaining));
     for (article, left) in rows.load::<(i64, i64)>(conn)? {
-        add(article, Kind::Tickets, 0, left);
+        add(article, Kind::Tickets, NO_DAY, left);
     }
     Ok(cells)
 }
 
-/// Compares the views and the tickets with those that the transactions say they counted, put in and
-/// took, and likes with their rows. Takes all tickets. Returns an error that describes the first
+/// Compares the views and the tickets with the rows of `counted`, the views by label too, and the
+/// likes with their rows. Then takes all tickets. Returns an error that describes the first
 /// difference.
 pub fn compare(conn: &mut Conn) -> QueryResult<Result<(), String>> {
     let cells = cells(conn)?;
     let row = (counted::article_id, counted::day);
     let rows = counted::table.select((row, counted::views, counted::tickets));
     let mut sums = vec![0; CELLS];
+    // By article and label, the views of the transactions less those that are stored.
     let mut labels = BTreeMap::<_, i64>::new();
     for ((article, day), views, units) in rows.load::<((i64, NaiveDate), i64, i64)>(conn)? {
-        sums[Cell::new(article, Kind::Tickets, 0).0] += units;
+        sums[Cell::new(article, Kind::Tickets, NO_DAY).0] += units;
         sums[Cell::new(article, Kind::Views, number_of(day)).0] += views;
         let number = (0..DAYS).find(|&number| tables::day(number) == day);
         let label = number.map_or("", label_of);
@@ -123,16 +126,18 @@ pub fn compare(conn: &mut Conn) -> QueryResult<Result<(), String>> {
     Ok(likes.and(sell_out(&cells, conn)?))
 }
 
-/// Takes all tickets that are left, and not one more. No row may have less than none.
+/// Takes all tickets of each article. A take of one more has to be refused, before and after. No row
+/// may have less than 0 tickets.
 fn sell_out(cells: &[i64], conn: &mut Conn) -> QueryResult<Result<(), String>> {
     let negative = tickets::table.filter(tickets::remaining.lt(0)).count();
     if negative.get_result::<i64>(conn)? > 0 {
         return Ok(Err("a row has less than no tickets".to_owned()));
     }
     for article in 1..=ARTICLES {
-        let left = cells[Cell::new(article, Kind::Tickets, 0).0];
+        let left = cells[Cell::new(article, Kind::Tickets, NO_DAY).0];
         for (units, is_left) in [(left + 1, false), (left, true), (1, false)] {
             let take = take(tickets::remaining).of(article).by(units);
+            // Nothing can be taken of a stock that is empty.
             if units > 0 && take.execute(conn)? != is_left {
                 return Ok(Err(format!(
                     "article {article} has {left} tickets, and a take of {units} of them \
@@ -145,7 +150,8 @@ fn sell_out(cells: &[i64], conn: &mut Conn) -> QueryResult<Result<(), String>> {
     Ok(Ok(()))
 }
 
-/// Compares what is counted of each article with its rows.
+/// Compares the sum of a counter of each article with the number of its rows: the kinds are the
+/// counter and the rows.
 fn compare_rows(cells: &[i64], name: &str, kinds: [Kind; 2]) -> Result<(), String> {
     for article in 1..=ARTICLES {
         let total = |kind| {
@@ -162,13 +168,13 @@ fn compare_rows(cells: &[i64], name: &str, kinds: [Kind; 2]) -> Result<(), Strin
     Ok(())
 }
 
-/// Compares the comments with their rows, which are equal unless there were miscounts.
+/// Compares the comments with their rows. Only for runs without miscounts.
 pub fn compare_comments(conn: &mut Conn) -> QueryResult<Result<(), String>> {
     let kinds = [Kind::Comments, Kind::CommentRows];
     Ok(compare_rows(&cells(conn)?, "comments", kinds))
 }
 
-/// Empties the tables. All tickets are sold.
+/// Empties the tables, except that of the tickets, of which [`compare`] has taken all.
 pub fn clear(conn: &mut Conn) -> QueryResult<()> {
     diesel::delete(article_likes::table).execute(conn)?;
     diesel::delete(comments::table).execute(conn)?;

@@ -44,11 +44,13 @@ pub struct OwnDatabase {
 }
 
 impl OwnDatabase {
-    /// Creates it on the server, or cluster, of these URLs. On SQLite, it is the file.
+    /// Creates a database on the server, or on the cluster, of these URLs. On SQLite, it is the file
+    /// of the URL.
     pub fn create(nodes: &[String]) -> Result<Self> {
         let name = format!("soak_{}", rand::random::<u32>());
         let mut urls = nodes.to_vec();
         if !IS_SQLITE {
+            // A cluster replicates this to the other nodes.
             connect(&nodes[0])?.batch_execute(&format!("CREATE DATABASE {name}"))?;
             for url in &mut urls {
                 let (to, _) = url.rsplit_once('/').context("the URL has no database")?;
@@ -62,6 +64,7 @@ impl OwnDatabase {
         })
     }
 
+    /// Drops the database. The file of SQLite stays.
     pub fn remove(self) -> Result<()> {
         if !IS_SQLITE {
             let drop = DROP_DATABASE.replace("{name}", &self.name);

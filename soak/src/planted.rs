@@ -1,4 +1,4 @@
-//! The statements of the planted faults.
+//! The statements of the planted faults: see [`Fault`], and `Planted` of the enumerator.
 
 use chrono::NaiveDate;
 use diesel::connection::SimpleConnection;
@@ -17,17 +17,22 @@ use crate::tables::article_counters::dsl::{
 use crate::tables::tickets::{self, remaining};
 use crate::tables::{self, compacted_before, today};
 
+/// Merges slots. Increments of a row between its read and its deletion are lost.
 pub fn merge_without_locks(conn: &mut Conn) -> QueryResult<()> {
     let is_to_merge = day.lt(compacted_before()).and(slot.gt(0_i16));
     let rows = article_counters.filter(is_to_merge).limit(20);
     let rows = rows.select((article_id, day, slot, views, comments));
-    for (article, on, from, v, c) in rows.load::<(i64, NaiveDate, i16, i64, i64)>(conn)? {
+    for (article, on, from, viewed, commented) in
+        rows.load::<(i64, NaiveDate, i16, i64, i64)>(conn)?
+    {
         diesel::delete(article_counters.find((article, on, from))).execute(conn)?;
-        add(article, on, [v, 0, c], conn)?;
+        add(article, on, [viewed, 0, commented], conn)?;
     }
     Ok(())
 }
 
+/// Recounts comments. A comment that is counted between its statements is counted twice. Returns
+/// the difference between the rows and the count that it has read.
 pub fn recount_deletes_first(article: i64, conn: &mut Conn) -> QueryResult<i64> {
     let counts = article_counters
         .filter(article_id.eq(article))
@@ -42,6 +47,7 @@ pub fn recount_deletes_first(article: i64, conn: &mut Conn) -> QueryResult<i64> 
     Ok(rows - before)
 }
 
+/// Recounts comments. Another recount can correct the same difference in between.
 pub fn recount_without_a_lock(article: i64, conn: &mut Conn) -> QueryResult<()> {
     let source = tables::comments::table
         .group_by(tables::comments::article_id)
@@ -52,6 +58,7 @@ pub fn recount_without_a_lock(article: i64, conn: &mut Conn) -> QueryResult<()> 
     add(article, today(), [0, 0, added], conn)
 }
 
+/// Deletes counters. A row that a merge inserts meanwhile stays.
 pub fn delete_in_one_statement(article: i64, conn: &mut Conn) -> QueryResult<()> {
     let rows = article_counters.filter(article_id.eq(article));
     diesel::delete(rows).execute(conn).map(drop)
@@ -72,7 +79,7 @@ pub fn count_before(steps: &[Step], conn: &mut Conn) -> QueryResult<()> {
     Ok(())
 }
 
-/// Takes tickets, with one of these faults or none.
+/// Takes tickets, with the fault if it is one of takes. Returns whether they were taken.
 pub fn take_tickets(
     article: i64,
     units: i64,
@@ -103,7 +110,7 @@ pub fn take_tickets(
     take(units).execute(conn)
 }
 
-/// Loses a row that has views.
+/// Deletes a row that has views.
 pub fn lose_a_row(conn: &mut Conn) -> QueryResult<()> {
     let rows = article_counters.filter(views.ne(0));
     let keys = rows.select((article_id, day, slot)).limit(1);
@@ -114,9 +121,14 @@ pub fn lose_a_row(conn: &mut Conn) -> QueryResult<()> {
 }
 
 /// Adds views, likes and comments in slot 0.
-pub fn add(article: i64, on: NaiveDate, [v, l, c]: [i64; 3], conn: &mut Conn) -> QueryResult<()> {
+pub fn add(
+    article: i64,
+    on: NaiveDate,
+    [viewed, liked, commented]: [i64; 3],
+    conn: &mut Conn,
+) -> QueryResult<()> {
     conn.batch_execute(&format!(
         "INSERT INTO article_counters (article_id, day, slot, views, likes, comments)
-         VALUES ({article}, '{on}', 0, {v}, {l}, {c}) {ADD_ON_CONFLICT}"
+         VALUES ({article}, '{on}', 0, {viewed}, {liked}, {commented}) {ADD_ON_CONFLICT}"
     ))
 }

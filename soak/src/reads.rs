@@ -11,22 +11,24 @@ use crate::record::{Cell, Kind, Recorded, Seen, Value, now};
 use crate::tables::article_counters::dsl::{comments, likes, views};
 use crate::tables::{ARTICLES, Article, DAYS, FOLDED, articles, day, number_of, today};
 
+/// All articles, in the order of their ids.
 fn all() -> Vec<Article> {
     (1..=ARTICLES).map(|id| Article { id }).collect()
 }
 
+/// Runs a read. Returns the values that are checked.
 pub fn read_values(read: Read, conn: &mut Conn) -> QueryResult<Vec<Value>> {
     let views_of = |article, value| Value::sum(Cell::of(article, Kind::Views), value);
     Ok(match read {
         Read::Total { article } => {
             let of = Article { id: article };
-            let (v, c): (i64, i64) = of.counter_value((views, comments), conn)?;
-            let c = Value::sum(Cell::of(article, Kind::Comments), c);
-            vec![views_of(article, v), c]
+            let (viewed, commented): (i64, i64) = of.counter_value((views, comments), conn)?;
+            let of_comments = Value::sum(Cell::of(article, Kind::Comments), commented);
+            vec![views_of(article, viewed), of_comments]
         }
         Read::Day { article, day: on } => {
-            let value = counter_value(views).of(article).on(day(on));
-            let value = on_day(article, day(on), value.get_result(conn)?);
+            let read = counter_value(views).of(article).on(day(on));
+            let value = on_day(article, day(on), read.get_result(conn)?);
             value.into_iter().collect()
         }
         Read::Series { article } => {
@@ -54,14 +56,17 @@ pub fn read_values(read: Read, conn: &mut Conn) -> QueryResult<Vec<Value>> {
             let rows: Vec<(i64, i64, i64)> = articles::table
                 .select((articles::id, total(views), total(likes)))
                 .load(conn)?;
-            rows.into_iter()
-                .flat_map(|(id, v, l)| [views_of(id, v), Value::sum(Cell::of(id, Kind::Likes), l)])
-                .collect()
+            let values = rows.into_iter().flat_map(|(id, viewed, liked)| {
+                let of_likes = Value::sum(Cell::of(id, Kind::Likes), liked);
+                [views_of(id, viewed), of_likes]
+            });
+            values.collect()
         }
     })
 }
 
-/// A day that can be folded is checked in the totals alone.
+/// The views of a day, or `None` for a day that can be folded: its views can have moved to another
+/// day. These days are checked in the totals.
 fn on_day(article: i64, on: NaiveDate, value: i64) -> Option<Value> {
     let cell = Cell::new(article, Kind::Views, number_of(on));
     (number_of(on) < FOLDED).then(|| Value::sum([cell], value))

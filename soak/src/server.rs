@@ -18,7 +18,7 @@ impl Server {
         Ok(Server { command, process })
     }
 
-    /// Starts the server if it has ended. A server can end at its start, because processes of the
+    /// Starts the server if it has ended. A server can end while it starts, because processes of the
     /// killed one are still there.
     pub fn start_again(&self) -> Result<()> {
         let mut process = self.process.lock().expect("no thread panics");
@@ -32,7 +32,7 @@ impl Server {
     pub fn kill(&self) -> Result<()> {
         let mut process = self.process.lock().expect("no thread panics");
         let id = process.id().to_string();
-        // While it is stopped, it starts no more processes.
+        // A stopped server starts no more processes, so that the list is complete.
         signal("-STOP", [id.as_str()])?;
         let children = Command::new("pgrep").args(["-P", &id]).output();
         process.kill()?;
@@ -60,6 +60,7 @@ fn start(command: &str) -> Result<Child> {
         .context("cannot start the server")
 }
 
+/// Sends a signal to processes.
 fn signal<'a>(signal: &str, processes: impl IntoIterator<Item = &'a str>) -> Result<()> {
     let status = Command::new("kill")
         .arg(signal)

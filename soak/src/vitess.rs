@@ -62,6 +62,7 @@ const TABLES: &str = "
         views BIGINT NOT NULL, PRIMARY KEY (article_id, transaction_id, day)
     )";
 
+/// What all threads share.
 #[derive(Default)]
 struct Checker {
     is_planted: bool,
@@ -76,7 +77,8 @@ struct Checker {
     wrong: Mutex<Option<String>>,
 }
 
-/// Returns what was done, and what is wrong.
+/// Counts, compares, merges, kills and splits until the time is over. Returns what was done, and what
+/// is wrong.
 pub fn run(args: &Vitess) -> Result<(String, Option<String>)> {
     let conn = &mut connect(&args.url)?;
     conn.batch_execute(TABLES)?;
@@ -91,8 +93,8 @@ pub fn run(args: &Vitess) -> Result<(String, Option<String>)> {
             scope.spawn(move || checker.repeat(&args.url, transaction));
         }
         scope.spawn(move || checker.repeat(&args.url, compare_some));
-        // Not before it serves: a row that is merged while it is copied is copied again, or not at
-        // all.
+        // The new shards are merged only once they serve. A row that is merged while it is copied is
+        // copied twice, or not at all.
         let merges = |shards: &[String]| {
             for shard in shards {
                 let url = format!("{}:{shard}", args.url);
@@ -161,6 +163,7 @@ pub fn run(args: &Vitess) -> Result<(String, Option<String>)> {
     Ok((format!("{done}, {in_part}"), None))
 }
 
+/// Runs a shell command, which has to succeed.
 fn shell(command: &str) -> Result<()> {
     let status = Command::new("sh").args(["-c", command]).status()?;
     ensure!(status.success(), "{command}: {status}");
@@ -168,6 +171,7 @@ fn shell(command: &str) -> Result<()> {
 }
 
 impl Checker {
+    /// Notes that a count is wrong.
     fn found(&self, wrong: String) {
         *self.wrong.lock().expect("no thread panics") = Some(wrong);
     }
@@ -185,7 +189,8 @@ impl Checker {
         )
     }
 
-    /// Calls `once` until the run is over. What it did before an error is known from the rows.
+    /// Calls `once` until the run is over. After an error, it connects again: the rows say what was
+    /// done before.
     fn repeat(&self, url: &str, once: fn(&Checker, &mut MysqlConnection) -> QueryResult<()>) {
         while !self.is_over.load(Relaxed) {
             let mut ended = match MysqlConnection::establish(url) {
@@ -207,7 +212,7 @@ impl Checker {
     }
 }
 
-/// Counts some articles. The last digit of the transaction's number is how many.
+/// Counts one article or two. The last digit of the transaction's id is how many: see [`in_part`].
 fn transaction(checker: &Checker, conn: &mut MysqlConnection) -> QueryResult<()> {
     let random = &mut rand::rng();
     let article = |random: &mut rand::rngs::ThreadRng| random.random_range(1..=ARTICLES);
@@ -276,7 +281,8 @@ fn transaction(checker: &Checker, conn: &mut MysqlConnection) -> QueryResult<()>
     Ok(())
 }
 
-/// Compares the views of articles, one of which is given twice, with the rows of the same snapshot.
+/// Compares the views of articles with the rows of the same snapshot. One of the articles is given
+/// twice.
 fn compare_some(checker: &Checker, conn: &mut MysqlConnection) -> QueryResult<()> {
     let [first, second] = [(); 2].map(|()| rand::random_range(1..=ARTICLES));
     for articles in [vec![first], vec![first, second, first]] {
@@ -291,8 +297,8 @@ fn compare_some(checker: &Checker, conn: &mut MysqlConnection) -> QueryResult<()
     Ok(())
 }
 
-/// The views of articles, and those of their rows. MySQL's transactions read one snapshot by
-/// default.
+/// Returns the views of articles, and those of their rows. By default, a transaction of MySQL reads
+/// one snapshot.
 fn both(articles: &[i64], conn: &mut MysqlConnection) -> QueryResult<(Vec<i64>, Vec<i64>)> {
     conn.transaction(|conn| {
         let stored = match articles {
@@ -308,6 +314,7 @@ fn both(articles: &[i64], conn: &mut MysqlConnection) -> QueryResult<(Vec<i64>, 
     })
 }
 
+/// Merges old days of the connection's shard.
 fn merge(checker: &Checker, conn: &mut MysqlConnection) -> QueryResult<()> {
     let compacted = compact(article_counters)
         .before(compacted_before())
@@ -321,7 +328,8 @@ fn merge(checker: &Checker, conn: &mut MysqlConnection) -> QueryResult<()> {
     Ok(())
 }
 
-/// The number of transactions of which some shards have a row, and others none.
+/// Returns the number of transactions of two articles that have only one row: their shards have
+/// committed a part.
 fn in_part(conn: &mut MysqlConnection) -> Result<usize> {
     let mut in_part = 0;
     // A query of Vitess returns up to 10,000 rows of a shard.

@@ -1,5 +1,5 @@
-//! Kills processes that count in a `CounterBuffer`, servers and connections, and compares what the
-//! processes counted with what is stored.
+//! Kills processes that count in a `CounterBuffer`, and their server, and cuts their connections.
+//! Compares what the processes counted with what is stored.
 
 #[path = "../../../tests/src/answer.rs"]
 mod answer;
@@ -75,21 +75,24 @@ pub const TABLE: &str = "CREATE TABLE buffered_counters (
 /// The number of threads of a process that count.
 pub const THREADS: usize = 2;
 
-/// The key that is counted beside the buffers, in transactions.
+/// The key that is counted in transactions, beside the buffers.
 pub const BESIDE: i64 = 0;
 
-/// The key that a process counts with each of its numbers.
+/// The key that a process counts together with each of its numbers. The number of a process is 1 or
+/// more, so that this is not [`BESIDE`].
 pub fn key_of_all(client: i64) -> i64 {
     -(client << 32)
 }
 
-/// The key of a number, which counts from 1 on. It is counted once. Later keys are smaller: a merge
-/// goes through the keys in order, and would never end if others were added there.
+/// The key of a number of a thread. Numbers count from 1 on, and each is counted once.
+///
+/// A merge goes through the keys in their order. Later keys are smaller, because the merge would
+/// never end if keys were inserted at its end.
 pub fn key_of(client: i64, thread: usize, number: i64) -> i64 {
     key_of_all(client) - ((thread as i64 + 1) << 28) - number
 }
 
-/// What a process prints, one on a line.
+/// What a process prints: a JSON text on each line.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Line {
     /// The thread begins to count the numbers up to this one.
@@ -98,24 +101,30 @@ pub enum Line {
     Written([i64; THREADS]),
     /// A write failed.
     Failed,
-    /// It is not known whether a COMMIT has committed: the keys of the batch, with their amounts.
+    /// Nobody knows whether a COMMIT has committed. These are the keys of its batch, with their
+    /// amounts.
     Unknown(Vec<(i64, i64)>),
 }
 
 /// What a process has printed, and how it ended.
 #[derive(Debug, Default)]
 pub struct Ended {
+    /// The number of the process.
     pub number: i64,
     pub was_killed: bool,
+    /// The last number that each thread has begun to count.
     pub begun: [i64; THREADS],
+    /// The last number of each thread that is written.
     pub written: [i64; THREADS],
+    /// How many writes failed.
     pub failed: u64,
-    /// The keys of batches of which it is not known whether they have committed. The amounts are
-    /// written or lost.
+    /// The keys of batches of which nobody knows whether they have committed, with their amounts.
+    /// These are written or lost.
     pub unknown: BTreeMap<i64, i64>,
 }
 
 impl Ended {
+    /// Adds what a line says.
     pub fn add(&mut self, line: Line) {
         match line {
             Line::Begins(thread, number) => self.begun[thread] = number,
@@ -155,7 +164,8 @@ impl Ended {
         let written: i64 = self.written.iter().sum();
         let begun: i64 = self.begun.iter().sum();
         let unknown = self.unknown.get(&key_of_all(client)).unwrap_or(&0);
-        // A kill between two batches can have lost the numbers only, or this key only.
+        // Its counts and those of the numbers can be in different batches, of which a kill has lost
+        // one. So the sum is compared with what was begun and written, and not with the numbers.
         let least = if self.was_killed { written } else { begun } - unknown;
         let is_right = (least..=begun).contains(&sum);
         if is_right {
@@ -171,31 +181,37 @@ impl Ended {
 /// How many numbers a process has counted that are not stored.
 #[derive(Debug, Default)]
 struct Lost {
-    /// It was killed before they were written.
+    /// Those that were not written before it was killed.
     by_kill: u64,
-    /// It was not known whether the COMMIT has committed.
+    /// Those of a batch of which nobody knew whether it has committed.
     by_commits: u64,
 }
 
+/// What was done and found in a run.
 #[derive(Debug, Default)]
 pub struct Tally {
+    /// The servers that were killed.
     pub servers: u64,
+    /// The numbers that are stored.
     pub counted: u64,
+    /// The writes that failed.
     pub failed: u64,
     pub commits_cut: u64,
     pub commits_with_errors: u64,
-    /// How many numbers were in batches of which it is not known whether they have committed, and
-    /// how many of them are lost.
+    /// The keys of batches of which nobody knew whether they have committed.
     pub unknown: u64,
+    /// The numbers of these batches that are lost.
     pub unknown_lost: u64,
+    /// The rows that were merged.
     pub merged: u64,
+    /// The processes that were stopped, and not killed.
     pub stopped: u64,
-    /// What each process that was killed has lost.
+    /// How many numbers each process that was killed has lost.
     pub windows: Vec<u64>,
 }
 
 impl Tally {
-    /// Checks what processes have counted. `stored` is what is stored, by key.
+    /// Checks what processes have counted. `stored` has the sums that are stored, by key.
     pub fn check(&mut self, ended: &[Ended], mut stored: BTreeMap<i64, i64>) -> Result<(), String> {
         for client in ended {
             let lost = client.check(&mut stored)?;
@@ -251,8 +267,85 @@ impl fmt::Display for Tally {
     }
 }
 
-/// Returns a percentile.
+/// Returns a percentile of sorted numbers, or 0 if there are none.
 fn nth(sorted: &[u64], percent: usize) -> u64 {
     let last = sorted.len().saturating_sub(1);
     sorted.get(last * percent / 100).copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A process that has begun and written these numbers on its first thread, and what is stored:
+    /// the first `stored` numbers, each once.
+    fn process(begun: i64, written: i64, stored: i64) -> (Ended, BTreeMap<i64, i64>) {
+        let ended = Ended {
+            number: 1,
+            was_killed: true,
+            begun: [begun, 0],
+            written: [written, 0],
+            ..Ended::default()
+        };
+        let numbers = (1..=stored).map(|number| (key_of(1, 0, number), 1));
+        let of_all = (key_of_all(1), stored);
+        (ended, numbers.chain([of_all]).collect())
+    }
+
+    fn check(ended: Ended, stored: BTreeMap<i64, i64>) -> Result<Tally, String> {
+        let mut tally = Tally::default();
+        tally.check(&[ended], stored)?;
+        Ok(tally)
+    }
+
+    #[test]
+    fn a_kill_loses_what_was_not_written() {
+        let (ended, stored) = process(9, 5, 6);
+        let tally = check(ended, stored).unwrap();
+        assert_eq!(tally.windows, [3]);
+        assert_eq!(tally.counted, 6);
+    }
+
+    #[test]
+    fn what_was_written_is_not_lost_unless_a_commit_was_unknown() {
+        let (ended, stored) = process(9, 7, 6);
+        let wrong = check(ended, stored).unwrap_err();
+        assert!(wrong.contains("number 7 was written, and lost"), "{wrong}");
+        let (mut ended, stored) = process(9, 7, 6);
+        ended.add(Line::Unknown(vec![
+            (key_of(1, 0, 7), 1),
+            (key_of_all(1), 1),
+        ]));
+        assert_eq!(check(ended, stored).unwrap().unknown_lost, 1);
+    }
+
+    #[test]
+    fn a_process_that_stopped_has_lost_nothing() {
+        let (mut ended, stored) = process(9, 5, 6);
+        ended.was_killed = false;
+        let wrong = check(ended, stored).unwrap_err();
+        assert!(wrong.contains("number 7 was lost"), "{wrong}");
+    }
+
+    #[test]
+    fn nothing_is_counted_twice_or_by_nobody() {
+        let (ended, mut stored) = process(9, 5, 6);
+        stored.insert(key_of(1, 0, 2), 2);
+        let wrong = check(ended, stored).unwrap_err();
+        assert!(wrong.contains("number 2 was counted 2 times"), "{wrong}");
+        let (ended, mut stored) = process(9, 5, 6);
+        stored.insert(key_of_all(2), 1);
+        assert!(
+            check(ended, stored)
+                .unwrap_err()
+                .starts_with("nobody has counted")
+        );
+    }
+
+    #[test]
+    fn percentiles_are_those_of_sorted_numbers() {
+        assert_eq!(nth(&[], 50), 0);
+        assert_eq!(nth(&[1, 2, 3], 50), 2);
+        assert_eq!(nth(&[1, 2, 3], 100), 3);
+    }
 }

@@ -1,4 +1,5 @@
-//! Connections to a server that are cut at a COMMIT, or on which it is answered with an error.
+//! A proxy between the processes and a server. It cuts connections at a COMMIT, or answers the
+//! COMMIT with an error.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -13,13 +14,14 @@ use super::answer::{Answer, is_commit, rollback};
 
 pub struct Proxy {
     address: SocketAddr,
+    /// Whether it interferes with COMMITs.
     pub cuts: AtomicBool,
     pub commits_cut: AtomicU64,
     pub commits_with_errors: AtomicU64,
     is_mysql: bool,
 }
 
-/// One in this number of COMMITs is cut or answered with an error.
+/// One in this number of COMMITs is cut, or answered with an error.
 const ONE_IN: u32 = 10;
 
 /// What a client gets in place of the server's next answer.
@@ -78,6 +80,7 @@ impl Proxy {
         Ok(format!("{before}@{}/{database}?{plain}", self.address))
     }
 
+    /// Starts two threads, which forward what the client sends, and what the server answers.
     fn connect(self: &Arc<Self>, client: TcpStream, server: TcpStream) {
         let _ = client.set_nodelay(true).and(server.set_nodelay(true));
         let streams = client
@@ -134,7 +137,8 @@ impl Proxy {
                 0 => Ok(()),
                 // Its answer does not arrive.
                 1 => server.write_all(sent),
-                // It arrives after the client has lost the connection, and asks what became of it.
+                // It arrives after the client has lost the connection, perhaps while the client asks
+                // whether it has committed.
                 _ => {
                     client.shutdown(Shutdown::Both)?;
                     thread::sleep(Duration::from_millis(rand::random_range(0..100)));
@@ -165,6 +169,7 @@ fn forward_answers(
     }
 }
 
+/// Closes both connections.
 fn close(client: &TcpStream, server: &TcpStream) {
     // The other direction may have done it.
     let _ = client.shutdown(Shutdown::Both);
@@ -176,4 +181,19 @@ fn parts(url: &str) -> Result<(&str, &str, &str)> {
     let (before, rest) = url.rsplit_once('@').context("the URL has no user")?;
     let (host, database) = rest.split_once('/').context("the URL has no database")?;
     Ok((before, host, database))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_has_a_host_before_the_database() {
+        let url = "mysql://root:a@b@127.0.0.1:3306/test";
+        let (before, host, database) = parts(url).unwrap();
+        assert_eq!(before, "mysql://root:a@b");
+        assert_eq!(host, "127.0.0.1:3306");
+        assert_eq!(database, "test");
+        assert!(parts("postgres://localhost/x").is_err());
+    }
 }

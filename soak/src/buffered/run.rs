@@ -33,14 +33,14 @@ use crate::server::Server;
 
 /// The number of kills until all processes stop, and their counts are checked.
 const ROUND: u64 = 25;
-/// The number of processes that count at the same time: those that are killed and replaced, and
-/// those that live until the end of the round.
+/// The number of processes that count at the same time, and are killed and replaced.
 const KILLED: usize = 2;
+/// The number of processes that count besides, and are stopped at the end of the round.
 const STOPPED: usize = 1;
 /// A process waits while it has this number of keys to write.
 const PENDING: usize = 3_000;
 
-/// The work of a process.
+/// The work of a process: two threads count, another one writes, until the input ends.
 pub fn client(args: &Client) -> Result<()> {
     let pool = Pool::builder()
         .max_size(2)
@@ -92,6 +92,7 @@ pub fn client(args: &Client) -> Result<()> {
             });
         }
         while !has_ended.load(SeqCst) {
+            // Threads count on while `flush` writes: only what they had counted before is written.
             let before = counted.each_ref().map(|counted| counted.load(SeqCst));
             if buffer.flush().error.is_none() {
                 say(&Line::Written(before));
@@ -147,7 +148,7 @@ fn pause(milliseconds: u64) {
     thread::sleep(Duration::from_millis(random_range(0..milliseconds)));
 }
 
-/// Kills processes, and the server. Returns what is wrong.
+/// Kills processes, and the server. Returns what was done, and what is wrong.
 pub fn run(args: &Buffered) -> Result<(Tally, Option<String>)> {
     let server = args.server.clone().map(Server::run).transpose()?;
     let database = OwnDatabase::create(slice::from_ref(&args.url))?;
@@ -220,6 +221,7 @@ impl Run<'_> {
         self.check(&ended, &beside, conn)
     }
 
+    /// Sets whether the proxy interferes with COMMITs.
     fn cut(&self, cuts: bool) {
         if let Some(proxy) = &self.proxy {
             proxy.cuts.store(cuts, SeqCst);
@@ -243,6 +245,7 @@ impl Run<'_> {
         let server_kills = self.args.server_kills;
         for number in so_far..(so_far + ROUND).min(kills) {
             pause(200);
+            // So that the kills of the server are spread over the others.
             let kills_server = (number + 1) * server_kills / kills > number * server_kills / kills;
             if let Some(server) = self.server.as_ref().filter(|_| kills_server) {
                 server.kill()?;
@@ -266,6 +269,7 @@ impl Run<'_> {
         conn: &mut Conn,
     ) -> Result<Option<String>> {
         if self.args.fault == Some(Planted::RowLost) {
+            // The first number of a process that has written some. It is NULL if there is none.
             let written = ended.iter().find(|client| client.written[0] > 0);
             let lost = written.map(|client| key_of(client.number, 0, 1));
             diesel::delete(buffered_counters.filter(id.nullable().eq(lost))).execute(conn)?;
@@ -320,6 +324,7 @@ fn merge(beside: &mut Beside, has_ended: &AtomicBool, conn: &mut Conn) -> QueryR
     Ok(())
 }
 
+/// A process that counts, and the thread that reads what it prints.
 struct Process {
     child: Child,
     said: JoinHandle<Result<Ended>>,

@@ -1,4 +1,4 @@
-//! Runs the operations.
+//! Runs the operations on a connection.
 
 use std::fmt::Debug;
 
@@ -24,7 +24,7 @@ use crate::tables::{
     self, Article, Label, added, article_likes, articles, comments, day, like_counters, today,
 };
 
-/// What a connection adds, so that it is known from a sum who has counted.
+/// What a connection adds: 1, 10, 100. So a sum says which connections have counted.
 pub fn amount(connection: usize) -> i64 {
     10_i64.pow(connection as u32)
 }
@@ -67,7 +67,7 @@ fn operation(
         article_id: 1,
         label: "a",
     };
-    // One row of the starting states is as many.
+    // A comment counts as 300, which label a has in some of the starting states.
     let of_labels = comments::table.group_by(comments::article_id).select((
         comments::article_id,
         sql::<Text>("'a'"),
@@ -182,7 +182,7 @@ fn operation(
                 (None, None) => nothing(Ok(())),
             }
         }
-        // They read the definitions once for a connection.
+        // `Thread::transaction` runs them, with definitions that are read once.
         Operation::RecountTriggers | Operation::RecountColumn => nothing(Ok(())),
         Operation::Label => nothing(label.incr_counter_by(given, amount, conn)),
         Operation::ManyLabels => {
@@ -237,20 +237,22 @@ fn operation(
     }
 }
 
-/// Its value is not compared.
+/// An empty text, for a call whose value is not compared.
 fn nothing<T>(result: QueryResult<T>) -> QueryResult<String> {
     result.map(|_| String::new())
 }
 
+/// The text of the value that a call returned.
 fn returned<T: Debug>(result: QueryResult<T>) -> QueryResult<String> {
     result.map(|value| format!("{value:?}"))
 }
 
-/// What a recount of one entity added.
+/// The text of what a recount of one entity added.
 fn difference(corrected: QueryResult<Vec<Drift<i64>>>) -> QueryResult<String> {
     returned(corrected.map(|drift| added(&drift)))
 }
 
+/// Inserts a comment of article 1 today.
 fn comment(id: i64, conn: &mut Conn) -> QueryResult<usize> {
     let own = (comments::id.eq(id), comments::day.eq(today()));
     diesel::insert_into(comments::table)

@@ -11,7 +11,7 @@ use super::{ADD_ON_CONFLICT, Conn, TABLE_LOCK};
 use crate::tables::article_counters::dsl::{article_counters, article_id, likes};
 use crate::tables::today;
 
-/// Locks the row that one correction at a time locks.
+/// Locks the row of article 1 that one correction at a time locks, and inserts it if it is missing.
 fn lock(conn: &mut Conn) -> QueryResult<()> {
     add(1, NaiveDate::default(), [0; 3], conn)
 }
@@ -34,6 +34,7 @@ pub fn command_recount(conn: &mut Conn) -> QueryResult<String> {
     result.map(|()| String::new())
 }
 
+/// Runs statements, if there are any.
 fn batch(statements: &str, conn: &mut Conn) -> QueryResult<()> {
     match statements {
         "" => Ok(()),
@@ -45,8 +46,8 @@ fn batch(statements: &str, conn: &mut Conn) -> QueryResult<()> {
 pub fn set(to: i64, conn: &mut Conn) -> QueryResult<String> {
     conn.transaction(|conn| {
         lock(conn)?;
-        // SQL, so that it is not cached: at SERIALIZABLE it locks, and MariaDB's client hangs if a
-        // cached one has failed and is run again.
+        // Diesel does not cache a query with this SQL. At SERIALIZABLE the query locks, and MariaDB's
+        // client hangs if a cached one has failed and is run again.
         let of_one = sql::<Bool>("article_id = 1");
         let rows = article_counters.filter(of_one).select(likes);
         let before: i64 = rows.load::<i64>(conn)?.iter().sum();
@@ -64,6 +65,7 @@ pub fn delete(conn: &mut Conn) -> QueryResult<String> {
         if rows > 0 {
             lock(conn)?;
         }
+        // At READ COMMITTED, the second one deletes what was committed since the first one began.
         let delete = || diesel::delete(article_counters.filter(article_id.eq(1)));
         let deleted = delete().execute(conn)? + delete().execute(conn)?;
         Ok((deleted > 0).to_string())

@@ -27,15 +27,18 @@ pub struct Job {
     pub transactions: Range<usize>,
     /// The number of the session, which chooses its slot.
     pub slot: i64,
-    /// Others delete articles at the same time, or insert the same one.
+    /// Whether the case deletes articles, and inserts them again. Then errors of keys are documented.
     pub deletes_articles: bool,
 }
 
+/// A connection whose thread waits for jobs.
 pub struct Worker {
-    /// How the server calls the session.
+    /// The name of the session, as `waiting` takes it.
     pub session: i64,
     jobs: Sender<Job>,
+    /// Lets the statement run that the gate holds.
     grants: Sender<()>,
+    /// Whether the gate holds statements.
     is_closed: Arc<AtomicBool>,
 }
 
@@ -77,8 +80,8 @@ impl Worker {
         })
     }
 
-    /// Runs transactions, and holds their statements if `is_closed`. An event says that it has
-    /// ended.
+    /// Starts to run transactions, and holds their statements if `is_closed`. An
+    /// [`Ended`](Event::Ended) follows.
     pub fn run(&self, job: Job, is_closed: bool) -> Result<()> {
         self.is_closed.store(is_closed, Relaxed);
         self.jobs
@@ -112,7 +115,7 @@ impl Thread {
                 }
             });
             let ended = Event::Ended(self.connection, ended.collect());
-            // A new statement is held only in the next job.
+            // What the thread runs between jobs is not held.
             self.is_closed.store(false, Relaxed);
             if self.events.send(ended).is_err() {
                 return;
@@ -122,7 +125,7 @@ impl Thread {
 
     fn transaction(&self, job: &Job, transaction: usize, conn: &mut Conn) -> Result<String> {
         if transaction == job.transactions.start {
-            // This statement is not held.
+            // This statement is none of the operation: it is not held.
             let was_closed = self.is_closed.swap(false, Relaxed);
             let set = slot_number(job.slot, conn);
             self.is_closed.store(was_closed, Relaxed);
@@ -157,7 +160,7 @@ fn failed(error: &anyhow::Error, job: &Job) -> Failed {
     }
 }
 
-/// The kind of a documented error.
+/// Returns the kind of an error that the library documents, or `None` for any other error.
 fn kind(error: &Error, job: &Job) -> Option<&'static str> {
     let text = error.to_string().to_lowercase();
     let has = |part: &str| text.contains(part);

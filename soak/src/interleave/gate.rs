@@ -25,8 +25,9 @@ pub struct Gate {
     /// Whether statements are held.
     pub is_closed: Arc<AtomicBool>,
     pub events: Sender<Event>,
+    /// Each lets the statement run that is held.
     pub grants: Receiver<()>,
-    /// SQLite's transactions take the write lock as they begin.
+    /// Whether a `BEGIN` is held too: on SQLite, it takes the write lock.
     pub holds_begin: bool,
 }
 
@@ -39,7 +40,7 @@ impl Instrumentation for Gate {
             return;
         }
         let sql = query.to_string();
-        // If one of these fails, the thread that chooses has ended: nothing is left to order.
+        // If a channel is closed, the thread that chooses has ended, and nothing is left to order.
         if self.has_no_effect(&sql) {
             let _ = self.events.send(Event::Runs(self.connection, sql));
         } else if self.events.send(Event::Ready(self.connection, sql)).is_ok() {
@@ -52,10 +53,9 @@ impl Gate {
     /// Whether the statement neither locks nor reads what others write: it begins a transaction, or
     /// sets its level or another setting, or begins or ends a savepoint.
     fn has_no_effect(&self, sql: &str) -> bool {
-        let begins = ["BEGIN", "START TRANSACTION"].iter();
-        begins.into_iter().any(|begin| sql.starts_with(begin)) && !self.holds_begin
-            || ["SAVEPOINT", "RELEASE", "SET TRANSACTION", "SET LOCAL"]
-                .iter()
-                .any(|verb| sql.starts_with(verb))
+        let begins = ["BEGIN", "START TRANSACTION"];
+        let others = ["SAVEPOINT", "RELEASE", "SET TRANSACTION", "SET LOCAL"];
+        let is_one_of = |verbs: &[&str]| verbs.iter().any(|verb| sql.starts_with(verb));
+        is_one_of(&others) || !self.holds_begin && is_one_of(&begins)
     }
 }

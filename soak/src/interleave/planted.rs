@@ -29,7 +29,7 @@ pub enum Planted {
 }
 
 impl Planted {
-    /// What shows it.
+    /// The cases in which the fault is found.
     pub fn cases(self, on: Database) -> Vec<Case> {
         use Operation::*;
 
@@ -42,8 +42,9 @@ impl Planted {
             Planted::MergeWithoutLocks => (&[PlantedCompact, Past], State::Unmerged),
             Planted::RecountDeletesFirst => (&[PlantedRecount, Comment], State::OneRow),
             Planted::RecountWithoutALock => (&[PlantedRecountWithoutALock, Recount], State::Drift),
-            // InnoDB finds what the merge inserts, unless another row has made the deletion wait.
-            // That row is counted first: the orders that begin with it are run first.
+            // InnoDB deletes the row that the merge inserts too, unless the deletion has had to wait
+            // for another row. `Past` counts that row. It is the first one, because the orders that
+            // begin with the first connection are run first.
             Planted::DeleteInOneStatement if on == Database::Mysql => (
                 &[Past, PlantedDeleteInOneStatement, Compact],
                 State::Unmerged,
@@ -59,7 +60,9 @@ impl Planted {
             let contexts = case.scripts.iter().map(|script| script.context);
             let in_the_callers = contexts.filter(|context| *context != Context::Own).count();
             let expected = match self {
+                // `Comment` has no transaction of its own.
                 Planted::RecountDeletesFirst => 1,
+                // `Past` keeps its row locked until the caller commits.
                 Planted::DeleteInOneStatement => operations.len() - 2,
                 _ => 0,
             };

@@ -1,4 +1,4 @@
-//! What is counted and printed.
+//! What the enumerator has run and found, and how it is printed.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,11 +20,12 @@ pub struct Tally {
     pub wrong: u64,
     pub errors: BTreeMap<&'static str, u64>,
     pub took: Duration,
-    /// Of each pair of operations, how many orders were wrong, and the shortest.
+    /// For each combination of operations, how many orders were wrong, and the shortest of them.
     pub found: BTreeMap<String, (u64, Found)>,
 }
 
 impl Tally {
+    /// Adds a wrong order.
     pub fn add(&mut self, found: Found) {
         self.wrong += 1;
         let key = found.case.operations();
@@ -39,6 +40,7 @@ impl Tally {
         }
     }
 
+    /// Adds what was run at another level, without what was found there.
     pub fn add_all(&mut self, other: &Tally) {
         self.cases += other.cases;
         self.sampled += other.sampled;

@@ -13,10 +13,12 @@ struct Choice {
     chosen: usize,
 }
 
+/// How the connection that runs is chosen.
 #[derive(Debug)]
 enum Way {
     DepthFirst,
     Random(Box<StdRng>),
+    /// As this order says, and otherwise the first one.
     Given(Vec<usize>),
 }
 
@@ -25,12 +27,16 @@ enum Way {
 #[derive(Debug)]
 pub struct Orders {
     way: Way,
+    /// The choices of the current order, depth first.
     path: Vec<Choice>,
-    /// Who ran each statement of the current order.
+    /// The connection that ran each statement of the current order.
     ran: Vec<usize>,
+    /// The orders that were run.
     seen: HashSet<Vec<usize>>,
+    /// How many orders have ended, also those that had been run before.
     number: usize,
     limit: usize,
+    /// The seed of random orders.
     seed: u64,
 }
 
@@ -66,7 +72,8 @@ impl Orders {
                 wanted.copied().unwrap_or(ready[0])
             }
             Way::DepthFirst => {
-                // A server can choose another transaction to end a deadlock than the last time.
+                // The choices can be others than in the order before: a server can end a deadlock
+                // with the error of another connection.
                 if self
                     .path
                     .get(at)
@@ -87,12 +94,12 @@ impl Orders {
         chosen
     }
 
-    /// Who ran each statement of the current order.
+    /// The connection that ran each statement of the current order.
     pub fn ran(&self) -> &[usize] {
         &self.ran
     }
 
-    /// Ends the current order. Returns whether it is one that had not been run before.
+    /// Notes that the current order has been run. Returns whether it was the first time.
     pub fn is_new(&mut self) -> bool {
         self.seen.insert(self.ran.clone())
     }

@@ -4,7 +4,7 @@ use clap::ValueEnum;
 
 use crate::tables::day;
 
-/// What is stored before.
+/// What is stored before the statements of a case run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum State {
     /// One row of today
@@ -31,7 +31,8 @@ type Row = (i64, Option<u8>, i16, i64, i64, i64);
 pub const PAST: u8 = 6;
 
 impl State {
-    /// Each of the articles 1 and 2 has a comment and a like, unless there are no counters.
+    /// The rows of counters. In each state but [`Empty`](State::Empty), the articles 1 and 2 each have
+    /// a comment and a like.
     fn rows(self) -> &'static [Row] {
         match self {
             State::Empty => &[],
@@ -60,7 +61,7 @@ impl State {
         }
     }
 
-    /// The slots of the tickets of article 1, and how many are in them.
+    /// The slots of the tickets of article 1, and how many tickets are in each.
     fn tickets(self) -> &'static [(i16, i64)] {
         match self {
             State::Empty => &[],
@@ -73,7 +74,7 @@ impl State {
         }
     }
 
-    /// The statements that make it.
+    /// The statements that make the state.
     pub fn sql(self) -> String {
         let on = match self {
             State::OneRow | State::Locked | State::LockOnly | State::Drift => day(0),
@@ -94,7 +95,8 @@ impl State {
         )
     }
 
-    /// The statements that make its counters and its column, if everything else is as it was.
+    /// The statements that make the counters and the columns of the state, if the rows that are
+    /// counted are stored already.
     pub fn counters_sql(self) -> String {
         let likes = match self {
             State::Empty => 0,

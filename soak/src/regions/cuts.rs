@@ -1,8 +1,8 @@
 //! The rounds of the checker on both nodes, while the line between them is cut and the servers are
 //! killed.
 //!
-//! At the end of each round the line is healed. Both nodes then have the same rows, and the checker
-//! compares them with what the threads of both have committed.
+//! At the end of each round, the line is healed. Both nodes then have to have the same rows, which
+//! the checker compares with what the threads of both have committed.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, RwLock};
@@ -27,25 +27,28 @@ use crate::server::Server;
 use crate::tables::article_counters::dsl::{article_counters, views};
 use crate::tables::{Article, DAYS, day};
 
-/// Between two operations on what the checker does not know.
+/// The pause between two operations that the checker does not know of.
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// A run on nodes whose line is cut, and whose servers are killed.
 struct Disturbed<'a> {
     args: &'a Regions,
     run: &'a Run,
     servers: Vec<Server>,
     urls: Vec<String>,
-    /// Of what triggers count in slots. The column is of a node alone: its rows are not replicated.
+    /// The recount of what triggers count in slots. That of the column is left out, because articles
+    /// are not replicated.
     recount: Recount,
     nodes: Mutex<Nodes>,
-    /// Read during an operation on what the checker does not know, and written while the nodes are
-    /// compared.
+    /// Locked for reading during an operation that the checker does not know of, and for writing
+    /// while the nodes are compared.
     compared: RwLock<()>,
     cuts: AtomicU32,
+    /// The first error of a thread that is none of the checker's.
     found: Mutex<Option<Failure>>,
 }
 
-/// Returns the exit code.
+/// Runs rounds until the time is over or something is wrong. Returns the exit code.
 pub fn run(args: &Regions) -> Result<u8> {
     let commands = args.server.len();
     ensure!(
@@ -107,7 +110,7 @@ pub fn run(args: &Regions) -> Result<u8> {
 }
 
 impl Disturbed<'_> {
-    /// Ends the round if this is an error.
+    /// Keeps an error, and ends the round.
     fn note(&self, result: Result<()>) {
         if let Err(error) = result {
             let mut found = self.found.lock().expect("no thread panics");
@@ -116,8 +119,8 @@ impl Disturbed<'_> {
         }
     }
 
-    /// Waits until both nodes have the same rows. No thread of the checker runs, and the line is
-    /// not cut.
+    /// Waits until each node has applied what the other one has committed, and compares their rows.
+    /// It is called when no thread of the checker runs and the line is not cut.
     fn meet(&self) -> Result<(), Failure> {
         let _nothing_else_runs = self.compared.write().expect("no thread panics");
         if let Some(found) = self.found.lock().expect("no thread panics").take() {
@@ -126,7 +129,6 @@ impl Disturbed<'_> {
         let mut nodes = self.nodes.lock().expect("no thread panics");
         let mut difference = || {
             nodes.wait_for_all(0)?;
-            // This one is also for what the first one has let through.
             nodes.wait_for_all(1)?;
             nodes.difference()
         };
@@ -145,6 +147,7 @@ impl Disturbed<'_> {
         } else {
             self.args.kills
         };
+        // A part of the time, and whether a server is killed at that moment.
         let mut events: Vec<(f64, bool)> = Vec::new();
         events.extend((0..self.args.cuts).map(|_| (random.random(), false)));
         events.extend((0..kills).map(|_| (random.random(), true)));
@@ -168,6 +171,7 @@ impl Disturbed<'_> {
         Ok(())
     }
 
+    /// Kills the server of a node, and starts it again after a moment.
     fn kill(&self, node: usize, nodes: &mut Nodes) -> Result<()> {
         let server = &self.servers[node];
         server.kill()?;
@@ -177,7 +181,7 @@ impl Disturbed<'_> {
         Ok(())
     }
 
-    /// Cuts the line to this node, or now and then both ways, for a time.
+    /// Cuts the line to this node for a moment, and one time in three also that to the other node.
     fn cut(&self, node: usize, nodes: &mut Nodes) -> Result<()> {
         nodes.switch(node, false)?;
         if rand::random_range(0..3) == 0 {
@@ -193,7 +197,7 @@ impl Disturbed<'_> {
         Ok(())
     }
 
-    /// Runs on a node what the checker does not know, until the run ends.
+    /// Runs operations on a node that the checker does not know of, until the run ends.
     fn unchecked(&self, node: usize) -> Result<()> {
         let mut conn = connect(&self.urls[node])?;
         while self.run.goes_on_for(PAUSE) {
@@ -213,7 +217,7 @@ impl Disturbed<'_> {
         Ok(())
     }
 
-    /// Runs an operation on an article that is not checked, or a recount of all by the command.
+    /// Runs an operation on an article that is not checked, or the command's recount of all articles.
     fn one(&self, node: usize, conn: &mut PgConnection) -> Result<()> {
         let article = rand::random_range(UNCHECKED);
         let on = day(rand::random_range(0..DAYS));
@@ -229,8 +233,7 @@ impl Disturbed<'_> {
                 let log = [on, day(0)].map(|on| (article, on, 7));
                 set_counter(views).of_days(log).execute(conn)?;
             }
-            // A transaction arrives as a whole, so that no node ever sees rows and counts that
-            // differ.
+            // A transaction arrives as a whole, so at no time do rows and counts differ on a node.
             _ => {
                 let drift = self.recount.correct(conn, |_, _| {})?;
                 ensure!(

@@ -6,19 +6,22 @@ use crate::interleave::operation::Operation;
 use crate::interleave::state::PAST;
 use crate::postgres::on::operations::amount;
 use crate::record::{Cell, Kind};
-use crate::tables::{day, number_of};
+use crate::tables::{TODAY, day, number_of};
 
-/// What a transaction of an operation has changed, if it returned this.
+/// Returns what a transaction of an operation has changed, if it returned this. Operations that
+/// correct or merge change nothing: see [`unknown`].
 pub fn effects(
     operation: Operation,
     transaction: usize,
     node: usize,
     returned: &str,
 ) -> Vec<(Cell, i64)> {
+    // The same numbers as in `operations`.
     let amount = amount(node);
     let to = 1_000 * amount;
+    // What was there before, or a number of rows.
     let number = returned.parse::<i64>().unwrap_or_default();
-    let today = |article, kind, amount| (Cell::new(article, kind, 0), amount);
+    let today = |article, kind, amount| (Cell::new(article, kind, TODAY), amount);
     match operation {
         Operation::Increment => vec![today(1, Kind::Views, amount)],
         Operation::Past => {
@@ -47,15 +50,16 @@ pub fn effects(
     }
 }
 
+/// The counts of an article.
 pub fn all_kinds(article: i64) -> impl Iterator<Item = (Kind, i64)> {
     [Kind::Views, Kind::Comments, Kind::Likes]
         .map(|kind| (kind, article))
         .into_iter()
 }
 
-/// The counts that are not known beside an operation, if they were `before`. A deletion removes
-/// what has arrived, and an import sets what it sees. Two nodes that both correct a wrong count add
-/// the same twice.
+/// Returns the counts that are not known after an operation, if they were `before`. A deletion
+/// removes what has arrived on its node, and an import sets what it sees there. Two nodes that both
+/// correct a wrong count add the same difference twice.
 pub fn unknown(operation: Operation, before: &[i64]) -> HashSet<(Kind, i64)> {
     let total = |article, kind| -> i64 {
         let cells = Cell::of(article, kind);

@@ -17,7 +17,7 @@ use crate::postgres::{DROP_FOREIGN_KEYS, REFERENCE, TRIGGERS};
 use crate::run::PATIENCE;
 use crate::tables::{self, ARTICLES};
 
-/// The replication to a node makes no progress.
+/// The error of a replication that makes no progress.
 #[derive(Debug)]
 pub struct Stopped {
     node: usize,
@@ -33,23 +33,29 @@ impl fmt::Display for Stopped {
 
 impl std::error::Error for Stopped {}
 
+/// The database of a node, and a session there.
 pub struct Node {
     pub url: String,
     pub conn: PgConnection,
 }
 
+/// Both nodes. Each subscribes to the other.
 pub struct Nodes {
     pub nodes: Vec<Node>,
+    /// Whether the run kills servers.
     are_killed: bool,
+    /// The name of the databases, the publications, and the beginning of the subscriptions.
     name: String,
     servers: Vec<String>,
 }
 
-/// The articles whose counters are deleted and imported now and then, of which only the rows of
-/// both nodes are compared.
+/// The articles whose counters are deleted and imported now and then. Only their rows on both nodes
+/// are compared.
 pub const UNCHECKED: RangeInclusive<i64> = ARTICLES + 1..=ARTICLES + 2;
 
-/// The tables that are replicated, and the order of their rows.
+/// The tables that are replicated, and what orders their rows. `beacons` has a row for each node,
+/// whose number grows: when a node has applied the last number of the other one, it has applied all
+/// that was committed before.
 const REPLICATED: [(&str, &str); 6] = [
     ("article_counters", "article_id, day, slot"),
     ("label_counters", "article_id, label, day, slot"),
@@ -59,10 +65,12 @@ const REPLICATED: [(&str, &str); 6] = [
     ("beacons", "node"),
 ];
 
+/// Returns the number that a query selects.
 pub fn number(query: &str, conn: &mut PgConnection) -> QueryResult<i64> {
     diesel::select(sql::<BigInt>(&format!("({query})"))).get_result(conn)
 }
 
+/// Returns the text that a query selects.
 pub fn text(query: &str, conn: &mut PgConnection) -> QueryResult<Option<String>> {
     diesel::select(sql::<Nullable<Text>>(&format!("({query})"))).get_result(conn)
 }
@@ -140,6 +148,8 @@ impl Nodes {
         self.wait_for_all_or(to, |conn| Ok(number(blocked, conn)? > 0))
     }
 
+    /// Increases the beacon of the other node, and waits until this node has its number or
+    /// `is_blocked`.
     fn wait_for_all_or(
         &mut self,
         to: usize,
@@ -157,7 +167,7 @@ impl Nodes {
             if is_blocked(&mut self.nodes[to].conn)? {
                 return Ok(());
             }
-            // The worker would try again for ever to insert a row that exists.
+            // The worker tries for ever to insert a row that exists.
             let conflicts = if began.elapsed() > Duration::from_secs(5) {
                 self.conflicts()?
             } else {
@@ -176,7 +186,7 @@ impl Nodes {
 
     /// Compares the tables of both nodes. Returns the first difference.
     pub fn difference(&mut self) -> Result<Option<String>> {
-        // Beacons are held back.
+        // `Line` increases beacons that it then holds back.
         let compared = REPLICATED.iter().filter(|(table, _)| *table != "beacons");
         for (table, order) in compared {
             let rows = format!(
@@ -193,9 +203,9 @@ impl Nodes {
         Ok(None)
     }
 
-    /// The conflicts that the servers have counted, and the errors if none was killed: a lost
-    /// connection is one. They count them when the worker ends. The text is empty if there are
-    /// none.
+    /// Returns a text of the conflicts that the servers have counted, which is empty if there are
+    /// none. If no server was killed, it has the errors too: a lost connection is one of these. A
+    /// server adds to its counts when the worker ends.
     pub fn conflicts(&mut self) -> Result<String> {
         let mut found = String::new();
         for (to, node) in self.nodes.iter_mut().enumerate() {
@@ -217,7 +227,7 @@ impl Nodes {
         Ok(found)
     }
 
-    /// Ends the replication, and returns the conflicts of the whole run.
+    /// Ends the replication. Returns the conflicts of the whole run.
     pub fn end(&mut self) -> Result<String> {
         for to in 0..2 {
             self.switch(to, false)?;
@@ -248,6 +258,7 @@ impl Nodes {
     }
 }
 
+/// Describes up to five rows that only one of the nodes has, on each.
 fn different_rows(table: &str, first: &str, second: &str) -> String {
     let [of_first, of_second] = [(first, second), (second, first)].map(|(one, other)| {
         let other: std::collections::HashSet<&str> = other.split(") ").collect();

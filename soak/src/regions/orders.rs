@@ -20,8 +20,8 @@ use crate::interleave::schedule::Orders;
 use crate::interleave::state::State;
 use crate::run::{RIGHT, WRONG};
 
-/// What runs on nodes: all but what writes a row of both nodes, such as an article, or works on
-/// labels.
+/// Returns the operations that run on nodes: those on counters of articles that do not write a row
+/// that the other node writes too, such as an article or a comment of the starting state.
 fn operations_of_nodes() -> Vec<Operation> {
     let mut all = Operation::all(Database::Postgres);
     all.retain(|operation| operation.table() == 0 && !operation.deletes_articles());
@@ -39,6 +39,7 @@ fn operations_of_nodes() -> Vec<Operation> {
     all
 }
 
+/// Returns the cases: each state, with each operation on the first and each on the second node.
 fn cases() -> Vec<Case> {
     let all = operations_of_nodes();
     let mut cases = Vec::new();
@@ -59,6 +60,7 @@ fn cases() -> Vec<Case> {
     cases
 }
 
+/// An operation in a transaction of its own, or else in the caller's.
 fn script(operation: Operation) -> Script {
     let contexts = operation.contexts();
     let context = if contexts.contains(&Context::Own) {

@@ -25,7 +25,8 @@ use crate::postgres::on::worker::{Job, Worker};
 use crate::record::{Change, now};
 use crate::run::PATIENCE;
 
-/// What the enumerator calls it when node 0 applies; when node 1 does, it is one more.
+/// The number by which the enumerator chooses that node 0 applies. For node 1, it is one more. The
+/// numbers 0 and 1 are the operations of the nodes.
 const APPLIES: usize = 2;
 
 /// Holds back what one node has committed, until the other one may apply all of it.
@@ -60,8 +61,8 @@ impl Line {
         Ok(())
     }
 
-    /// Applies everything that was committed. If an operation on this node `may_block` it, up to a
-    /// row that the operation has locked.
+    /// Lets the node apply everything that was committed. If an operation on this node `may_block`
+    /// the worker, it applies up to a row that the operation has locked.
     fn apply(&mut self, nodes: &mut Nodes, may_block: bool) -> Result<()> {
         self.holder.batch_execute("COMMIT")?;
         if may_block {
@@ -78,13 +79,15 @@ impl Line {
 struct Side {
     /// The statement that it runs next, if it has not ended.
     next: Option<String>,
+    /// Whether it has run a statement.
     has_begun: bool,
     in_a_transaction: bool,
-    /// It has committed something that the other node has not applied.
+    /// Whether it has committed something that the other node has not applied.
     has_news: bool,
 }
 
 impl Side {
+    /// Whether it has begun, and has not ended.
     fn is_amid(&self) -> bool {
         self.has_begun && self.next.is_some()
     }
@@ -99,7 +102,8 @@ impl Side {
     }
 }
 
-/// What can happen next. At the end, everything is applied anyway.
+/// Returns what can happen next: the number of a node whose operation runs its next statement, or
+/// [`APPLIES`] and so on. When both operations have ended, everything is applied anyway.
 fn choices([first, second]: &[Side; 2]) -> Vec<usize> {
     let mut choices = Vec::new();
     if first.next.is_some() && !second.is_amid() {
@@ -120,11 +124,11 @@ fn choices([first, second]: &[Side; 2]) -> Vec<usize> {
 /// The operations of both nodes, and the lines between these.
 pub struct Pair {
     nodes: Nodes,
-    /// To each node.
+    /// The line to each node.
     lines: Vec<Line>,
     workers: Vec<Worker>,
     events: Receiver<Event>,
-    /// They make the starting state on each node, without replicating it.
+    /// A connection to each node, which makes the starting state without replicating it.
     resets: Vec<PgConnection>,
     sides: [Side; 2],
     ended: Vec<(Transaction, Ended)>,
@@ -278,8 +282,8 @@ impl Pair {
         }
     }
 
-    /// Compares the nodes with each other, and the counts with what the transactions that committed
-    /// have changed. They were `before`.
+    /// Compares the nodes with each other, and the counts, which were `before`, with what the
+    /// transactions that committed have changed.
     fn compare(
         &mut self,
         case: &Case,
@@ -347,7 +351,7 @@ impl Pair {
 mod tests {
     use super::*;
 
-    /// The orders of operations that run these statements, with 2 and 3 where a node applies.
+    /// Returns the orders of operations that run these statements, with 2 and 3 where a node applies.
     fn orders_of(statements: [&[&str]; 2]) -> Vec<String> {
         let mut orders = Orders::all(100, 1);
         let mut all = Vec::new();
