@@ -7,6 +7,6 @@ INSERT INTO bench_forum_people (id)
 INSERT INTO bench_forum_people (id)
     SELECT one.id + 500 * other.id FROM bench_forum_people AS one JOIN bench_forum_people AS other ON other.id < 96;
 INSERT INTO bench_forum_posts (id, community_id, creator_id)
-    SELECT id, id % 5 + 1, id % 100 + 1 FROM bench_forum_people WHERE id <= 50;
+    SELECT id, id % 5 + 1, id % 100 + 1 FROM bench_forum_people WHERE id <= 340;
 INSERT INTO bench_forum_comments (id, post_id, community_id, creator_id)
-    SELECT id, id % 5 + 1, (id % 5 + 1) % 5 + 1, id % 100 + 1 FROM bench_forum_people WHERE id <= 500;
+    SELECT id, id % 5 + 1, (id % 5 + 1) % 5 + 1, id % 100 + 1 FROM bench_forum_people WHERE id <= 16700;

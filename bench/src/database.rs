@@ -4,6 +4,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 use diesel::prelude::*;
 use diesel::r2d2::R2D2Connection;
+use diesel::result::Error::QueryBuilderError;
 use diesel_counters::Slot;
 
 #[cfg(feature = "postgres")]
@@ -31,50 +32,64 @@ impl Engine {
         }
     }
 
-    /// Elsewhere than on SQLite, which has one writer, counts go to several slots.
+    /// Whether the program was built with the feature of this database.
+    pub fn is_compiled_in(self) -> bool {
+        match self {
+            Engine::Postgres => cfg!(feature = "postgres"),
+            Engine::Mariadb | Engine::Mysql => cfg!(feature = "mysql"),
+            Engine::Sqlite => cfg!(feature = "sqlite"),
+        }
+    }
+
+    /// Whether counts can go to several slots. SQLite has one writer at a time, and one slot.
     pub fn has_slots(self) -> bool {
         self != Engine::Sqlite
     }
 
-    /// What `scripts/test` and the arguments call it.
+    /// The name of the database in the arguments of this program and of `scripts/test`.
     pub fn id(self) -> String {
         let value = self.to_possible_value();
         value.map_or_else(String::new, |value| value.get_name().to_owned())
     }
 }
 
-/// A connection to one of the databases. Each has its own type, not a `MultiConnection`, whose own
-/// work would be measured too.
+/// A connection to one of the databases. Each has its own type: the work of a `MultiConnection`
+/// would be measured too.
 pub trait Database: R2D2Connection + Send + 'static {
-    /// Run on each new connection.
+    /// Statements that [`connect`](Database::connect) runs.
     const SETTINGS: &'static str = "";
     /// The type of a primary key that numbers its rows.
     const AUTO_ID: &'static str;
-    /// Leaves a table that was loaded as a server that has been up for a while has it.
+    /// Statements that leave `bench_articles` and `bench_article_counters`, after they were loaded,
+    /// as they are on a server that has run for a while.
     const AFTER_LOADING: &'static str;
-    /// The name and the version.
+    /// An expression of the name and the version.
     const VERSION: &'static str;
-    /// The settings that a commit's cost depends on.
+    /// A query for the settings that have an effect on the results.
     const SHOW_SETTINGS: &'static str;
 
-    /// A query for the number of sessions of this database but this one.
+    /// A query for the number of sessions that use this database, without the own one.
     const OTHER_SESSIONS: &'static str;
-    /// Queries for the numbers of rows and of blocks that were read so far, named so. The first one
-    /// is run before.
-    const READS: [&'static str; 2] = ["", ""];
-    /// The type of a sum.
+    /// A statement that runs before [`READS`](Database::READS).
+    const BEFORE_READS: &'static str = "";
+    /// A query for numbers of rows and of blocks that the server has read so far, with their names.
+    /// It is empty if the database does not tell. See [`is_of_blocks`].
+    const READS: &'static str = "";
+    /// The type of a BIGINT in `CAST`.
     const INTEGER: &'static str = "BIGINT";
     /// Follows the columns of a counter table.
     const TABLE_OPTIONS: &'static str = "";
-    /// The triggers of reference, and what drops them.
+    /// What creates the triggers of the reference migrations, which count in slots, and what drops
+    /// them.
     const TRIGGERS: [&'static str; 2];
-    /// Those that count in a column.
+    /// The same for triggers that count in a column of the article.
     const COLUMN_TRIGGERS: [&'static str; 2];
 
     /// What Diesel's `on_conflict` takes for the counter table's primary key.
     type ConflictTarget;
     const CONFLICT_TARGET: Self::ConflictTarget;
 
+    /// Connects, with the settings that are measured.
     fn connect(url: &str) -> Result<Self, diesel::r2d2::Error> {
         let mut conn = Self::establish(url)?;
         if !Self::SETTINGS.is_empty() {
@@ -83,19 +98,19 @@ pub trait Database: R2D2Connection + Send + 'static {
         Ok(conn)
     }
 
-    /// Inserts a comment and counts it in one statement.
+    /// Inserts a comment and counts a view of its article, in one statement.
     fn insert_and_count(&mut self, _article_id: i64, _slots: Slot) -> QueryResult<()> {
         let reason = "only PostgreSQL counts in the statement that inserts";
-        Err(diesel::result::Error::QueryBuilderError(reason.into()))
+        Err(QueryBuilderError(reason.into()))
     }
 
-    /// A transaction that writes.
+    /// Runs a transaction that writes.
     fn write<T>(&mut self, statements: impl FnOnce(&mut Self) -> QueryResult<T>) -> QueryResult<T> {
         self.transaction(statements)
     }
 }
 
-/// The files of a migration, up and down.
+/// The files of a migration, up and down. The folder is relative to the file that calls it.
 macro_rules! migration {
     ($($folder:expr),*) => {
         [
@@ -117,6 +132,7 @@ macro_rules! reference_triggers {
     };
 }
 
+/// Triggers that count comments in a column of the article, as the command writes them.
 macro_rules! column_triggers {
     ($database:literal) => {
         migration!("../columns/", $database, "/bench_count_hot")
@@ -136,7 +152,7 @@ impl Database for PgConnection {
     const AUTO_ID: &'static str = "BIGSERIAL PRIMARY KEY";
     const TRIGGERS: [&'static str; 2] = reference_triggers!("postgres");
     const COLUMN_TRIGGERS: [&'static str; 2] = column_triggers!("postgres");
-    // The vacuum is one that autovacuum would otherwise begin during the measurement.
+    // Without this vacuum, autovacuum could begin one during the measurement.
     const AFTER_LOADING: &'static str = "VACUUM (ANALYZE) bench_articles, bench_article_counters";
     const VERSION: &'static str = "'PostgreSQL ' || current_setting('server_version')";
     const SHOW_SETTINGS: &'static str =
@@ -148,14 +164,14 @@ impl Database for PgConnection {
         WHERE datname = current_database() AND backend_type = 'client backend'
         AND pid <> pg_backend_pid()";
 
-    const READS: [&'static str; 2] = [
-        "SELECT pg_stat_force_next_flush()",
-        "SELECT 'rows' AS \"Variable_name\",
+    // A session adds its reads to the statistics at the end of a transaction, and by default about
+    // once a second. PostgreSQL has this function since version 15.
+    const BEFORE_READS: &'static str = "SELECT pg_stat_force_next_flush()";
+    const READS: &'static str = "SELECT 'rows' AS \"Variable_name\",
              CAST(SUM(seq_tup_read + COALESCE(idx_tup_fetch, 0)) AS TEXT) AS \"Value\"
              FROM pg_stat_user_tables
          UNION ALL SELECT 'blocks', CAST(SUM(heap_blks_read + heap_blks_hit
-             + COALESCE(idx_blks_read + idx_blks_hit, 0)) AS TEXT) FROM pg_statio_user_tables",
-    ];
+             + COALESCE(idx_blks_read + idx_blks_hit, 0)) AS TEXT) FROM pg_statio_user_tables";
 
     type ConflictTarget = conflict::PrimaryKey;
     const CONFLICT_TARGET: Self::ConflictTarget = conflict::PRIMARY_KEY;
@@ -184,11 +200,9 @@ impl Database for MysqlConnection {
 
     const OTHER_SESSIONS: &'static str = "SELECT COUNT(*) FROM information_schema.processlist
         WHERE db = DATABASE() AND id <> CONNECTION_ID()";
-    const READS: [&'static str; 2] = [
-        "",
-        "SHOW GLOBAL STATUS WHERE Variable_name LIKE 'Handler_read%'
-         OR Variable_name = 'Innodb_buffer_pool_read_requests'",
-    ];
+    const READS: &'static str = "SHOW GLOBAL STATUS WHERE Variable_name LIKE 'Handler_read%'
+         OR Variable_name = 'Innodb_buffer_pool_read_requests'";
+    // `CAST` takes no BIGINT.
     const INTEGER: &'static str = "SIGNED";
 
     type ConflictTarget = diesel::dsl::DuplicatedKeys;
@@ -197,16 +211,17 @@ impl Database for MysqlConnection {
 
 #[cfg(feature = "sqlite")]
 impl Database for SqliteConnection {
-    // A commit reaches the disk before it returns, as on the servers.
+    // A commit is durable before it returns, as by the servers' default settings.
     const SETTINGS: &'static str =
         "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL";
     const AUTO_ID: &'static str = "INTEGER PRIMARY KEY";
+    // As in the reference migrations: the rows of an entity are next to each other.
     const TABLE_OPTIONS: &'static str = " WITHOUT ROWID";
     const TRIGGERS: [&'static str; 2] = reference_triggers!("sqlite");
     const COLUMN_TRIGGERS: [&'static str; 2] = column_triggers!("sqlite");
-    // After this, the SQLite that libsqlite3-sys bundles plans each read of a total again, as it
-    // does any statement whose best plan could depend on a value that was bound
-    // (SQLITE_ENABLE_STAT4).
+    // ANALYZE has a cost here: the SQLite that libsqlite3-sys bundles then plans each read of a
+    // total again. With SQLITE_ENABLE_STAT4, it does so for any statement whose best plan could
+    // depend on a bound value.
     const AFTER_LOADING: &'static str =
         "ANALYZE bench_articles; ANALYZE bench_article_counters; PRAGMA wal_checkpoint(TRUNCATE)";
     const VERSION: &'static str = "'SQLite ' || sqlite_version()";
@@ -236,8 +251,20 @@ pub struct Setting {
 /// What a database says of itself.
 pub trait Describe: Database {
     fn version_and_settings(&mut self) -> QueryResult<(String, Vec<Setting>)>;
-    /// The rows and the blocks that were read so far, by all connections.
-    fn reads(&mut self) -> QueryResult<Option<[i64; 2]>>;
+    /// What all connections have read so far.
+    fn reads(&mut self) -> QueryResult<Option<Reads>>;
+}
+
+/// What a server has read.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Reads {
+    pub rows: i64,
+    pub blocks: i64,
+}
+
+/// Whether [`READS`](Database::READS) has a number of blocks under this name.
+fn is_of_blocks(name: &str) -> bool {
+    name == "blocks" || name.starts_with("Innodb")
 }
 
 /// Implements a trait for each connection type. A generic function would need a long list of bounds
@@ -263,19 +290,23 @@ for_each_connection!(
             Ok((version, diesel::sql_query(Self::SHOW_SETTINGS).load(self)?))
         }
 
-        fn reads(&mut self) -> QueryResult<Option<[i64; 2]>> {
-            let [before, query] = Self::READS;
-            if query.is_empty() {
+        fn reads(&mut self) -> QueryResult<Option<Reads>> {
+            if Self::READS.is_empty() {
                 return Ok(None);
             }
-            if !before.is_empty() {
-                diesel::connection::SimpleConnection::batch_execute(self, before)?;
+            if !Self::BEFORE_READS.is_empty() {
+                diesel::connection::SimpleConnection::batch_execute(self, Self::BEFORE_READS)?;
             }
-            let values: Vec<Setting> = diesel::sql_query(query).load(self)?;
-            let mut reads = [0, 0];
+            let values: Vec<Setting> = diesel::sql_query(Self::READS).load(self)?;
+            let mut reads = Reads::default();
             for Setting { name, value } in values {
-                let is_block = name == "blocks" || name.starts_with("Innodb");
-                reads[usize::from(is_block)] += value.parse().unwrap_or(0);
+                let number = value.parse::<i64>();
+                let number = number.map_err(|error| QueryBuilderError(error.into()))?;
+                if is_of_blocks(&name) {
+                    reads.blocks += number;
+                } else {
+                    reads.rows += number;
+                }
             }
             Ok(Some(reads))
         }
@@ -292,7 +323,7 @@ pub fn describe<C: Describe>(url: &str) -> Result<String> {
     Ok(format!("## {version}\n\n{}\n", settings.join(", ")))
 }
 
-/// Calls a function that is generic over the connection, with the engine's.
+/// Calls a function that is generic over the connection, with the connection type of the engine.
 macro_rules! with_connection {
     ($engine:expr, $function:ident($($argument:expr),*)) => {
         match $engine {
@@ -312,3 +343,18 @@ macro_rules! with_connection {
     };
 }
 pub(crate) use with_connection;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_told_from_blocks() {
+        for name in ["blocks", "Innodb_buffer_pool_read_requests"] {
+            assert!(is_of_blocks(name), "{name}");
+        }
+        for name in ["rows", "Handler_read_next"] {
+            assert!(!is_of_blocks(name), "{name}");
+        }
+    }
+}

@@ -1,14 +1,14 @@
-//! A forum that counts with triggers: the votes and the comments of posts, and what each person,
-//! each community and the site has. Forums write such triggers by hand.
+//! A forum whose triggers count votes, comments and posts: of each post and comment, of each person,
+//! of each community, and of the site.
 //!
-//! The triggers of this crate are what `diesel-counters generate triggers` writes: a test of the
-//! command compares them.
+//! Forums write such triggers by hand. Those of diesel_counters are what
+//! `diesel-counters generate triggers` writes: a test of the command compares them.
 
 use std::collections::HashMap;
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::serialize::ToSql;
@@ -19,18 +19,28 @@ use crate::Plan;
 use crate::compare::{Cell, commit, compare, on_threads};
 use crate::count::wait_for_sessions;
 use crate::database::{Engine, for_each_connection, migration, with_connection};
-use crate::server::on_each;
+use crate::server::on_each_with_slots;
 use crate::way::Ways;
 
 const CONNECTIONS: i32 = 16;
-/// How many people vote on each connection, before they vote on the next posts and comments.
+/// The people of each connection, of the 48,000 in `rows.sql`. Each of them votes once, and then all
+/// vote again, on the next posts and comments.
 const VOTERS: i32 = 48_000 / CONNECTIONS;
+/// The posts of a busy community that people vote on at the same time.
+const BUSY_POSTS: i32 = 5;
+/// The comments that people vote on at the same time.
+const COMMENTS: i32 = 50;
+/// The most transactions of a connection. For these, `rows.sql` has enough posts and comments to
+/// vote on, and each connection has ids of its own.
+const TRANSACTIONS: i32 = 1_000_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
-    /// Written by hand.
+    /// The triggers that the forum has written by hand.
     ItsOwn,
+    /// Triggers of diesel_counters, which count in columns of the entities.
     Columns,
+    /// Triggers of diesel_counters, which count in slots.
     Slots,
     Uncounted,
 }
@@ -43,7 +53,7 @@ impl Way {
         (Way::Uncounted, "uncounted"),
     ];
 
-    /// The migration that creates its triggers, and that drops them.
+    /// What creates the triggers of this way, and what drops them.
     fn migration(self, engine: Engine) -> [&'static str; 2] {
         match (self, engine) {
             (Way::ItsOwn, Engine::Postgres) => migration!("../forum/postgres/own"),
@@ -72,7 +82,7 @@ impl Workload {
     ];
 }
 
-/// A statement of `busy.txt` with its values. Each connection prepares it once.
+/// A statement of `busy.txt` with its values. `{name}` in it is a bind value.
 struct Statement<'a> {
     sql: &'static str,
     values: &'a HashMap<&'static str, i32>,
@@ -94,6 +104,7 @@ where
     }
 }
 
+// The type does not tell the text, so Diesel caches the prepared statement by its text.
 impl QueryId for Statement<'_> {
     type QueryId = ();
     const HAS_STATIC_QUERY_ID: bool = false;
@@ -113,30 +124,54 @@ for_each_connection!(
     }
 );
 
-/// The transactions of a busy community, with how often they are. The first one votes on a post.
-fn transactions() -> Vec<(u32, &'static str)> {
-    let lines = include_str!("../forum/busy.txt").lines();
-    let lines = lines.filter_map(|line| line.split_once(" | "));
-    let weighted = lines.filter_map(|(weight, sql)| Some((weight.trim().parse().ok()?, sql)));
-    weighted.collect()
+/// A transaction of a busy community.
+struct Transaction {
+    /// How frequent it is, as a part of the sum of all weights.
+    weight: u32,
+    statements: Vec<&'static str>,
 }
 
-/// The values of a connection's transaction. Connections write rows of their own, but for what they
-/// vote and comment on.
+/// The transactions of a busy community. The first one votes on a post.
+fn transactions() -> Result<Vec<Transaction>> {
+    let lines = include_str!("../forum/busy.txt").lines();
+    let transactions = lines.map(|line| {
+        let (weight, sql) = line.split_once(" | ").context("a line has no weight")?;
+        Ok(Transaction {
+            weight: weight.trim().parse()?,
+            statements: sql.split("; ").collect(),
+        })
+    });
+    transactions.collect()
+}
+
+/// The values of a connection's transaction.
+///
+/// A connection inserts posts, comments and votes of its own, and changes and deletes these. What
+/// it votes on, comments on or marks as deleted are the rows of `rows.sql`, as on all connections.
 fn values(connection: i32, number: i32, workload: Workload) -> HashMap<&'static str, i32> {
+    // What an update or a deletion looks for. It finds nothing if that transaction was another one.
     let earlier = rand::random_range(0..=number);
     let person = |number| number % VOTERS * CONNECTIONS + connection + 1;
+    // A person votes on no post twice: `VOTERS` is a multiple of `BUSY_POSTS`, so that the same
+    // person has the same `number % among` each time, and the next post.
     let post = |number| {
-        let among = if workload == Workload::Busy { 5 } else { 1 };
+        let among = if workload == Workload::Busy {
+            BUSY_POSTS
+        } else {
+            1
+        };
         number % among + number / VOTERS + 1
     };
-    let id = |number| (connection + 1) * 1_000_000 + number;
+    let id = |number| (connection + 1) * TRANSACTIONS + number;
     HashMap::from([
         ("person", person(number)),
         ("voter", person(earlier)),
         ("post", post(number)),
         ("voted", post(earlier)),
-        ("comment", rand::random_range(1..=50) + number / VOTERS * 50),
+        (
+            "comment",
+            rand::random_range(1..=COMMENTS) + number / VOTERS * COMMENTS,
+        ),
         ("id", id(number)),
         ("earlier", id(earlier)),
         ("vote", if number % 4 == 3 { -1 } else { 1 }),
@@ -145,11 +180,7 @@ fn values(connection: i32, number: i32, workload: Workload) -> HashMap<&'static 
 
 /// Prints a table for each database and workload.
 pub fn run(plan: &Plan) -> Result<()> {
-    on_each(&plan.databases, |engine, url| {
-        if !engine.has_slots() {
-            eprintln!("{} is skipped: it has one writer at a time", engine.name());
-            return Ok(());
-        }
+    on_each_with_slots(&plan.databases, |engine, url| {
         with_connection!(engine, measure(engine, url, plan))
     })
 }
@@ -159,8 +190,9 @@ fn measure<C: Forum>(engine: Engine, url: &str, plan: &Plan) -> Result<()> {
     let others = conn.number(C::OTHER_SESSIONS)?;
     for (workload, title) in Workload::ALL {
         let names = Way::ALL.map(|(_, name)| name);
-        let table = compare(title, &names, &[("its own", 0)], plan.rounds(5), |i| {
-            let (way, name) = Way::ALL[i];
+        // The first way is the forum's own one.
+        let table = compare(title, &names, &[("its own", 0)], plan.rounds(5), |way| {
+            let (way, name) = Way::ALL[way];
             wait_for_sessions(conn, others)?;
             create_tables(conn, engine, way)?;
             let cell = cell::<C>(url, workload, plan.seconds(2.0))?;
@@ -175,23 +207,26 @@ fn measure<C: Forum>(engine: Engine, url: &str, plan: &Plan) -> Result<()> {
 }
 
 fn cell<C: Forum>(url: &str, workload: Workload, seconds: f64) -> Result<Cell> {
-    let transactions = transactions();
+    let transactions = transactions()?;
     let mut writers = Vec::new();
     for connection in 0..CONNECTIONS {
         let mut conn = C::connect(url)?;
+        // Its number, which chooses the slot, also in triggers.
         conn.claim()?;
-        writers.push((conn, connection, 0..));
+        writers.push((conn, connection, 0..TRANSACTIONS));
     }
     on_threads(writers, seconds, |writer, end, tally| {
         let (conn, connection, numbers) = writer;
-        let number = numbers.next().expect("no last transaction");
+        let number = numbers.next();
+        let number = number.context("there are no more people to vote: take fewer --seconds")?;
         let values = &values(*connection, number, workload);
-        let (_, sql) = match workload {
-            Workload::Busy => transactions.choose_weighted(&mut rand::rng(), |one| one.0)?,
+        let transaction = match workload {
+            Workload::Busy => transactions.choose_weighted(&mut rand::rng(), |one| one.weight)?,
             Workload::Hot | Workload::Held => &transactions[0],
         };
+        let statements = &transaction.statements;
         let run = |conn: &mut C| {
-            let mut statements = sql.split("; ");
+            let mut statements = statements.iter();
             statements.try_for_each(|sql| conn.run(Statement { sql, values }))
         };
         commit(end, tally, || match workload {
@@ -200,13 +235,17 @@ fn cell<C: Forum>(url: &str, workload: Workload, seconds: f64) -> Result<Cell> {
                 thread::sleep(Duration::from_millis(2));
                 Ok(())
             }),
-            Workload::Busy if sql.contains(';') => conn.write(run),
+            Workload::Busy if statements.len() > 1 => conn.write(run),
+            // The server commits a statement by itself.
             Workload::Busy | Workload::Hot => run(conn),
         })
     })
 }
 
-/// Queries for the number of counts that are not those of the rows.
+/// Queries, each for the number of entities whose stored count differs from the rows.
+///
+/// A line of `counts.txt` has the counter table and its column for the entity, the table of the
+/// entities, the counter, and what selects `id` and `number` from the rows.
 fn wrong_counts(way: Way) -> impl Iterator<Item = String> {
     let lines = include_str!("../forum/counts.txt").lines();
     let lines = lines.filter(move |_| way != Way::Uncounted);
@@ -229,21 +268,79 @@ fn wrong_counts(way: Way) -> impl Iterator<Item = String> {
     })
 }
 
-/// Creates the tables again, with the rows that exist, and then the triggers, which count what
-/// exists.
+/// Creates the tables again, and their rows, and then the triggers. The migration of the triggers
+/// counts the rows that exist.
 fn create_tables<C: Forum>(conn: &mut C, engine: Engine, way: Way) -> QueryResult<()> {
     drop_tables(conn, engine)?;
-    let is_cut = engine != Engine::Postgres && way == Way::Columns;
+    // On MySQL and MariaDB, foreign keys share-lock the rows of people, in which triggers count in
+    // columns: two people who vote on each other's posts would deadlock.
+    let leaves_out_keys = engine != Engine::Postgres && way == Way::Columns;
     let tables = include_str!("../forum/tables.sql").lines();
-    let tables = tables.filter(|line| !is_cut || !line.contains("-- Not on MySQL"));
+    let tables = tables.filter(|line| !leaves_out_keys || !line.contains("-- Not on MySQL"));
     conn.batch_execute(&tables.collect::<Vec<_>>().join("\n"))?;
     conn.batch_execute(include_str!("../forum/rows.sql"))?;
     conn.batch_execute(way.migration(engine)[0])
 }
 
+/// Drops the tables, and the triggers of each way: a run that failed can have left any.
 fn drop_tables<C: Forum>(conn: &mut C, engine: Engine) -> QueryResult<()> {
     for (way, _) in Way::ALL {
         conn.batch_execute(way.migration(engine)[1])?;
     }
     conn.batch_execute(include_str!("../forum/drop.sql"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    /// The number of rows of this table in `rows.sql`.
+    fn rows_of(table: &str) -> i32 {
+        let (_, after) = include_str!("../forum/rows.sql")
+            .split_once(&format!("INSERT INTO bench_forum_{table} "))
+            .unwrap();
+        let (_, after) = after.split_once("WHERE id <= ").unwrap();
+        let (number, _) = after.split_once(';').unwrap();
+        number.parse().unwrap()
+    }
+
+    #[test]
+    fn each_transaction_votes_on_what_exists() {
+        for last in [10 * VOTERS, TRANSACTIONS - 1] {
+            for workload in [Workload::Hot, Workload::Busy] {
+                let values = values(CONNECTIONS - 1, last, workload);
+                assert!(values["comment"] <= rows_of("comments"), "{values:?}");
+                assert!(values["post"] <= rows_of("posts"), "{values:?}");
+                assert!(values["person"] <= CONNECTIONS * VOTERS, "{values:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn nobody_votes_twice() {
+        for workload in [Workload::Hot, Workload::Busy] {
+            let mut votes = HashSet::new();
+            for number in 0..3 * VOTERS {
+                for connection in 0..2 {
+                    let values = values(connection, number, workload);
+                    for of in ["post", "comment"] {
+                        let vote = (of, values[of], values["person"]);
+                        assert!(votes.insert(vote), "{vote:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_transaction_is_one_vote() {
+        let transactions = transactions().unwrap();
+        assert_eq!(transactions.len(), 9);
+        assert_eq!(transactions[0].statements.len(), 1);
+        assert!(transactions[0].statements[0].contains("post_votes VALUES ({post}, {person}"));
+        let weights = transactions.iter().map(|one| one.weight);
+        assert_eq!(weights.sum::<u32>(), 100);
+    }
 }

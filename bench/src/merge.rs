@@ -16,27 +16,33 @@ use diesel_counters::prelude::*;
 use crate::create::{create_tables, drop_tables};
 use crate::database::{Database, Engine, for_each_connection, with_connection};
 use crate::schema::bench_article_counters;
-use crate::server::on_each;
+use crate::server::on_each_with_slots;
 use crate::table::{Table, three_digits};
 use crate::tally::Latencies;
 use crate::way::Ways;
 
 const ARTICLES: i64 = 1_000;
-/// How long the writers are watched before the merge, and after it.
-const ALONE: Duration = Duration::from_secs(10);
+/// The days that are merged.
 const DAYS: u64 = 30;
+/// The slots of each of these days.
 const SLOTS: i16 = 16;
 
-/// Transactions that insert a comment and count it today, each thread's one after another.
+/// The threads that insert comments and count them today, one after another.
 const WRITERS: u64 = 4;
-/// Between two of them, so that their latency is measured and not who gets the processor.
+/// How long a writer sleeps between two transactions. Without this, its latency would be the wait
+/// for a processor.
 const PAUSE: Duration = Duration::from_millis(4);
+/// How long the writers are watched before the merge, and after it.
+const ALONE: Duration = Duration::from_secs(10);
 
 trait Merge: Ways {
+    /// Inserts a comment and counts it, in one transaction.
     fn comment(&mut self, article_id: i64) -> QueryResult<()>;
     fn merge(&mut self, batch: usize) -> QueryResult<Compacted>;
-    /// Rows, and the views of the articles `ids`.
-    fn rows_and_views(&mut self, ids: &[i64]) -> QueryResult<(i64, i64)>;
+    /// The number of rows of the counter table.
+    fn rows(&mut self) -> QueryResult<i64>;
+    /// The views of each of these articles.
+    fn views(&mut self, ids: &[i64]) -> QueryResult<Vec<i64>>;
 }
 
 for_each_connection!(
@@ -53,24 +59,20 @@ for_each_connection!(
             compact(bench_article_counters::table).batch(batch).execute(self)
         }
 
-        fn rows_and_views(&mut self, ids: &[i64]) -> QueryResult<(i64, i64)> {
-            let rows = bench_article_counters::table.count().get_result(self)?;
-            let views: Vec<i64> = counter_value(bench_article_counters::views)
-                .of_many(ids)
-                .load(self)?;
-            Ok((rows, views.iter().sum()))
+        fn rows(&mut self) -> QueryResult<i64> {
+            bench_article_counters::table.count().get_result(self)
+        }
+
+        fn views(&mut self, ids: &[i64]) -> QueryResult<Vec<i64>> {
+            counter_value(bench_article_counters::views).of_many(ids).load(self)
         }
     }
 );
 
-/// Prints the cost of a merge on each database but SQLite, which has one slot.
+/// Prints the cost of a merge, on each database that has slots to merge.
 pub fn run(engines: &[Engine], batch: usize) -> Result<()> {
-    on_each(engines, |engine, url| {
-        if engine.has_slots() {
-            with_connection!(engine, measure(url, batch))
-        } else {
-            Ok(())
-        }
+    on_each_with_slots(engines, |engine, url| {
+        with_connection!(engine, measure(url, batch))
     })
 }
 
@@ -78,7 +80,8 @@ fn measure<C: Merge>(url: &str, batch: usize) -> Result<()> {
     let conn = &mut C::connect(url)?;
     let ids: Vec<i64> = (1..=ARTICLES).collect();
     load(conn, &ids)?;
-    let (rows_before, views_before) = conn.rows_and_views(&ids)?;
+    let rows_before = conn.rows()?;
+    let views_before = conn.views(&ids)?;
 
     let alone = || {
         thread::sleep(ALONE);
@@ -96,8 +99,13 @@ fn measure<C: Merge>(url: &str, batch: usize) -> Result<()> {
     })?;
     let after = watch::<C>(url, &ids, alone)?;
 
-    let (rows_after, views_after) = conn.rows_and_views(&ids)?;
-    ensure!(views_before == views_after, "a merge changed a count");
+    ensure!(
+        !merged.already_running,
+        "another program merges the tables of this benchmark"
+    );
+    // The writers count comments, and no views.
+    ensure!(conn.views(&ids)? == views_before, "a merge changed a count");
+    let rows_after = conn.rows()?;
 
     let mut both = before.clone();
     both.add(&after)?;
@@ -117,7 +125,7 @@ fn measure<C: Merge>(url: &str, batch: usize) -> Result<()> {
     for (name, value) in [
         ("maximum rows in a batch", batch.to_string()),
         ("rows before", rows_before.to_string()),
-        ("rows after, with today's", rows_after.to_string()),
+        ("rows after, with the writers'", rows_after.to_string()),
         ("rows merged", merged.merged.to_string()),
         ("rows left to merge", merged.left.to_string()),
         ("rows merged per second", format!("{per_second:.0}")),
@@ -133,20 +141,25 @@ fn measure<C: Merge>(url: &str, batch: usize) -> Result<()> {
 
 fn load<C: Merge>(conn: &mut C, ids: &[i64]) -> QueryResult<()> {
     create_tables(conn)?;
+    // The last day that a merge merges by default: it leaves yesterday, which may not be over
+    // everywhere.
     let last = Utc::now().date_naive() - Days::new(2);
     for id in ids {
         let mut rows = Vec::new();
         for ago in 0..DAYS {
             let day = last - Days::new(ago);
-            rows.extend((1..=SLOTS).map(|slot| format!("({id}, '{day}', {slot}, {slot}, 1, 0)")));
+            // Slots are numbered from 1 on. A merge moves their counts to slot 0.
+            rows.extend((1..=SLOTS).map(|slot| format!("({id}, '{day}', {slot}, {slot})")));
         }
         let rows = rows.join(", ");
-        conn.batch_execute(&format!("INSERT INTO bench_article_counters VALUES {rows}"))?;
+        conn.batch_execute(&format!(
+            "INSERT INTO bench_article_counters (article_id, day, slot, views) VALUES {rows}"
+        ))?;
     }
     conn.batch_execute(C::AFTER_LOADING)
 }
 
-/// How long each transaction of the writers took while `work` went on.
+/// Returns how long each transaction of the writers took while `work` went on.
 fn watch<C: Merge>(url: &str, ids: &[i64], work: impl FnOnce() -> Result<()>) -> Result<Latencies> {
     let done = &AtomicBool::new(false);
     thread::scope(|scope| {
@@ -163,6 +176,7 @@ fn watch<C: Merge>(url: &str, ids: &[i64], work: impl FnOnce() -> Result<()>) ->
         };
         let writers: Vec<_> = (0..WRITERS).map(|_| scope.spawn(write)).collect();
         let worked = work();
+        // Also after an error: the scope waits for the writers.
         done.store(true, Relaxed);
         let mut all = Latencies::default();
         for writer in writers {

@@ -16,7 +16,7 @@ use diesel_counters::{Compacted, Period};
 
 use crate::Plan;
 use crate::compare::median;
-use crate::database::{Database, Describe, Engine, for_each_connection, with_connection};
+use crate::database::{Database, Describe, Engine, Reads, for_each_connection, with_connection};
 use crate::server::on_each;
 use crate::table::{Table, three_digits};
 
@@ -111,21 +111,23 @@ trait Registry: Describe {
     fn by_hand(&mut self, page: Page, today: NaiveDate) -> QueryResult<Vec<i64>>;
     fn by_columns(&mut self, page: Page, today: NaiveDate) -> QueryResult<Vec<i64>>;
     fn merge(&mut self) -> QueryResult<Compacted>;
-    /// Months in place of days, but for the last 90, which are copied into a column.
+    /// Merges the days before the last 90 into months, and copies the counts of these 90 into a
+    /// column.
     fn maintain(&mut self, today: NaiveDate) -> QueryResult<()>;
 }
 
-/// The days that have rows, of a table that is written by hand.
+/// Returns the counts of the days that have rows in a table that is written by hand.
 fn counts(series: Vec<(NaiveDate, i64)>) -> Vec<i64> {
     let counts = series.into_iter().map(|day| day.1);
     counts.filter(|&count| count != 0).collect()
 }
 
-/// A version is of the first 100 packages.
+/// A search finds the versions of the packages up to this one.
 const FOUND: i64 = 100;
 
-/// The package whose page is read, and its versions.
+/// The package whose page is read.
 const PACKAGE: i64 = 7;
+/// The versions of this package.
 const VERSIONS: RangeInclusive<i64> = 61..=70;
 
 for_each_connection!(
@@ -139,7 +141,7 @@ for_each_connection!(
                 Page::Top { days } => {
                     let top = ranking(downloads).between(last(days)).limit(10);
                     let rows: Vec<(i64, i64)> = top.load(self)?;
-                    // Their names, in a second query.
+                    // The page shows their names, which a second query reads.
                     let ids = rows.iter().map(|row| row.0);
                     let names = table.filter(id.eq_any(ids)).select((id, name));
                     names.load::<(i64, String)>(self)?;
@@ -186,7 +188,7 @@ for_each_connection!(
             use bench_version_downloads::{day, downloads, table, version_id};
             use bench_versions::{id, name, package_id};
 
-            // Diesel's `sum` is NUMERIC, for which each database has another type.
+            // Diesel's `sum` of a BIGINT is NUMERIC, which is another type on each database.
             let integer = Self::INTEGER;
             let cast = format!("CAST(SUM(bench_version_downloads.downloads) AS {integer})");
             let sum = || sql::<BigInt>(&cast);
@@ -282,6 +284,7 @@ for_each_connection!(
     }
 );
 
+/// Prints two tables for each database.
 pub fn run(size: Size) -> Result<()> {
     on_each(&size.plan.databases, |engine, url| {
         with_connection!(engine, measure(engine, url, &size))
@@ -309,7 +312,8 @@ fn measure<C: Registry>(engine: Engine, url: &str, size: &Size) -> Result<()> {
     Ok(drop_tables(conn)?)
 }
 
-/// Prints the milliseconds of each page from each store, read in turns.
+/// Prints the milliseconds of each page from each store, read in turns. The first round is not
+/// timed: it counts what the server reads.
 fn pages<C: Registry>(conn: &mut C, today: NaiveDate, size: &Size) -> Result<()> {
     let after_loading = C::AFTER_LOADING.replace("bench_articles", "bench_version_downloads");
     conn.batch_execute(&after_loading.replace("bench_article_counters", "bench_version_counters"))?;
@@ -340,7 +344,10 @@ fn pages<C: Registry>(conn: &mut C, today: NaiveDate, size: &Size) -> Result<()>
                 ms[store].push(start.elapsed().as_secs_f64() * 1e3);
                 if let Some(before) = before {
                     let after = conn.reads()?.unwrap_or_default();
-                    reads[store] = Some([0, 1].map(|i| after[i] - before[i]));
+                    reads[store] = Some(Reads {
+                        rows: after.rows - before.rows,
+                        blocks: after.blocks - before.blocks,
+                    });
                 }
             }
             let [counters, by_hand, columns] = rows;
@@ -348,7 +355,8 @@ fn pages<C: Registry>(conn: &mut C, today: NaiveDate, size: &Size) -> Result<()>
                 counters == by_hand,
                 "{name}: {counters:?} is not {by_hand:?}"
             );
-            // Before anything was copied, the column of recent downloads has zeros.
+            // Before `maintain`, the column of recent downloads has zeros. A page without a column
+            // is empty.
             let is_copied = columns.iter().any(|&count| count != 0);
             ensure!(
                 !is_copied || columns == by_hand,
@@ -364,8 +372,8 @@ fn pages<C: Registry>(conn: &mut C, today: NaiveDate, size: &Size) -> Result<()>
         let cell = |ms: Option<f64>| ms.map_or_else(|| "–".to_owned(), three_digits);
         let over = |ms: Option<f64>| Some(by_hand? / ms?);
         let cells = [counters, by_hand, columns, over(counters), over(columns)].map(cell);
-        let reads = reads.map(|reads: Option<[i64; 2]>| match reads {
-            Some([rows, blocks]) => format!("{rows} / {blocks}"),
+        let reads = reads.map(|reads: Option<Reads>| match reads {
+            Some(Reads { rows, blocks }) => format!("{rows} / {blocks}"),
             None => "–".to_owned(),
         });
         table.row([[name.to_owned()].as_slice(), &cells, &reads].concat());
@@ -420,7 +428,7 @@ fn fill<C: Registry>(conn: &mut C, today: NaiveDate, size: &Size) -> Result<()> 
     Ok(())
 }
 
-/// What people write, who have a column.
+/// What keeps a column up to date that is written by hand.
 const COMPUTE_COLUMN: &str = "UPDATE bench_versions SET downloads = (SELECT SUM(d.downloads)
     FROM bench_version_downloads d WHERE d.version_id = bench_versions.id)";
 
