@@ -18,6 +18,7 @@ use crate::compare::median;
 use crate::database::{Database, Engine, for_each_connection, with_connection};
 use crate::server::on_each;
 
+/// The keys that are counted.
 const KEYS: usize = 10_000;
 
 diesel::table! {
@@ -45,6 +46,7 @@ diesel_counters::counter_table!(path_views);
 /// A map of atomic counters in shards that all threads share. It has no day, and writes nothing.
 struct SharedMap<K> {
     counts: DashMap<K, AtomicUsize>,
+    /// The number of counts. The registry's server has it too.
     pending: AtomicI64,
 }
 
@@ -71,8 +73,7 @@ impl<K: Eq + Hash> SharedMap<K> {
     }
 }
 
-/// Prints the speed and the memory of counting, and for each database, or for all, the cost of a
-/// write.
+/// Prints the speed and the memory of counting, and the cost of a write on each database.
 pub fn run(engines: &[Engine], rounds: u16, seconds: f64) -> Result<()> {
     counting(rounds, Duration::from_secs_f64(seconds))?;
     memory()?;
@@ -112,7 +113,7 @@ fn counting(rounds: u16, time: Duration) -> Result<()> {
     Ok(())
 }
 
-/// Measures the shared map and the buffer in turns.
+/// Measures the shared map and the buffer in turns, and prints a row of the table.
 fn report<K: Eq + Hash + Send + Sync>(
     what: &str,
     rounds: u16,
@@ -141,12 +142,13 @@ fn report<K: Eq + Hash + Send + Sync>(
     Ok(())
 }
 
-/// Counts a million keys once.
+/// Counts a million keys once, and prints by how much the memory of the process grows. Linux only.
 fn memory() -> Result<()> {
     const MANY: i64 = 1_000_000;
     let resident = || -> Result<f64> {
-        let pages = std::fs::read_to_string("/proc/self/statm")?;
-        let pages = pages.split(' ').nth(1).unwrap_or_default();
+        // The second number is the resident pages, of 4,096 bytes on most machines.
+        let sizes = std::fs::read_to_string("/proc/self/statm")?;
+        let pages = sizes.split(' ').nth(1).unwrap_or_default();
         Ok(pages.parse::<f64>()? * 4096.0)
     };
     println!("\n| bytes of memory for a pending key | |");
@@ -167,7 +169,7 @@ fn memory() -> Result<()> {
             }
         }
         println!("| {key} | {:.0} |", (resident()? - before) / MANY as f64);
-        // It has no tables to write to.
+        // A drop would write, and there are no tables.
         std::mem::forget(buffer);
     }
     Ok(())
@@ -182,6 +184,7 @@ trait Buffered: Database {
 for_each_connection!(
     impl Buffered {
         fn writes(url: &str, rounds: u16) -> Result<Vec<f64>> {
+            // One connection, so that both write on the one that has the settings.
             let pool = Pool::builder().max_size(1).build(ConnectionManager::<Self>::new(url))?;
             let of_buffer = pool.clone();
             let builder = CounterBuffer::builder(move || of_buffer.get());
@@ -231,7 +234,8 @@ const DROP: &str =
 
 type Buffer = CounterBuffer<PooledConnection<ConnectionManager<SqliteConnection>>>;
 
-/// With a buffer that writes into SQLite every second. At the end, all counts are there.
+/// Calls `count` with a buffer that writes into SQLite every second. Fails unless all counts are
+/// stored at the end. Returns the counts a second.
 fn with_buffer(count: impl Fn(&Buffer) -> (u64, f64)) -> Result<f64> {
     let folder = tempfile::tempdir()?;
     let url = folder.path().join("bench.sqlite");
@@ -253,7 +257,8 @@ fn with_buffer(count: impl Fn(&Buffer) -> (u64, f64)) -> Result<f64> {
     Ok(speed)
 }
 
-/// Counts on so many threads for this time. Returns how many counts, and how many a second.
+/// Counts on several threads for some time, until `count` returns `false`. Returns the number of
+/// counts, and that of a second.
 fn count_for(time: Duration, threads: usize, count: impl Fn(usize) -> bool + Sync) -> (u64, f64) {
     let ends = AtomicBool::new(false);
     let begun = Instant::now();
@@ -286,11 +291,25 @@ fn count_for(time: Duration, threads: usize, count: impl Fn(usize) -> bool + Syn
     (counted, counted as f64 / begun.elapsed().as_secs_f64())
 }
 
-/// The numbers of keys, of which the first are more frequent: the tenth of them has 56% of the
-/// counts.
+/// Returns numbers of keys at random. The first keys are more frequent: a tenth of the keys has 56%
+/// of the counts.
 fn skewed(seed: u64) -> Vec<u16> {
     use rand::{RngExt, SeedableRng, rngs::StdRng};
     let mut random = StdRng::seed_from_u64(seed);
     let key = |_| (random.random_range(0.0..1.0_f64).powi(4) * KEYS as f64) as u16;
     (0..10_000).map(key).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tenth_of_the_keys_has_more_than_half_of_the_counts() {
+        let keys = skewed(1);
+        let tenth = KEYS / 10;
+        let frequent = keys.iter().filter(|key| usize::from(**key) < tenth).count();
+        let percent = 100 * frequent / keys.len();
+        assert!((55..=57).contains(&percent), "{percent}");
+    }
 }

@@ -21,7 +21,7 @@ use crate::schema::bench_tickets::remaining;
 use crate::schema::{bench_articles, bench_hits};
 use crate::table::{Table, three_digits};
 
-/// The program that the measurement runs, if there is one.
+/// The measurement has no arguments. It runs this program with them, under valgrind.
 #[derive(clap::Args)]
 pub struct Client {
     #[arg(long, hide = true)]
@@ -69,14 +69,12 @@ const TIMES: u32 = 200;
 /// Prints what each statement costs: instructions, or nanoseconds if there is no valgrind.
 pub fn run(client: &Client) -> Result<()> {
     if let Some(statement) = client.statement {
-        let by_hand = client.by_hand;
-        let times = client.times;
-        return Program {
+        let program = Program {
             statement,
-            by_hand,
-            times,
-        }
-        .run();
+            by_hand: client.by_hand,
+            times: client.times,
+        };
+        return program.run();
     }
     let has_valgrind = Command::new("valgrind").arg("--version").output().is_ok();
     let mut table = Table::new(if has_valgrind {
@@ -114,7 +112,8 @@ pub fn run(client: &Client) -> Result<()> {
     Ok(())
 }
 
-/// The cost of one run: of this crate's statement, and of the one that is written by hand.
+/// Returns the cost of one run: of this crate's statement, and of the one that is written by hand.
+/// The difference of two programs leaves out what they do besides.
 fn cost_of_one(statement: Statement, cost: impl Fn(Program) -> Result<f64>) -> Result<[f64; 2]> {
     let of = |by_hand| {
         let program = |times| Program {
@@ -129,7 +128,7 @@ fn cost_of_one(statement: Statement, cost: impl Fn(Program) -> Result<f64>) -> R
     Ok([of(false)?, of(true)?])
 }
 
-/// It makes the tables, and runs a statement so many times.
+/// Creates the tables, and runs a statement `times` times.
 #[derive(Clone, Copy)]
 struct Program {
     statement: Statement,
@@ -143,7 +142,7 @@ impl Program {
         self.valgrind(options, "Collected :")
     }
 
-    /// Those of the database's client library, and of SQLite, are among them.
+    /// Also those of the database's client library and of SQLite.
     fn allocations(self) -> Result<f64> {
         let options = ["--tool=dhat", "--dhat-out-file=/dev/null"];
         self.valgrind(options, "bytes in")
@@ -175,7 +174,7 @@ impl Program {
         Ok(number.replace(',', "").parse()?)
     }
 
-    /// The least of several, because other programs use the machine.
+    /// Returns the least time of several runs, because other programs use the machine.
     fn nanoseconds(self) -> Result<f64> {
         let mut least = f64::INFINITY;
         for _ in 0..50 {
@@ -191,13 +190,15 @@ impl Program {
             let conn = &mut PgConnection::connect(&env::var("POSTGRES_URL")?)?;
             create_without_triggers(conn)?;
             for _ in 0..self.times {
-                match self.by_hand {
-                    false => increment(views).of(1_i64).execute(conn)?,
-                    true => by_hand::Increment::of(1).execute(conn)?,
-                };
+                if self.by_hand {
+                    by_hand::Increment::of(1).execute(conn)?;
+                } else {
+                    increment(views).of(1_i64).execute(conn)?;
+                }
             }
             return Ok(drop_tables(conn)?);
         }
+        // Without the settings of `Database::connect`, which are those of a file.
         let conn = &mut SqliteConnection::establish(":memory:")?;
         create_without_triggers(conn)?;
         for article in 1..=MANY {

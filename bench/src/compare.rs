@@ -13,14 +13,17 @@ use rand::seq::SliceRandom;
 use crate::table::{Table, three_digits};
 use crate::tally::Tally;
 
-/// One way in one round.
+/// What was measured of one way in one round.
 pub struct Cell {
     pub transactions_per_second: f64,
     pub tally: Tally,
 }
 
-/// Runs each of the `ways` once a round, in random order. Returns the medians over the rounds, and
-/// of the rounds' ratios to each of the `bases`: its name, and its place in `ways`.
+/// Runs each of the `ways` once a round, in random order. `cell` gets the place of the way.
+///
+/// Returns a table with a row for each way. It has the median of the way's speeds, and its ratio to
+/// each of the `bases`, which have a name and a place in `ways`. A ratio is the median of those of
+/// the rounds.
 pub fn compare(
     title: &str,
     ways: &[&str],
@@ -61,25 +64,26 @@ pub fn compare(
     Ok(table)
 }
 
-/// `None` where it is not finite: there is no ratio to a way that stalls for whole rounds.
+/// Returns `None` if there are no values, or if the median is not finite: there is no ratio to a way
+/// that stalls for whole rounds.
 pub fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let last = values.len().checked_sub(1)?;
     Some((values[last / 2] + values[last.div_ceil(2)]) / 2.0).filter(|median| median.is_finite())
 }
 
-/// The median, the least and the greatest.
+/// Returns the median, the least and the greatest of the values.
 pub fn spread(values: Vec<f64>) -> [f64; 3] {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     let greatest = values.iter().copied().fold(0.0, f64::max);
     [median(values).unwrap_or_default(), least, greatest]
 }
 
-/// Statements are prepared, and pages are read.
+/// The time in which statements are prepared and pages are read, before the measurement.
 const WARM_UP: Duration = Duration::from_millis(200);
 
-/// Calls `once` on a thread for each of the states, again and again, until the end that it is
-/// given: first that of the warm-up, then that of the cell.
+/// Starts a thread for each of the states, which calls `once` again and again. `once` gets the time
+/// at which to end: first the end of the warm-up, and then that of the measurement.
 pub fn on_threads<S: Send>(
     states: Vec<S>,
     seconds: f64,
@@ -96,7 +100,7 @@ pub fn on_threads<S: Send>(
             anyhow::Ok(tally)
         };
         let warm_up = run_for(WARM_UP);
-        // The others wait here, also if this one has failed.
+        // Also if this thread has failed: the others wait for it here.
         barrier.wait();
         let warm_up = warm_up?;
         let mut tally = run_for(Duration::from_secs_f64(seconds))?;
@@ -112,7 +116,7 @@ pub fn on_threads<S: Send>(
     })
 }
 
-/// Calls `run` on a thread for each of the states.
+/// Calls `run` on a thread for each of the states. Returns the sum of what they return.
 pub fn sum_of_threads<S: Send>(
     states: Vec<S>,
     run: impl Fn(S) -> Result<Tally> + Sync,
@@ -141,6 +145,7 @@ pub fn commit(
     loop {
         match transaction() {
             Ok(()) => break,
+            // The transaction was too late to go on.
             Err(Error::RollbackTransaction) => {}
             Err(error) if is_deadlock(&error) => tally.deadlocks += 1,
             Err(error) if is_retryable(&error) => tally.aborts += 1,
@@ -158,11 +163,25 @@ pub fn commit(
     Ok(())
 }
 
-/// PostgreSQL's, and MySQL's and MariaDB's.
+/// Whether it is the deadlock of PostgreSQL, or that of MySQL and MariaDB.
 fn is_deadlock(error: &Error) -> bool {
     let Error::DatabaseError(_, info) = error else {
         return false;
     };
     let message = info.message();
     message.starts_with("deadlock detected") || message.starts_with("Deadlock found")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_median_is_the_middle_value() {
+        assert_eq!(median(vec![3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(vec![4.0, 1.0, 2.0, 3.0]), Some(2.5));
+        assert_eq!(median(vec![]), None);
+        assert_eq!(median(vec![1.0, f64::INFINITY, f64::INFINITY]), None);
+        assert_eq!(spread(vec![3.0, 1.0, 2.0]), [2.0, 1.0, 3.0]);
+    }
 }

@@ -41,6 +41,7 @@ pub struct Count {
     foreign_key: bool,
 }
 
+/// Prints a table for each database and workload.
 pub fn run(args: &Count) -> Result<()> {
     on_each(&args.plan.databases, |engine, url| {
         with_connection!(engine, measure(engine, url, args))
@@ -81,6 +82,7 @@ fn measure<C: Ways>(engine: Engine, url: &str, args: &Count) -> Result<()> {
             wait_for_sessions(conn, others)?;
             let way = ways[i];
             let is_stock = matches!(way, Way::OneRowOfStock | Way::Take);
+            // `last_units` fills the stock again after its warm-up.
             if is_stock {
                 conn.fill(STOCK)?;
             }
@@ -103,9 +105,15 @@ fn measure<C: Ways>(engine: Engine, url: &str, args: &Count) -> Result<()> {
             // A way that loses counts has no figures.
             if let Some((column, table)) = way.counter() {
                 let counted = (workload.entities.number() * cell.tally.committed) as i64;
-                let stored = format!("SELECT COALESCE(SUM({column}), 0) FROM {table}");
-                let filled = if is_last { LAST_UNITS } else { STOCK };
-                let stored = conn.number(&stored)? + filled * i64::from(is_stock);
+                let sum =
+                    conn.number(&format!("SELECT COALESCE(SUM({column}), 0) FROM {table}"))?;
+                let filled = match is_stock {
+                    false => 0,
+                    true if is_last => LAST_UNITS,
+                    true => STOCK,
+                };
+                // The sum of a stock is what is left, with a minus.
+                let stored = filled + sum;
                 ensure!(stored == counted, "{table} has {stored} of {counted}");
             }
             Ok(cell)
@@ -115,8 +123,10 @@ fn measure<C: Ways>(engine: Engine, url: &str, args: &Count) -> Result<()> {
     Ok(drop_tables(conn)?)
 }
 
-/// Waits until the server has ended the sessions of the cell before, which hold the least numbers:
-/// until it has no more than the `others`. It gives up where the server is shared.
+/// Waits until the server has ended the sessions of the cell before. They hold the least numbers,
+/// which the next connections are to claim. `others` is the number of sessions that go on.
+///
+/// Gives up after two seconds: the server can have new sessions of other programs.
 pub fn wait_for_sessions<C: Ways>(conn: &mut C, others: i64) -> Result<()> {
     let end = Instant::now() + Duration::from_secs(2);
     while conn.number(C::OTHER_SESSIONS)? > others && Instant::now() < end {
@@ -127,7 +137,7 @@ pub fn wait_for_sessions<C: Ways>(conn: &mut C, others: i64) -> Result<()> {
 
 /// What is run for a cell.
 pub struct Run<'a> {
-    /// One for each node, each of which has the connections of the workload.
+    /// The URL of each node. A node has all connections of the workload.
     pub urls: &'a [String],
     pub workload: Workload,
     pub way: Way,
@@ -135,7 +145,9 @@ pub struct Run<'a> {
     pub partitions: bool,
     /// Whether each connection claims the least free number.
     pub claims: bool,
+    /// SQL that is run on each connection.
     pub session: &'a str,
+    /// Whether a transaction reads the total before it counts.
     pub reads: bool,
     pub seconds: f64,
 }
@@ -156,7 +168,7 @@ impl Run<'_> {
     fn last_units<C: Ways>(&self, conn: &mut C) -> Result<Cell> {
         let pool = self.pool::<C>(&self.urls[0], 0)?;
         let states = vec![&pool; self.workload.threads as usize];
-        // Statements are prepared.
+        // The warm-up alone, in which statements are prepared.
         on_threads(states.clone(), 0.0, |pool, end, tally| {
             self.once(pool, end, tally)
         })?;
@@ -176,7 +188,7 @@ impl Run<'_> {
         })
     }
 
-    /// As many slots as connections, rounded up to 32 or 64.
+    /// The partition of the node, or as many slots as connections: half of the 64, or all.
     fn slots(&self, node: u16) -> Slot {
         let nodes = self.urls.len() as u16;
         match self.workload.connections {
@@ -201,9 +213,9 @@ impl Run<'_> {
         };
         Pool::builder()
             .max_size(connections)
-            // While transactions deadlock, other threads wait long for a connection.
+            // Threads can wait for as long as transactions deadlock.
             .connection_timeout(Duration::from_secs(600))
-            // The test is a round trip before each transaction.
+            // It would be a round trip before each transaction.
             .test_on_check_out(false)
             .build(sessions)
             .context("cannot connect")
@@ -222,7 +234,7 @@ impl Run<'_> {
             is_refused = entities == Entities::LastUnits && matches!(result, Err(Error::NotFound));
             if is_refused { Ok(()) } else { result }
         })?;
-        // It took nothing.
+        // `commit` has counted it, but it took nothing.
         tally.committed -= u64::from(is_refused);
         Ok(())
     }
@@ -243,12 +255,12 @@ impl Run<'_> {
         }
         session.conn.write(|conn| {
             if self.reads {
-                // Its snapshot is taken here.
+                // Above READ COMMITTED, this takes the snapshot of the transaction.
                 conn.total(self.way, ids[0])?;
             }
             conn.insert_comment(ids[0])?;
             for &id in ids {
-                // A transaction that is late by more is stalled by deadlocks.
+                // A transaction that is later than this is stalled by deadlocks.
                 if Instant::now() > end + Duration::from_millis(500) {
                     return Err(Error::RollbackTransaction);
                 }
@@ -270,14 +282,16 @@ struct Sessions<C> {
     claims: bool,
     session: String,
     slots: Slot,
+    /// The `slot` of the next session.
     next: AtomicI16,
     connection: PhantomData<fn() -> C>,
 }
 
-/// A connection, and a slot that no other connection has.
+/// A connection, and how it counts.
 struct Session<C> {
     conn: C,
     slots: Slot,
+    /// A slot that no other connection has, for ways that bind it.
     slot: i16,
 }
 

@@ -1,5 +1,5 @@
-//! Several database nodes that accept writes: what counts cost when each node takes its own share
-//! of the slots, and when it does not.
+//! What counting costs on several nodes that accept writes: if each node has a partition of the
+//! slots, and if it has all of them.
 
 use anyhow::Result;
 use diesel::MysqlConnection;
@@ -12,10 +12,10 @@ use crate::database::Database;
 use crate::way::Way;
 use crate::workload::{Entities, each_with_a_thread};
 
-/// Writers on each node.
+/// The number of writers on each node.
 const WRITERS: u32 = 4;
 
-/// Each way, and whether each node has its share of the slots.
+/// Names, ways, and whether each node has a partition of the slots.
 const WAYS: [(&str, Way, bool); 5] = [
     ("no counter", Way::NoCounter, false),
     ("one row", Way::OneRow, false),
@@ -62,6 +62,7 @@ pub fn vitess(urls: &[String]) -> Result<()> {
     });
     let names = Vec::from_iter(names);
     let names = Vec::from_iter(names.iter().map(String::as_str));
+    // `create_without_triggers` inserts the first five.
     let hits = (6..=1_000).map(|id| format!("({id}, 0)"));
     let hits = Vec::from_iter(hits).join(", ");
     for entities in [Entities::One, Entities::OneOfAThousand] {

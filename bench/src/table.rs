@@ -46,7 +46,7 @@ impl fmt::Display for Table {
     }
 }
 
-/// About three digits.
+/// The number with three digits, or with more if it has more before the point.
 pub fn three_digits(number: f64) -> String {
     let decimals = match number {
         ..9.995 => 2,
@@ -54,4 +54,28 @@ pub fn three_digits(number: f64) -> String {
         _ => 0,
     };
     format!("{number:.decimals$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_aligned_markdown() {
+        let mut table = Table::new(["days", "1 slot"]);
+        table.row(vec!["365".to_owned(), three_digits(1.5)]);
+        let lines = [
+            "| days | 1 slot |",
+            "| ---- | -----: |",
+            "| 365  |   1.50 |",
+        ];
+        assert_eq!(table.to_string().lines().collect::<Vec<_>>(), lines);
+    }
+
+    #[test]
+    fn a_number_has_three_digits() {
+        let numbers = [0.123, 9.994, 9.996, 99.94, 99.96, 1234.5];
+        let texts = numbers.map(three_digits);
+        assert_eq!(texts, ["0.12", "9.99", "10.0", "99.9", "100", "1234"]);
+    }
 }

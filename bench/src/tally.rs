@@ -1,4 +1,4 @@
-//! What transactions came to: how many, how long each took, and what failed.
+//! How many transactions ran, how long each took, and what failed.
 
 use std::time::Duration;
 
@@ -7,11 +7,11 @@ use hdrhistogram::Histogram;
 
 #[derive(Debug, Clone, Default)]
 pub struct Tally {
-    /// Transactions that committed in time.
+    /// Transactions that committed after the warm-up and before the end.
     pub in_time: u64,
-    /// Transactions that committed, in the warm-up, in time, or late.
+    /// Transactions that committed, also in the warm-up or after the end.
     pub committed: u64,
-    /// Of those in time or late.
+    /// How long each transaction after the warm-up took, also one that had not committed at the end.
     pub latencies: Latencies,
     pub deadlocks: u64,
     /// Serialization failures and lock timeouts.
@@ -29,7 +29,7 @@ impl Tally {
     }
 }
 
-/// From BEGIN to COMMIT, in microseconds.
+/// The times from BEGIN to the end of COMMIT, in microseconds.
 #[derive(Debug, Clone)]
 pub struct Latencies(Histogram<u64>);
 
@@ -46,7 +46,7 @@ impl Latencies {
         self.0.len()
     }
 
-    /// In milliseconds.
+    /// Returns a quantile, in milliseconds.
     pub fn quantile(&self, quantile: f64) -> f64 {
         self.0.value_at_quantile(quantile) as f64 / 1e3
     }

@@ -17,19 +17,24 @@ use crate::schema::{
 /// What a transaction does next to the insert of its business row, or instead of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
+    /// Only the business row is inserted.
     NoCounter,
-    /// This crate's statement, and no two threads count the same entity.
+    /// This crate's increment, where each connection counts entities of its own.
     Ceiling,
+    /// `UPDATE … SET views = views + 1`, of one row for each entity.
     OneRow,
     /// An auto-increment primary key, and a unique `(record_id, slot)`, as GitHub's
     /// `slotted_counters` and its copies have it.
     PublishedLayout,
     /// Diesel's own upsert, as a user of Diesel would write it into this crate's table.
     OnConflict,
+    /// This crate's increment, with `Slot::Random`.
     RandomSlots,
+    /// This crate's increment, in the slot of the connection.
     ThisCrate,
     /// A stock in one row, `SET stock = stock - 1 WHERE stock >= 1`.
     OneRowOfStock,
+    /// This crate's `take`.
     Take,
     /// `NoCounter` without BEGIN and COMMIT.
     InsertAlone,
@@ -60,7 +65,8 @@ impl Way {
         }
     }
 
-    /// The counter that this way adds to: its column and its table.
+    /// The counter that this way adds to: its column and its table. A way that takes units has a
+    /// minus before the column.
     pub fn counter(self) -> Option<(&'static str, &'static str)> {
         match self {
             Way::NoCounter | Way::InsertAlone => None,
@@ -101,6 +107,7 @@ pub trait Ways: Database {
     fn count_alone(&mut self, counting: Counting, id: i64) -> QueryResult<()>;
     /// Fills the stocks of entity 1.
     fn fill(&mut self, units: i64) -> QueryResult<()>;
+    /// Claims a number for this connection, which chooses its slot.
     fn claim(&mut self) -> QueryResult<()>;
     /// The total of an entity.
     fn total(&mut self, way: Way, id: i64) -> QueryResult<i64>;
@@ -199,18 +206,21 @@ for_each_connection!(
     }
 );
 
-/// More than is taken.
+/// More units than are taken in a measurement.
 pub const STOCK: i64 = 64_000_000;
 
-/// When they are sold, as many takes are refused.
+/// The units of a stock that is sold out: twice as many takes run, and half of them are refused.
 pub const LAST_UNITS: i64 = 320;
 
+/// The error `NotFound` says that a take was refused.
 fn is_taken(taken: bool) -> QueryResult<()> {
     taken.then_some(()).ok_or(diesel::result::Error::NotFound)
 }
 
-/// Has a static `QueryId`, so that Diesel prepares it once a connection, as it does the other ways.
-/// (It caches neither `sql_query` nor its own upserts.)
+/// The statement of [`Way::PublishedLayout`].
+///
+/// It has a static `QueryId`, so that Diesel prepares it once on each connection, as it does for
+/// the other ways. Diesel caches neither `sql_query` nor its own upserts.
 #[derive(QueryId)]
 struct PublishedUpsert {
     record_id: i64,

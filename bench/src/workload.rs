@@ -12,7 +12,7 @@ use crate::way::{LAST_UNITS, Way};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entities {
     One,
-    /// One, of whose stock a few units are left.
+    /// One, whose stock has only [`LAST_UNITS`].
     LastUnits,
     /// Three of five, in random order.
     ThreeOfFive,
@@ -29,7 +29,7 @@ impl Entities {
         }
     }
 
-    /// The entities of one transaction; `writer` tells its connection from others.
+    /// Returns the entities of one transaction. `writer` is a number that no other connection has.
     pub fn choose(self, way: Way, writer: i16, rng: &mut impl Rng) -> Vec<i64> {
         let mut ids = match self {
             Entities::One | Entities::LastUnits => vec![1],
@@ -41,6 +41,7 @@ impl Entities {
                 ids
             }
         };
+        // No other connection counts these.
         if way == Way::Ceiling {
             ids.iter_mut()
                 .for_each(|id| *id += 10_000 + 5 * i64::from(writer));
@@ -53,7 +54,7 @@ impl Entities {
 pub struct Workload {
     pub entities: Entities,
     pub threads: u32,
-    /// In a pool.
+    /// The size of the pool that the threads share.
     pub connections: u32,
     /// The time between the count and the COMMIT.
     pub hold: Duration,
@@ -61,8 +62,8 @@ pub struct Workload {
 
 impl Workload {
     pub fn all(engine: Engine) -> Vec<Self> {
-        // SQLite has one writer, and connections that wait for it poll: 64 of them for many
-        // seconds.
+        // SQLite has one writer at a time, and connections that wait for it poll. With 64
+        // connections, some wait for many seconds.
         let connections: &[u32] = if engine.has_slots() {
             &[1, 4, 16, 64]
         } else {
@@ -99,9 +100,9 @@ impl Workload {
             Way::OnConflict,
             Way::ThisCrate,
         ];
-        // There the slot is always 0.
         if engine.has_slots() {
-            ways.insert(5, Way::RandomSlots);
+            let after_others = ways.len() - 1;
+            ways.insert(after_others, Way::RandomSlots);
         }
         let one = self.entities == Entities::One;
         if one {
@@ -142,5 +143,35 @@ pub fn each_with_a_thread(entities: Entities, connections: u32, hold_micros: u64
         threads: connections,
         connections,
         hold: Duration::from_micros(hold_micros),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn random_slots_are_measured_where_there_are_slots() {
+        let workload = each_with_a_thread(Entities::ThreeOfFive, 16, 2_000);
+        let ways = workload.ways(Engine::Mysql);
+        assert!(
+            ways.ends_with(&[Way::RandomSlots, Way::ThisCrate]),
+            "{ways:?}"
+        );
+        assert!(!workload.ways(Engine::Sqlite).contains(&Way::RandomSlots));
+        let name = "Three of five entities in random order, 16 connections, 2 ms hold";
+        assert_eq!(workload.name(), name);
+    }
+
+    #[test]
+    fn connections_at_the_ceiling_share_no_entity() {
+        let choose = |writer| {
+            let mut random = rand::rng();
+            Entities::ThreeOfFive.choose(Way::Ceiling, writer, &mut random)
+        };
+        for _ in 0..100 {
+            let other = choose(2);
+            assert!(choose(1).iter().all(|id| !other.contains(id)));
+        }
     }
 }
