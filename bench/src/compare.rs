@@ -64,8 +64,8 @@ pub fn compare(
     Ok(table)
 }
 
-/// Returns `None` if there are no values, or if the median is not finite: there is no ratio to a way
-/// that stalls for whole rounds.
+/// Returns `None` if there are no values, or if the median is not finite: there is no ratio to a
+/// way that stalls for whole rounds.
 pub fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let last = values.len().checked_sub(1)?;

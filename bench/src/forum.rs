@@ -1,5 +1,5 @@
-//! A forum whose triggers count votes, comments and posts: of each post and comment, of each person,
-//! of each community, and of the site.
+//! A forum whose triggers count votes, comments and posts: of each post and comment, of each
+//! person, of each community, and of the site.
 //!
 //! Forums write such triggers by hand. Those of diesel_counters are what
 //! `diesel-counters generate triggers` writes: a test of the command compares them.
@@ -23,8 +23,8 @@ use crate::server::on_each_with_slots;
 use crate::way::Ways;
 
 const CONNECTIONS: i32 = 16;
-/// The people of each connection, of the 48,000 in `rows.sql`. Each of them votes once, and then all
-/// vote again, on the next posts and comments.
+/// The people of each connection, of the 48,000 in `rows.sql`. Each of them votes once, and then
+/// all vote again, on the next posts and comments.
 const VOTERS: i32 = 48_000 / CONNECTIONS;
 /// The posts of a busy community that people vote on at the same time.
 const BUSY_POSTS: i32 = 5;

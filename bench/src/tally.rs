@@ -11,7 +11,8 @@ pub struct Tally {
     pub in_time: u64,
     /// Transactions that committed, also in the warm-up or after the end.
     pub committed: u64,
-    /// How long each transaction after the warm-up took, also one that had not committed at the end.
+    /// How long each transaction after the warm-up took, also one that had not committed at the
+    /// end.
     pub latencies: Latencies,
     pub deadlocks: u64,
     /// Serialization failures and lock timeouts.

@@ -385,8 +385,8 @@ impl Attempt {
         }
     }
 
-    /// The earliest time of what a statement sees that locks rows. On MySQL and MariaDB, it sees the
-    /// rows as they are now.
+    /// The earliest time of what a statement sees that locks rows. On MySQL and MariaDB, it sees
+    /// the rows as they are now.
     fn lock_from(&self) -> Time {
         if IS_MYSQL {
             now()

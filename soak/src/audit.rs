@@ -126,8 +126,8 @@ pub fn compare(conn: &mut Conn) -> QueryResult<Result<(), String>> {
     Ok(likes.and(sell_out(&cells, conn)?))
 }
 
-/// Takes all tickets of each article. A take of one more has to be refused, before and after. No row
-/// may have less than 0 tickets.
+/// Takes all tickets of each article. A take of one more has to be refused, before and after. No
+/// row may have less than 0 tickets.
 fn sell_out(cells: &[i64], conn: &mut Conn) -> QueryResult<Result<(), String>> {
     let negative = tickets::table.filter(tickets::remaining.lt(0)).count();
     if negative.get_result::<i64>(conn)? > 0 {

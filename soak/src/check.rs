@@ -68,8 +68,8 @@ impl Round {
         self.check(cells.collect(), &Tally::default())
     }
 
-    /// Whether some of `others` explain a read, beside the changes in `certain`. Those had committed
-    /// before the read began, and `others` may have. Returns `None` if it is not known.
+    /// Whether some of `others` explain a read, beside the changes in `certain`. Those had
+    /// committed before the read began, and `others` may have. Returns `None` if it is not known.
     fn explains(&self, seen: &Seen, certain: &[i64], others: &[Change]) -> Option<bool> {
         let mut observed = seen.values.iter().flat_map(|value| &value.cells);
         let is_unknown = |cell: Cell| self.unknown.contains(&(cell.kind(), cell.article()));
@@ -145,7 +145,8 @@ impl Seen {
 }
 
 impl Change {
-    /// Whether the snapshot of a read can show the change. A correction reads before its own change.
+    /// Whether the snapshot of a read can show the change. A correction reads before its own
+    /// change.
     fn may_be_in(&self, seen: &Seen) -> bool {
         self.from <= seen.to && self.by != seen.by
     }

@@ -1,8 +1,8 @@
 //! What runs on connections.
 //!
-//! Each of `sqlite.rs`, `mysql.rs` and `postgres.rs` includes this file and the files that it names,
-//! so that they are compiled with the connection type of that database. What differs between the
-//! databases is in these modules, under the same names.
+//! Each of `sqlite.rs`, `mysql.rs` and `postgres.rs` includes this file and the files that it
+//! names, so that they are compiled with the connection type of that database. What differs between
+//! the databases is in these modules, under the same names.
 
 use super::*;
 

@@ -44,8 +44,8 @@ pub struct OwnDatabase {
 }
 
 impl OwnDatabase {
-    /// Creates a database on the server, or on the cluster, of these URLs. On SQLite, it is the file
-    /// of the URL.
+    /// Creates a database on the server, or on the cluster, of these URLs. On SQLite, it is the
+    /// file of the URL.
     pub fn create(nodes: &[String]) -> Result<Self> {
         let name = format!("soak_{}", rand::random::<u32>());
         let mut urls = nodes.to_vec();

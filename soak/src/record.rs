@@ -84,8 +84,9 @@ pub struct Change {
     pub from: Time,
     /// The time from which on it is visible.
     pub to: Time,
-    /// Whether a kill of the server has lost it. Then it was visible until `to` at most. InnoDB shows
-    /// a commit to others before it is durable and before it is answered. PostgreSQL does not.
+    /// Whether a kill of the server has lost it. Then it was visible until `to` at most. InnoDB
+    /// shows a commit to others before it is durable and before it is answered. PostgreSQL does
+    /// not.
     pub is_lost: bool,
     /// By how much it changed which cells.
     pub effects: Vec<(Cell, i64)>,

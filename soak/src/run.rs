@@ -83,7 +83,7 @@ pub struct Settings {
     /// Others kill the server, or a node, so connections are lost
     #[arg(long)]
     pub killed: bool,
-    /// Runs increments, and no reads, corrections or merges
+    /// Runs increments alone: no reads, likes, stocks, corrections or merges
     #[arg(long)]
     pub only_counts: bool,
     /// On a cluster, also runs what makes its nodes conflict: SERIALIZABLE, foreign keys, rows that

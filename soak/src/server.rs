@@ -18,8 +18,8 @@ impl Server {
         Ok(Server { command, process })
     }
 
-    /// Starts the server if it has ended. A server can end while it starts, because processes of the
-    /// killed one are still there.
+    /// Starts the server if it has ended. A server can end while it starts, because processes of
+    /// the killed one are still there.
     pub fn start_again(&self) -> Result<()> {
         let mut process = self.process.lock().expect("no thread panics");
         if process.try_wait()?.is_some() {

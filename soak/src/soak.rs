@@ -84,8 +84,8 @@ pub fn soak(run: &mut Run) -> Result<Option<Failure>> {
 /// Runs rounds until the time is over or a count is wrong. `meet` waits for the nodes of a cluster
 /// on which a COMMIT does not.
 pub fn rounds(run: &Run, meet: Meet) -> Result<Option<Failure>> {
-    // Its pools are dropped at the end, which ends their sessions: the audit of killed clients waits
-    // until it is alone.
+    // Its pools are dropped at the end, which ends their sessions: the audit of killed clients
+    // waits until it is alone.
     let soak = Soak::new(run, meet)?;
     thread::scope(|scope| {
         let kills = run.server.is_some() || run.has(Fault::RowLostAfterAKill);

@@ -26,7 +26,8 @@ use crate::tables::{self, ARTICLES, TODAY, added, compacted_before, counted, fol
 pub type Pool = diesel::r2d2::Pool<ConnectionManager<Conn>>;
 pub type Pooled = PooledConnection<ConnectionManager<Conn>>;
 
-/// Waits until the server accepts a connection, or until `is_over`.
+/// Waits until the server accepts a connection. Fails if it does not before `is_over` returns
+/// `true`, or within [`PATIENCE`].
 pub fn connection(pool: &Pool, is_over: impl Fn() -> bool) -> Result<Pooled, Failure> {
     let began = Instant::now();
     loop {
@@ -57,10 +58,12 @@ pub fn fold_into(period: Period, conn: &mut Conn) -> QueryResult<()> {
     of_labels.batch(20).execute(conn).map(drop)
 }
 
+/// A thread of a round.
 pub struct Thread<'a> {
     pub run: &'a Run,
     pub writer: Writer<'a>,
     pub pool: &'a Pool,
+    /// The number of the thread in its round.
     pub number: usize,
     /// The isolation level of transactions that do not set one.
     pub session_level: Level,
@@ -95,11 +98,12 @@ enum Outcome {
         is_lost: bool,
     },
     RolledBack,
-    /// It conflicts with another one: run it again.
+    /// It was rolled back because of another one, and is run again.
     Conflict,
 }
 
 impl Thread<'_> {
+    /// Runs works until one fails or the round ends.
     pub fn work(&mut self, history: &[Work]) -> Result<(), Failure> {
         for (number, work) in history.iter().enumerate() {
             if self.run.is_stopped() {
@@ -110,6 +114,7 @@ impl Thread<'_> {
         Ok(())
     }
 
+    /// Runs a work, which is called `by` in what is recorded.
     fn one(&mut self, work: &Work, by: String) -> Result<(), Failure> {
         match work {
             Work::Transaction(transaction) => match transaction.steps[..] {
@@ -194,6 +199,8 @@ impl Thread<'_> {
         }
     }
 
+    /// Runs a transaction, again as often as it conflicts with another one. Records what it has
+    /// changed and read.
     fn transaction(&mut self, history: &Transaction, by: String) -> Result<(), Failure> {
         // SQLite has one level.
         let is_left_out =
@@ -219,6 +226,7 @@ impl Thread<'_> {
                 attempt.commits = Some(now());
                 Ok(())
             });
+            // What it has read is checked, whether it commits or not.
             for seen in &mut attempt.seen {
                 seen.by = by.clone();
             }
@@ -253,6 +261,7 @@ impl Thread<'_> {
         }
     }
 
+    /// Returns how an attempt has ended. If its COMMIT was not answered, asks the database.
     fn outcome(
         &self,
         id: i64,
@@ -282,7 +291,8 @@ impl Thread<'_> {
             (Ok(()), None) => Ok(Outcome::RolledBack),
             (Ok(()), Some(from)) => {
                 self.run.tally.lost_answers.fetch_add(1, Relaxed);
-                // If the pool has lost all connections, it opens one only when this one is returned.
+                // If the pool has lost all connections, it opens one only when this one is
+                // returned.
                 drop(conn);
                 let is_lost = !self.has_committed(id)?;
                 let to = now();
@@ -335,6 +345,8 @@ impl Thread<'_> {
         })
     }
 
+    /// Recounts the comments of these articles. What the recount has added is recorded as a change,
+    /// and as a read of the difference that it has found.
     fn recount(&mut self, ids: &[i64], by: String) -> Result<(), Failure> {
         let deletes_first = self.run.has(Fault::RecountDeletesFirst);
         let mut was_answered = false;

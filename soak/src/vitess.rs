@@ -77,8 +77,8 @@ struct Checker {
     wrong: Mutex<Option<String>>,
 }
 
-/// Counts, compares, merges, kills and splits until the time is over. Returns what was done, and what
-/// is wrong.
+/// Counts, compares, merges, kills and splits until the time is over. Returns what was done, and
+/// what is wrong.
 pub fn run(args: &Vitess) -> Result<(String, Option<String>)> {
     let conn = &mut connect(&args.url)?;
     conn.batch_execute(TABLES)?;
@@ -93,8 +93,8 @@ pub fn run(args: &Vitess) -> Result<(String, Option<String>)> {
             scope.spawn(move || checker.repeat(&args.url, transaction));
         }
         scope.spawn(move || checker.repeat(&args.url, compare_some));
-        // The new shards are merged only once they serve. A row that is merged while it is copied is
-        // copied twice, or not at all.
+        // The new shards are merged only once they serve. A row that is merged while it is copied
+        // is copied twice, or not at all.
         let merges = |shards: &[String]| {
             for shard in shards {
                 let url = format!("{}:{shard}", args.url);

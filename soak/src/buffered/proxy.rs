@@ -137,8 +137,8 @@ impl Proxy {
                 0 => Ok(()),
                 // Its answer does not arrive.
                 1 => server.write_all(sent),
-                // It arrives after the client has lost the connection, perhaps while the client asks
-                // whether it has committed.
+                // It arrives after the client has lost the connection, perhaps while the client
+                // asks whether it has committed.
                 _ => {
                     client.shutdown(Shutdown::Both)?;
                     thread::sleep(Duration::from_millis(rand::random_range(0..100)));

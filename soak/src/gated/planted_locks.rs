@@ -46,8 +46,8 @@ fn batch(statements: &str, conn: &mut Conn) -> QueryResult<()> {
 pub fn set(to: i64, conn: &mut Conn) -> QueryResult<String> {
     conn.transaction(|conn| {
         lock(conn)?;
-        // Diesel does not cache a query with this SQL. At SERIALIZABLE the query locks, and MariaDB's
-        // client hangs if a cached one has failed and is run again.
+        // Diesel does not cache a query with this SQL. At SERIALIZABLE the query locks, and
+        // MariaDB's client hangs if a cached one has failed and is run again.
         let of_one = sql::<Bool>("article_id = 1");
         let rows = article_counters.filter(of_one).select(likes);
         let before: i64 = rows.load::<i64>(conn)?.iter().sum();

@@ -27,7 +27,8 @@ pub struct Job {
     pub transactions: Range<usize>,
     /// The number of the session, which chooses its slot.
     pub slot: i64,
-    /// Whether the case deletes articles, and inserts them again. Then errors of keys are documented.
+    /// Whether the case deletes articles, and inserts them again. Then errors of keys are
+    /// documented.
     pub deletes_articles: bool,
 }
 

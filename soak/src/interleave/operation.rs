@@ -206,8 +206,8 @@ impl Operation {
         )
     }
 
-    /// Whether what it returns has to be that of a serial order. The number of rows that were merged
-    /// or copied is not compared, and nor is what a statement of the application returns.
+    /// Whether what it returns has to be that of a serial order. The number of rows that were
+    /// merged or copied is not compared, and nor is what a statement of the application returns.
     pub fn returns_what_is_compared(self) -> bool {
         !self.is_in_parts() && !self.writes_rows()
     }

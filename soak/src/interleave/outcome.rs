@@ -85,8 +85,8 @@ type Values = BTreeMap<(Kind, NaiveDate), i64>;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// The values by article. An article whose values are all 0 has an entry without values, and one
-    /// that does not exist has no entry.
+    /// The values by article. An article whose values are all 0 has an entry without values, and
+    /// one that does not exist has no entry.
     ///
     /// Label `n` of an article has the key `100 * article + n`. It has no entry if its values are
     /// all 0.
@@ -103,8 +103,8 @@ pub struct Comparison {
     pub by_article: bool,
     /// Whether the column is left out: an article is deleted and inserted again while totals are
     /// copied. `materialize` writes a total if the column still has the value that it has read. The
-    /// new article can have that value too, and gets the total of the old one. The next run corrects
-    /// it.
+    /// new article can have that value too, and gets the total of the old one. The next run
+    /// corrects it.
     pub ignores_column: bool,
     /// The periods into which a fold moves the counts of the days before [`folded_before`]. These
     /// days are compared by period.

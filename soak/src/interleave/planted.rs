@@ -42,9 +42,9 @@ impl Planted {
             Planted::MergeWithoutLocks => (&[PlantedCompact, Past], State::Unmerged),
             Planted::RecountDeletesFirst => (&[PlantedRecount, Comment], State::OneRow),
             Planted::RecountWithoutALock => (&[PlantedRecountWithoutALock, Recount], State::Drift),
-            // InnoDB deletes the row that the merge inserts too, unless the deletion has had to wait
-            // for another row. `Past` counts that row. It is the first one, because the orders that
-            // begin with the first connection are run first.
+            // InnoDB deletes the row that the merge inserts too, unless the deletion has had to
+            // wait for another row. `Past` counts that row. It is the first one, because the orders
+            // that begin with the first connection are run first.
             Planted::DeleteInOneStatement if on == Database::Mysql => (
                 &[Past, PlantedDeleteInOneStatement, Compact],
                 State::Unmerged,

@@ -31,8 +31,8 @@ type Row = (i64, Option<u8>, i16, i64, i64, i64);
 pub const PAST: u8 = 6;
 
 impl State {
-    /// The rows of counters. In each state but [`Empty`](State::Empty), the articles 1 and 2 each have
-    /// a comment and a like.
+    /// The rows of counters. In each state but [`Empty`](State::Empty), the articles 1 and 2 each
+    /// have a comment and a like.
     fn rows(self) -> &'static [Row] {
         match self {
             State::Empty => &[],

@@ -36,8 +36,8 @@ struct Disturbed<'a> {
     run: &'a Run,
     servers: Vec<Server>,
     urls: Vec<String>,
-    /// The recount of what triggers count in slots. That of the column is left out, because articles
-    /// are not replicated.
+    /// The recount of what triggers count in slots. That of the column is left out, because
+    /// articles are not replicated.
     recount: Recount,
     nodes: Mutex<Nodes>,
     /// Locked for reading during an operation that the checker does not know of, and for writing
@@ -217,7 +217,8 @@ impl Disturbed<'_> {
         Ok(())
     }
 
-    /// Runs an operation on an article that is not checked, or the command's recount of all articles.
+    /// Runs an operation on an article that is not checked, or the command's recount of all
+    /// articles.
     fn one(&self, node: usize, conn: &mut PgConnection) -> Result<()> {
         let article = rand::random_range(UNCHECKED);
         let on = day(rand::random_range(0..DAYS));

@@ -1,5 +1,6 @@
 //! The servers, their databases, and the replication between them.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::thread;
@@ -260,10 +261,32 @@ impl Nodes {
 
 /// Describes up to five rows that only one of the nodes has, on each.
 fn different_rows(table: &str, first: &str, second: &str) -> String {
-    let [of_first, of_second] = [(first, second), (second, first)].map(|(one, other)| {
-        let other: std::collections::HashSet<&str> = other.split(") ").collect();
-        let rows = one.split(") ").filter(|row| !other.contains(row));
-        rows.take(5).collect::<Vec<_>>().join(" ")
-    });
+    let of_first = rows_alone(first, second);
+    let of_second = rows_alone(second, first);
     format!("{table} of node 0 has {of_first}, where node 1 has {of_second}")
+}
+
+/// Up to five rows that only the first text has. PostgreSQL writes a row as `(1,2)`.
+fn rows_alone(one: &str, other: &str) -> String {
+    let of_other: HashSet<&str> = rows_of(other).collect();
+    let alone = rows_of(one).filter(|row| !of_other.contains(row));
+    alone.take(5).collect::<Vec<_>>().join(" ")
+}
+
+fn rows_of(text: &str) -> impl Iterator<Item = &str> {
+    text.split_inclusive(')').map(str::trim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_one_node_alone_are_named() {
+        let text = different_rows("counted", "(1,2) (3,4)", "(1,2) (3,9) (5,6)");
+        let expected = "counted of node 0 has (3,4), where node 1 has (3,9) (5,6)";
+        assert_eq!(text, expected);
+        let text = different_rows("counted", "(1,2)", "(1,2) (5,6)");
+        assert_eq!(text, "counted of node 0 has , where node 1 has (5,6)");
+    }
 }

@@ -351,7 +351,8 @@ impl Pair {
 mod tests {
     use super::*;
 
-    /// Returns the orders of operations that run these statements, with 2 and 3 where a node applies.
+    /// Returns the orders of operations that run these statements, with 2 and 3 where a node
+    /// applies.
     fn orders_of(statements: [&[&str]; 2]) -> Vec<String> {
         let mut orders = Orders::all(100, 1);
         let mut all = Vec::new();
