@@ -89,9 +89,9 @@ fn open_any(url: &str) -> Result<AnyConnection> {
             let file = url.strip_prefix("sqlite://").unwrap_or(url);
             // SQLite would create it.
             if !std::path::Path::new(file).is_file() {
-                // It may be another way to connect, with a password: a URL that has lost its
-                // beginning, or libpq's `host=… password=…`.
-                let is_secret = file.contains(['@', '=']);
+                // It may be another way to connect, with a password: a URL that has lost a part of
+                // its beginning, or libpq's `host=… password=…`.
+                let is_secret = file.contains(['@', '=', ':']);
                 let shown = if is_secret { "" } else { &*format!(" {file}") };
                 bail!(
                     "there is no file{shown}: give the path of an SQLite database, \
@@ -198,10 +198,12 @@ pub fn lock_advice(error: &anyhow::Error) -> &'static str {
 fn unreachable(error: ConnectionError) -> anyhow::Error {
     // libpq's reasons have several lines.
     let mut reason = error.to_string().split_whitespace().joined(" ");
-    // libpq quotes the part of a URL that it cannot read, which may be a part of a password. Its
-    // other errors, and those of a server, quote no password.
+    // libpq quotes the part of a URL that it cannot read, which may be a part of a password: after
+    // `me:password/blog`, that is the port. Errors of a server begin with its address, and quote no
+    // password.
     let cannot_read = [" URI", "percent-encoded"];
-    if cannot_read.iter().any(|text| reason.contains(text)) {
+    let is_unread = reason.starts_with("invalid ");
+    if is_unread || cannot_read.iter().any(|text| reason.contains(text)) {
         let before = reason.split('"').next().unwrap_or_default();
         reason = format!("{before}\"***\" in the database URL");
     }
