@@ -17,7 +17,12 @@ use crate::triggers::Plan;
 const OWN_TRIGGERS: &str = "
     SELECT t.tgname::text AS name,
         quote_ident(n.nspname) || '.' || quote_ident(p.proname) AS function,
-        quote_ident(n.nspname) AS schema,
+        (SELECT string_agg(quote_ident(path.schema), ', ' ORDER BY path.place)
+         FROM (SELECT * FROM unnest(current_setting('diesel_counters.path')::text[])
+                   WITH ORDINALITY AS path (schema, place)
+               UNION SELECT n.nspname::text, 1000000
+               WHERE n.nspname <> ALL (current_setting('diesel_counters.path')::text[])
+              ) AS path) AS path,
         CASE WHEN l.lanname = 'plpgsql' THEN p.prosrc ELSE '' END AS body
     FROM pg_trigger t
     JOIN pg_proc p ON p.oid = t.tgfoid
@@ -38,9 +43,10 @@ struct OwnTrigger {
     /// Its function, as SQL.
     #[diesel(sql_type = Text)]
     function: String,
-    /// The function's schema, as SQL.
+    /// The schemas in which a session finds what the function names, as SQL: those of this session,
+    /// and then the function's own.
     #[diesel(sql_type = Text)]
-    schema: String,
+    path: String,
     /// The body, if it is in PL/pgSQL. Others are not read.
     #[diesel(sql_type = Text)]
     body: String,
@@ -98,10 +104,10 @@ pub fn to_alter(plan: &Plan, conn: &mut AnyConnection) -> Result<Vec<String>> {
                 let OwnTrigger {
                     name,
                     function,
-                    schema,
+                    path,
                     ..
                 } = trigger;
-                let alter = format!("ALTER FUNCTION {function}() SET search_path = {schema};");
+                let alter = format!("ALTER FUNCTION {function}() SET search_path = {path};");
                 all.push(format!("{name} of {}: {alter}", target.table));
             }
         }
@@ -131,11 +137,12 @@ fn searches(body: &str, conn: &mut AnyConnection) -> Result<bool> {
 struct Names {
     /// Those that can be looked up. A name after a point is not.
     looked_up: Vec<String>,
-    /// All of them, which can be of columns.
+    /// Those that can be of columns. A name in a literal is not one.
     all: Vec<String>,
 }
 
-/// The names in the body of a function. `None` if it can have others, or none.
+/// The names in the body of a function. Returns `None` if not all of them are known, because the
+/// body executes a text or is not read.
 fn names(body: &str) -> Option<Names> {
     let tokens = Tokenizer::new(POSTGRES.grammar(), body).tokenize().ok()?;
     let mut looked_up = Vec::new();

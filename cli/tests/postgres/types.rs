@@ -296,3 +296,26 @@ fn own_triggers_that_compare_a_type_of_an_extension_are_named() {
         );
     }
 }
+
+/// The function finds its tables as it does in a session of the application.
+#[test]
+fn the_path_of_an_own_trigger_stays_that_of_the_session() {
+    let roles = Roles::with_tables(false, "public", "public, \"Audit\"");
+    roles.owner().run(
+        "CREATE SCHEMA \"Audit\"; CREATE TABLE \"Audit\".log (code VARCHAR(20));
+         CREATE FUNCTION own() RETURNS trigger LANGUAGE plpgsql AS
+             'BEGIN INSERT INTO log VALUES (NEW.code); RETURN NEW; END';
+         CREATE TRIGGER app_own AFTER UPDATE ON posts FOR EACH ROW EXECUTE FUNCTION own()",
+    );
+    let update = "UPDATE posts SET likes = likes WHERE code = 'a'";
+    roles.owner().run(update);
+    let generated = roles.run(&super::roles::generate());
+    let (_, alter) = generated.stderr.split_once("app_own of posts: ").unwrap();
+    roles.owner().run(alter.lines().next().unwrap());
+    roles.owner().run(update);
+    roles.owner().run(&generated.stdout);
+    roles
+        .attacker()
+        .run("INSERT INTO public.likes (id, post) VALUES (50, 'a')");
+    roles.assert_right();
+}
