@@ -11,9 +11,9 @@ use crate::connection::AnyConnection;
 use crate::database::{Database, Joined, MYSQL, POSTGRES, SQLITE};
 use crate::fault::{Fault, Severity, note, wrong};
 use crate::sql::sql_with;
-use crate::triggers::{Counting, Stored, Target, definitions};
+use crate::triggers::{Counting, Definition, Stored, Target, definitions};
 
-/// A trigger of a table, which this command has not generated.
+/// A trigger of a table. Those of a definition that counts in its own table are left out.
 struct Other {
     name: String,
     /// When it runs, such as `BEFORE ROW INSERT UPDATE`.
@@ -34,8 +34,12 @@ pub fn in_counters(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec
         let can_veto = match database {
             // Its function can do anything with the row.
             POSTGRES => is_before,
-            // It can set columns, and a deleted row has none. A SIGNAL is an error, and no veto.
-            MYSQL => is_before && !other.event.ends_with("DELETE"),
+            // It can only set columns. A SIGNAL is an error, and no veto.
+            MYSQL => {
+                let key = table.primary_key.iter();
+                let counters = shape.counters.iter().map(|counter| &counter.name);
+                is_before && key.chain(counters).any(|name| other.sets(name))
+            }
             _ => other.ignores(),
         };
         if can_veto {
@@ -47,7 +51,8 @@ pub fn in_counters(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec
         }
     }
     if database == POSTGRES {
-        faults.extend(rules(table, &["INSERT", "UPDATE"], conn)?);
+        let all = ["INSERT", "UPDATE", "DELETE"];
+        faults.extend(rules(table, &all, &["INSERT", "UPDATE"], conn)?);
         faults.extend(policies(table, conn)?);
     }
     Ok(faults)
@@ -68,21 +73,21 @@ pub fn in_column(target: &Target, conn: &mut AnyConnection) -> Result<Vec<Fault>
             continue;
         }
         let is_before = other.event.starts_with("BEFORE ROW");
-        let mut names = target.names.iter();
+        let sets = is_before && target.names.iter().any(|name| other.sets(name));
+        let updates = target.names.iter().any(|name| other.updates(name));
+        let writes_back = updates && other.writes(&table.name);
         let can_veto = match database {
-            POSTGRES => is_before && (other.skips() || names.any(|name| other.sets(name))),
-            MYSQL => is_before && names.any(|name| other.sets(name)),
-            _ => {
-                other.ignores()
-                    || other.writes(&table.name) && names.any(|name| other.updates(name))
-            }
+            POSTGRES => is_before && other.skips() || sets || writes_back,
+            MYSQL => sets,
+            _ => other.ignores() || other.replaces(&table.name) || writes_back,
         };
         if can_veto {
             faults.push(veto(&format!("The trigger {} of {table}", other.name)));
         }
     }
     if database == POSTGRES {
-        faults.extend(rules(table, &[], conn)?);
+        // Nothing inserts rows of it, or deletes them, to count.
+        faults.extend(rules(table, &["UPDATE"], &[], conn)?);
     }
     Ok(faults)
 }
@@ -142,23 +147,83 @@ fn veto(what: &str) -> Fault {
     )
 }
 
-/// What a body does is told by its words, so it is a guess, and on the safe side: whether a
-/// statement runs at all is not looked at.
+/// What a body does is told by its words. That is a guess: whether a statement runs at all is not
+/// looked at, and neither are the functions and procedures that it calls, nor the SQL that it puts
+/// together.
 impl Other {
     fn has(&self, words: &[&str]) -> bool {
         self.body.windows(words.len()).any(|some| some == words)
     }
 
-    /// Whether a function of PostgreSQL can skip an update, or return the row as it was.
+    /// Whether a function of PostgreSQL can skip an update, or return another row.
     fn skips(&self) -> bool {
-        // A function for deletions, too, returns OLD for these.
-        let is_of_updates = self.event == "BEFORE ROW UPDATE";
-        let returns_old = is_of_updates && self.has(&["return", "old"]);
         // `new = old` is an assignment at the beginning of a statement, and else a comparison.
         let mut before = [";", "begin", "then", "else"].into_iter();
         let keeps_old = self.has(&["new", ":=", "old"])
             || before.any(|before| self.has(&[before, "new", "=", "old"]));
-        self.has(&["return", "null"]) || returns_old || keeps_old
+        let reads_row = self.read_into().iter().any(|name| name == "new");
+        keeps_old || reads_row || self.returned().into_iter().any(|value| self.is_skip(value))
+    }
+
+    /// The expressions of its RETURNs.
+    fn returned(&self) -> Vec<&[String]> {
+        let mut all = Vec::new();
+        for (place, word) in self.body.iter().enumerate() {
+            if word == "return" {
+                let rest = &self.body[place + 1..];
+                let end = rest.iter().position(|word| word == ";");
+                all.push(&rest[..end.unwrap_or(rest.len())]);
+            }
+        }
+        all
+    }
+
+    /// Whether a function that returns this skips the row, or keeps the old one.
+    fn is_skip(&self, value: &[String]) -> bool {
+        let returns = |wanted: &str| {
+            (0..value.len()).any(|place| {
+                let is_whole = value.get(place + 1).is_none_or(|word| word != ".");
+                let before = value[..place].last().map(String::as_str);
+                let is_branch = match value[0].as_str() {
+                    "case" => before.is_some_and(|word| ["then", "else"].contains(&word)),
+                    _ => value[..place].iter().all(|word| word == "("),
+                };
+                value[place] == wanted && is_whole && is_branch
+            })
+        };
+        // A function for deletions, too, returns OLD for these.
+        let is_of_deletions = self.event.contains("DELETE");
+        let is_variable = matches!(value, [only] if !["new", "old", "null"].contains(&&**only));
+        let has_old = self.has(&[":=", "old", ";"])
+            || self.has(&["=", "old", ";"])
+            || self.has(&["old", ".", "*", "into"]);
+        returns("null") || !is_of_deletions && (returns("old") || is_variable && has_old)
+    }
+
+    /// The variables of its INTOs, such as `new.likes`.
+    fn read_into(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        for (place, word) in self.body.iter().enumerate() {
+            if word != "into" {
+                continue;
+            }
+            let behind = self.body[place + 1..].iter();
+            let rest = behind.filter(|word| *word != "strict");
+            // Names and points, up to the first word behind a name.
+            let mut name = String::new();
+            let mut is_complete = false;
+            for word in rest {
+                match &**word {
+                    "," if is_complete => all.push(std::mem::take(&mut name)),
+                    "." => name.push('.'),
+                    _ if is_complete => break,
+                    word => name += word,
+                }
+                is_complete = ![",", "."].contains(&&**word);
+            }
+            all.push(name);
+        }
+        all
     }
 
     /// Whether a trigger of SQLite can skip the row.
@@ -166,11 +231,14 @@ impl Other {
         self.has(&["raise", "(", "ignore"])
     }
 
-    /// Whether it sets a column of the row that is written.
+    /// Whether it can set a column of the row that is written.
     fn sets(&self, name: &str) -> bool {
-        const BEFORE: [&str; 8] = ["set", "into", "begin", "then", "else", "loop", "do", ";"];
+        const BEFORE: [&str; 7] = ["set", "begin", "then", "else", "loop", "do", ";"];
         let wanted = name.to_lowercase();
-        self.body.windows(5).any(|some| {
+        let reads = self.read_into().contains(&format!("new.{wanted}"));
+        // A procedure can set what it is called with.
+        let passes = self.has(&["call"]) && self.has(&["new", ".", &wanted]);
+        let assigns = self.body.windows(5).any(|some| {
             let [before, new, dot, column, after] = some else {
                 return false;
             };
@@ -178,17 +246,35 @@ impl Other {
             // As in `SET NEW.a = 1, NEW.b = 2`.
             let is_next = before == "," && [":=", "="].contains(&&**after);
             is_column && (is_next || BEFORE.contains(&&**before))
-        })
+        });
+        assigns || reads || passes
     }
 
     /// Whether a statement of it changes the table.
     fn writes(&self, table: &str) -> bool {
-        const VERBS: [&[&str]; 4] = [
-            &["update"],
-            &["update", "only"],
-            &["delete", "from"],
-            &["into"],
-        ];
+        self.names(
+            table,
+            &[
+                &["update"],
+                &["update", "only"],
+                &["update", "or", "abort"],
+                &["update", "or", "fail"],
+                &["update", "or", "ignore"],
+                &["update", "or", "replace"],
+                &["update", "or", "rollback"],
+                &["delete", "from"],
+                &["into"],
+            ],
+        )
+    }
+
+    /// Whether a statement of SQLite puts other rows in place of those of the table.
+    fn replaces(&self, table: &str) -> bool {
+        self.names(table, &[&["replace", "into"]])
+    }
+
+    /// Whether the table stands behind one of these.
+    fn names(&self, table: &str, verbs: &[&[&str]]) -> bool {
         let wanted = table.to_lowercase();
         let begins_with_table = |words: &[String]| match words {
             [schema, dot, name, ..] if dot == "." => !schema.is_empty() && *name == wanted,
@@ -197,7 +283,7 @@ impl Other {
         };
         (0..self.body.len()).any(|place| {
             let rest = &self.body[place..];
-            VERBS.iter().any(|verb| {
+            verbs.iter().any(|verb| {
                 rest.len() > verb.len()
                     && rest[..verb.len()] == **verb
                     && begins_with_table(&rest[verb.len()..])
@@ -208,7 +294,16 @@ impl Other {
     /// Whether an `UPDATE` of it sets a column.
     fn updates(&self, name: &str) -> bool {
         let wanted = name.to_lowercase();
-        self.has(&["set", &wanted, "="]) || self.has(&[",", &wanted, "="])
+        let is_end = |word: &String| word == ")";
+        // As in `SET (a, b) = (1, 2)`.
+        let is_in_list = self.body.windows(2).enumerate().any(|(place, some)| {
+            let rest = &self.body[place + 2..];
+            let list = rest.split(is_end).next().unwrap_or_default();
+            let after = rest.get(list.len() + 1);
+            let is_list = some[1] == "(" && ["set", ","].contains(&&*some[0]);
+            is_list && list.contains(&wanted) && after.is_some_and(|word| word == "=")
+        });
+        is_in_list || self.has(&["set", &wanted, "="]) || self.has(&[",", &wanted, "="])
     }
 }
 
@@ -294,6 +389,16 @@ struct TriggerRow {
     body: String,
 }
 
+/// What the names of generated triggers have behind the name of their definition.
+const ENDS: [&str; 6] = [
+    "_insert",
+    "_update",
+    "_delete",
+    "_truncate",
+    "_replace_by_insert",
+    "_replace_by_update",
+];
+
 /// The triggers of a table, and of its partitions, that run before or after a row is written.
 fn others(table: &Table, conn: &mut AnyConnection) -> Result<Vec<Other>> {
     let database = conn.database();
@@ -306,13 +411,17 @@ fn others(table: &Table, conn: &mut AnyConnection) -> Result<Vec<Other>> {
         _ => sql_with(OF_SQLITE, &[("table", &table.name)]),
     };
     let mut found: Vec<TriggerRow> = query.load(conn)?;
-    if database == SQLITE {
-        // Those of a definition that counts in its own table are triggers of that table, too.
+    // Those of a definition that counts in its own table are triggers of that table, too. On MySQL
+    // and MariaDB, there are none.
+    if database != MYSQL {
         let definitions = definitions(conn)?;
         found.retain(|trigger| {
             let is_of = |stored: &Stored| {
-                let rest = trigger.name.strip_prefix(&*stored.definition.name);
-                rest.is_some_and(|rest| rest.starts_with('_'))
+                let Definition { name, rows, .. } = &stored.definition;
+                let end = trigger.name.strip_prefix(&**name);
+                // On SQLite, no two triggers have the same name.
+                let is_of_rows = database == SQLITE || table.is_named(rows);
+                is_of_rows && end.is_some_and(|end| ENDS.contains(&end))
             };
             !definitions.iter().any(is_of)
         });
@@ -362,10 +471,9 @@ fn event_of_sqlite(words: &[String]) -> (String, Vec<String>) {
 const RULES: &str = "
     SELECT rulename::text AS name,
         CASE ev_type WHEN '2' THEN 'UPDATE' WHEN '3' THEN 'INSERT' ELSE 'DELETE' END AS event,
-        is_instead
+        is_instead, ev_enabled IN ('O', 'A') AS is_enabled
     FROM pg_rewrite
-    WHERE ev_type <> '1' AND ev_enabled IN ('O', 'A')
-        AND ev_class = CAST(to_regclass({table}) AS oid)
+    WHERE ev_type <> '1' AND ev_class = CAST(to_regclass({table}) AS oid)
     ORDER BY 1";
 
 #[derive(QueryableByName)]
@@ -377,11 +485,19 @@ struct Rule {
     /// Whether it runs in place of the statement.
     #[diesel(sql_type = Bool)]
     is_instead: bool,
+    #[diesel(sql_type = Bool)]
+    is_enabled: bool,
 }
 
-/// The rules that skip an update or a deletion, and those with these events, which have ON CONFLICT
-/// refused.
-fn rules(table: &Table, refused: &[&str], conn: &mut AnyConnection) -> Result<Vec<Fault>> {
+/// The rules that run in place of a statement with one of the events `skipped`, and those with one
+/// of the events `refused`, with which PostgreSQL refuses ON CONFLICT. It does not look whether one
+/// of UPDATE is enabled.
+fn rules(
+    table: &Table,
+    skipped: &[&str],
+    refused: &[&str],
+    conn: &mut AnyConnection,
+) -> Result<Vec<Fault>> {
     let rules = sql_with(RULES, &[("table", &POSTGRES.table_name(table))]);
     let mut faults = Vec::new();
     for rule in rules.load(conn)? {
@@ -389,10 +505,11 @@ fn rules(table: &Table, refused: &[&str], conn: &mut AnyConnection) -> Result<Ve
             name,
             event,
             is_instead,
+            is_enabled,
         } = rule;
-        if is_instead {
+        if is_instead && is_enabled && skipped.contains(&&*event) {
             faults.push(veto(&format!("The rule {name} of {table}")));
-        } else if refused.contains(&&*event) {
+        } else if refused.contains(&&*event) && (is_enabled || event == "UPDATE") {
             let what = format!("The rule {name} of {table} is for each {event}.");
             let cost =
                 "PostgreSQL refuses ON CONFLICT on a table with such a rule: increments fail.";
@@ -440,12 +557,20 @@ mod tests {
             "BEGIN RETURN OLD; END",
             "BEGIN NEW := OLD; RETURN NEW; END",
             "BEGIN NEW = OLD; RETURN NEW; END",
+            "BEGIN RETURN NULL::articles; END",
+            "BEGIN RETURN (OLD); END",
+            "BEGIN RETURN CASE WHEN NEW.a > 0 THEN NULL ELSE NEW END; END",
+            "BEGIN SELECT OLD.* INTO STRICT NEW; RETURN NEW; END",
+            "DECLARE r a := OLD; BEGIN RETURN r; END",
         ] {
             assert!(skips("BEFORE ROW UPDATE", body), "{body}");
         }
         for body in [
             "BEGIN IF NEW = OLD THEN x := 1; END IF; RETURN NEW; END",
             "BEGIN -- RETURN NULL\n RETURN NEW; END",
+            "BEGIN RETURN COALESCE(NEW, OLD); END",
+            "BEGIN RETURN CASE WHEN OLD.a IS NULL THEN NEW ELSE f(NEW, OLD.a) END; END",
+            "DECLARE r a := NEW; BEGIN RETURN r; END",
         ] {
             assert!(!skips("BEFORE ROW UPDATE", body), "{body}");
         }
@@ -459,6 +584,8 @@ mod tests {
             "SET NEW.likes = 1",
             "SET NEW.a = 1, NEW.`likes` = 2",
             "BEGIN SELECT 1 INTO NEW.likes; END",
+            "BEGIN FETCH c INTO a, NEW.id, NEW.likes; END",
+            "CALL f(NEW.likes)",
         ] {
             assert!(sets(body), "{body}");
         }
@@ -478,6 +605,7 @@ mod tests {
             "UPDATE articles SET likes = 1",
             "INSERT OR IGNORE INTO main.\"articles\" VALUES (1)",
             "DELETE FROM articles",
+            "UPDATE OR IGNORE articles SET likes = 1",
         ] {
             assert!(writes(body), "{body}");
         }

@@ -190,6 +190,13 @@ impl Table {
         (&self.in_schema, &self.name) == (&other.in_schema, &other.name)
     }
 
+    /// Whether a definition names it, as `table` or `schema.table`. The schema can have another name
+    /// now.
+    pub fn is_named(&self, name: &str) -> bool {
+        let schema = name.strip_suffix(&self.name);
+        schema.is_some_and(|schema| schema.is_empty() || schema.ends_with('.'))
+    }
+
     /// Whether a foreign key refers to it.
     pub fn is_of(&self, parent: &Parent) -> bool {
         (&self.in_schema, &self.name) == (&parent.in_schema, &parent.table)

@@ -272,3 +272,112 @@ fn a_trigger_that_changes_other_columns_is_no_fault() {
     create_triggers(&database, "count_r --rows r0 --count p_id:p0.n", &[]);
     assert_eq!(faults(&database), Vec::<Value>::new());
 }
+
+/// Triggers that change a count of `articles.likes`, or skip it. Each is a whole statement, or on
+/// PostgreSQL an event and a body.
+const VETOES: &[[&str; 2]] = match BACKEND.as_bytes() {
+    b"postgres" => &[
+        ["BEFORE INSERT OR UPDATE", "BEGIN RETURN OLD; END"],
+        [
+            "BEFORE UPDATE",
+            "BEGIN RETURN CASE WHEN NEW.likes > 0 THEN NULL ELSE NEW END; END",
+        ],
+        [
+            "BEFORE UPDATE",
+            "BEGIN RETURN CASE WHEN NEW.likes = 0 THEN NEW ELSE OLD END; END",
+        ],
+        [
+            "BEFORE UPDATE",
+            "BEGIN SELECT OLD.id, OLD.likes INTO NEW.id, NEW.likes; RETURN NEW; END",
+        ],
+        [
+            "BEFORE UPDATE",
+            "BEGIN SELECT OLD.* INTO NEW; RETURN NEW; END",
+        ],
+        [
+            "BEFORE UPDATE",
+            "DECLARE r articles; BEGIN r := OLD; RETURN r; END",
+        ],
+        [
+            "AFTER UPDATE",
+            "BEGIN
+                 IF NEW.likes > 0 THEN UPDATE articles SET likes = 0 WHERE id = NEW.id; END IF;
+                 RETURN NULL;
+             END",
+        ],
+    ],
+    b"sqlite" => &[
+        [
+            "CREATE TRIGGER back AFTER UPDATE OF likes ON articles WHEN NEW.likes > 0
+             BEGIN UPDATE OR IGNORE articles SET likes = 0 WHERE id = NEW.id; END",
+            "",
+        ],
+        [
+            "CREATE TRIGGER back AFTER UPDATE OF likes ON articles WHEN NEW.likes > 0
+             BEGIN UPDATE articles SET (id, likes) = (NEW.id, 0) WHERE id = NEW.id; END",
+            "",
+        ],
+        [
+            "CREATE TRIGGER back AFTER UPDATE OF likes ON articles WHEN NEW.likes > 0
+             BEGIN REPLACE INTO articles (id) VALUES (NEW.id); END",
+            "",
+        ],
+        // Its name begins as those of the generated triggers do.
+        [
+            "CREATE TRIGGER count_likes_guard BEFORE UPDATE OF likes ON articles
+             BEGIN SELECT RAISE(IGNORE); END",
+            "",
+        ],
+    ],
+    _ => &[[
+        "CREATE PROCEDURE put_back(IN old_likes BIGINT, OUT likes BIGINT) SET likes = old_likes;
+         CREATE TRIGGER back BEFORE UPDATE ON articles FOR EACH ROW
+             CALL put_back(OLD.likes, NEW.likes)",
+        "",
+    ]],
+};
+
+#[test]
+fn each_way_to_lose_a_count_of_a_column_is_found() {
+    for [statement, body] in VETOES {
+        let database = tables(true);
+        database.execute("ALTER TABLE articles ADD COLUMN likes BIGINT NOT NULL DEFAULT 0");
+        counted(&database, &["--count", "article_id:articles.likes"]);
+        assert_eq!(faults(&database), Vec::<Value>::new());
+        database.execute(&match BACKEND {
+            "postgres" => format!(
+                "CREATE FUNCTION back() RETURNS trigger LANGUAGE plpgsql SET search_path = public AS $${body}$$;
+                 CREATE TRIGGER back {statement} ON articles FOR EACH ROW EXECUTE FUNCTION back()"
+            ),
+            _ => (*statement).to_owned(),
+        });
+        // The database may refuse the row.
+        let conn = &mut open(&database);
+        let insert = "INSERT INTO article_likes (id, article_id) VALUES (1, 1)";
+        let _ = diesel::connection::SimpleConnection::batch_execute(conn, insert);
+        let likes = super::triggers::number("SELECT SUM(likes) FROM articles", conn);
+        assert_eq!(likes, 0, "{statement} {body}");
+        let found = faults(&database);
+        let names: Vec<_> = found.iter().map(|fault| &fault["fault"]).collect();
+        assert_eq!(names, ["veto"], "{statement} {body}");
+    }
+}
+
+/// Replies are counted in the row of the comment that they reply to.
+#[test]
+fn triggers_that_count_in_their_own_table_are_no_veto() {
+    let database = TestDatabase::create();
+    database.execute(
+        "CREATE TABLE comments (
+             id BIGINT NOT NULL PRIMARY KEY, parent_id BIGINT, replies BIGINT NOT NULL DEFAULT 0,
+             FOREIGN KEY (parent_id) REFERENCES comments (id)
+         )",
+    );
+    let words = "count_replies --rows comments --count parent_id:comments.replies";
+    if BACKEND == "mysql" {
+        // No trigger can write its own table there.
+        return;
+    }
+    create_triggers(&database, words, &[]);
+    assert_eq!(faults(&database), Vec::<Value>::new());
+}

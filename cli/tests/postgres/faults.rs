@@ -221,7 +221,9 @@ fn a_table_that_is_counted_in_may_have_other_rules() {
         "CREATE TABLE posts (id BIGINT PRIMARY KEY, likes BIGINT NOT NULL DEFAULT 0);
          CREATE TABLE likes (id BIGINT PRIMARY KEY, post_id BIGINT REFERENCES posts);
          CREATE TABLE log (id BIGINT);
-         CREATE RULE logged AS ON DELETE TO posts DO ALSO INSERT INTO log VALUES (OLD.id)",
+         CREATE RULE logged AS ON DELETE TO posts DO ALSO INSERT INTO log VALUES (OLD.id);
+         CREATE RULE kept AS ON DELETE TO posts DO INSTEAD NOTHING;
+         CREATE RULE refused AS ON INSERT TO posts WHERE NEW.id < 0 DO INSTEAD NOTHING",
     );
     create_triggers(
         &database,
