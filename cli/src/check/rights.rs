@@ -109,7 +109,12 @@ pub fn denied(counting: &Counting, owner: &str, conn: &mut AnyConnection) -> Res
         return Ok(faults);
     }
     let role = POSTGRES.quoted(owner);
-    for Required { table, rights } in required(counting) {
+    for Required {
+        table,
+        rights,
+        columns,
+    } in required(counting)
+    {
         let name = POSTGRES.table_name(table);
         let schema = POSTGRES.quoted(&table.in_schema);
         let mut grants = Vec::new();
@@ -117,7 +122,7 @@ pub fn denied(counting: &Counting, owner: &str, conn: &mut AnyConnection) -> Res
             grants.push(format!("GRANT USAGE ON SCHEMA {schema} TO {role};"));
         }
         for right in rights {
-            if !has_right(owner, right, table, conn)? {
+            if !has_right(owner, right, table, &columns, conn)? {
                 grants.push(format!("GRANT {right} ON {name} TO {role};"));
             }
         }
@@ -142,40 +147,61 @@ fn may_use_schema(role: &str, table: &Table, conn: &mut AnyConnection) -> Result
     Ok(may_use.typed::<Bool>().get_result(conn)?)
 }
 
-fn has_right(role: &str, right: &str, table: &Table, conn: &mut AnyConnection) -> Result<bool> {
-    let query = match right {
-        // A right to read the columns of the key is enough.
-        "SELECT" => {
-            "SELECT has_any_column_privilege({role}, CAST(to_regclass({table}) AS oid), {right})"
-        }
-        _ => "SELECT has_table_privilege({role}, CAST(to_regclass({table}) AS oid), {right})",
-    };
-    let table = POSTGRES.table_name(table);
-    let has = sql_with(
-        query,
-        &[("role", role), ("table", &table), ("right", right)],
+/// Whether a role has a right on a table. A right to read these columns is enough to read.
+fn has_right(
+    role: &str,
+    right: &str,
+    table: &Table,
+    columns: &[&String],
+    conn: &mut AnyConnection,
+) -> Result<bool> {
+    let name = POSTGRES.table_name(table);
+    let of_table = [("role", role), ("table", &name), ("right", right)];
+    let has_on_table = sql_with(
+        "SELECT has_table_privilege({role}, CAST(to_regclass({table}) AS oid), {right})",
+        &of_table,
     );
-    Ok(has.typed::<Bool>().get_result(conn)?)
+    if has_on_table.typed::<Bool>().get_result(conn)? {
+        return Ok(true);
+    }
+    for column in columns {
+        let has_on_column = sql_with(
+            "SELECT has_column_privilege(
+                 {role}, CAST(to_regclass({table}) AS oid), {column}, {right})",
+            &[&of_table[..], &[("column", column)]].concat(),
+        );
+        if right != "SELECT" || !has_on_column.typed::<Bool>().get_result(conn)? {
+            return Ok(false);
+        }
+    }
+    Ok(!columns.is_empty())
 }
 
 /// A table that the triggers use, and the rights on it.
 struct Required<'c> {
     table: &'c Table,
     rights: &'static [&'static str],
+    /// The columns that they read.
+    columns: Vec<&'c String>,
 }
 
 fn required(counting: &Counting) -> Vec<Required<'_>> {
+    let sources = counting.targets.iter().flat_map(|target| &target.sources);
+    let of_rows = sources.flat_map(|source| &source.entity);
     let mut all = vec![Required {
         table: &counting.rows,
         rights: &["SELECT"],
+        columns: of_rows.map(|column| &column.name).collect(),
     }];
     for target in &counting.targets {
+        let key = target.key().map(|column| &column.name);
         all.push(Required {
             table: &target.table,
             rights: match target.slots {
                 Some(_) => &["SELECT", "INSERT", "UPDATE"],
                 None => &["SELECT", "UPDATE"],
             },
+            columns: key.chain(&target.names).collect(),
         });
         for parent in &target.parents {
             let table = &parent.table;
@@ -184,6 +210,7 @@ fn required(counting: &Counting) -> Vec<Required<'_>> {
                 all.push(Required {
                     table,
                     rights: &["SELECT"],
+                    columns: vec![&parent.key],
                 });
             }
         }

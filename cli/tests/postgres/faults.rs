@@ -113,6 +113,36 @@ fn an_owner_who_may_not_read_the_parent_is_found() {
 }
 
 #[test]
+fn an_owner_who_may_read_another_column_of_the_parent_is_found() {
+    let roles = Roles::create(false);
+    let owner = &roles.owner;
+    roles.checker().run(&format!(
+        "ALTER TABLE public.post_counters DROP CONSTRAINT post_counters_post_fkey;
+         CREATE TABLE public.others (code VARCHAR(20) PRIMARY KEY, title TEXT);
+         INSERT INTO public.others VALUES ('a'), ('b'), ('c');
+         ALTER TABLE public.post_counters ADD FOREIGN KEY (post) REFERENCES public.others ON DELETE CASCADE;
+         GRANT SELECT ON public.others TO {owner}"
+    ));
+    roles.counted();
+    let delete = "DELETE FROM public.likes WHERE id = 1";
+    let grant = |column: &str| {
+        roles.checker().run(&format!(
+            "REVOKE ALL ON public.others FROM {owner};
+             GRANT SELECT ({column}) ON public.others TO {owner}"
+        ));
+    };
+    grant("title");
+    let denied = roles.attacker().batch_execute(delete).unwrap_err();
+    assert!(denied.to_string().contains("others"), "{denied}");
+    let checked = roles.run(&["check"]);
+    checked.finds("lacks a right on others");
+    grant("code");
+    roles.attacker().run(delete);
+    let checked = roles.run(&["check"]);
+    assert!(!checked.stdout.contains("lacks a right"), "{checked:?}");
+}
+
+#[test]
 fn a_rule_and_a_policy_on_the_counters_are_told() {
     let database = TestDatabase::with_article_counters();
     database.execute("CREATE RULE nothing AS ON DELETE TO article_counters DO INSTEAD NOTHING");
