@@ -155,6 +155,57 @@ fn what_sqlite_cannot_change_takes_a_new_table() {
     assert_eq!(faults, ["null_counter", "unchecked"]);
 }
 
+/// PostgreSQL compares such a column with a text in another way.
+#[test]
+fn a_key_of_a_fixed_width_is_good() {
+    let database = TestDatabase::create();
+    database.execute(
+        "CREATE TABLE code_counters (
+             -- diesel_counters: period = day
+             code CHARACTER(20) NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+             hits BIGINT NOT NULL DEFAULT 0 CHECK (typeof(hits) = 'integer'),
+             PRIMARY KEY (code, day, slot)
+         )",
+    );
+    database.command("check").is_good("code_counters");
+}
+
+#[test]
+fn a_check_of_the_type_can_be_written_in_several_ways() {
+    let check = |check: &str| {
+        let database = TestDatabase::create();
+        database.execute(&format!(
+            "CREATE TABLE hit_counters (
+                 -- diesel_counters: period = day
+                 day DATE NOT NULL, slot SMALLINT NOT NULL, hits BIGINT NOT NULL DEFAULT 0 {check},
+                 PRIMARY KEY (day, slot)
+             )"
+        ));
+        let real = "INSERT INTO hit_counters VALUES ('2026-01-01', 1, 0.5)";
+        let is_refused = database.connect().batch_execute(real).is_err();
+        let checked = database.command("check");
+        let is_found = checked.stdout.contains("has no CHECK");
+        assert_eq!(is_found, !is_refused, "{check}: {checked:?}");
+        is_refused
+    };
+    for same in [
+        "CHECK (typeof(hits) = 'integer')",
+        "CHECK (typeof(hits) == 'integer')",
+        "CHECK ('integer' = TYPEOF(\"hits\"))",
+        "CHECK (hits > -5 AND (typeof([hits])='integer'))",
+        "CHECK (typeof(hits) IN ('integer'))",
+    ] {
+        assert!(check(same), "{same}");
+    }
+    for other in [
+        "/* typeof(hits) = 'integer' */",
+        "CHECK (hits > -5 OR typeof(hits) = 'integer')",
+        "CHECK (NOT typeof(hits) = 'integer' OR 1)",
+    ] {
+        assert!(!check(other), "{other}");
+    }
+}
+
 mod triggers {
     use crate::behaviour::Execute;
     use diesel::connection::SimpleConnection;

@@ -1,7 +1,7 @@
-//! The counters that a CHECK keeps from going below 0.
+//! What CHECKs keep out of counters: numbers below 0, and on SQLite what is no integer.
 
-use sqlparser::ast::BinaryOperator::{And, Gt, GtEq, Lt, LtEq, Or};
-use sqlparser::ast::{Expr, UnaryOperator, Value};
+use sqlparser::ast::BinaryOperator::{And, Eq, Gt, GtEq, Lt, LtEq, Or};
+use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, FunctionArguments, UnaryOperator, Value};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
@@ -32,6 +32,66 @@ impl Table {
             values.any(|value| value == Some(0))
         };
         refuses(-1) && !refuses(0)
+    }
+
+    /// Whether a CHECK of SQLite lets nothing but integers be in a column.
+    pub fn has_integers_only(&self, name: &str, database: Database) -> bool {
+        let mut all = self.checks.iter().flat_map(|sql| checks(sql, database));
+        all.any(|check| requires_integer(&check, name))
+    }
+}
+
+/// Whether an expression is false where `typeof(name)` is not 'integer'.
+fn requires_integer(expression: &Expr, name: &str) -> bool {
+    let is_type = |expression: &Expr| is_type_of(expression, name);
+    match expression {
+        Expr::Nested(inner) => requires_integer(inner, name),
+        Expr::BinaryOp {
+            left,
+            op: And,
+            right,
+        } => requires_integer(left, name) || requires_integer(right, name),
+        Expr::BinaryOp {
+            left,
+            op: Eq,
+            right,
+        } => is_type(left) && is_integer(right) || is_integer(left) && is_type(right),
+        Expr::InList {
+            expr,
+            list,
+            negated: false,
+        } => is_type(expr) && list.iter().all(is_integer),
+        _ => false,
+    }
+}
+
+/// Whether an expression is `typeof(name)`.
+fn is_type_of(expression: &Expr, name: &str) -> bool {
+    match expression {
+        Expr::Nested(inner) => is_type_of(inner, name),
+        Expr::Function(function) => {
+            let is_typeof = function.name.to_string().eq_ignore_ascii_case("typeof");
+            let FunctionArguments::List(list) = &function.args else {
+                return false;
+            };
+            let [FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Identifier(column)))] =
+                &*list.args
+            else {
+                return false;
+            };
+            is_typeof && column.value.eq_ignore_ascii_case(name)
+        }
+        _ => false,
+    }
+}
+
+/// Whether an expression is the text `'integer'`.
+fn is_integer(expression: &Expr) -> bool {
+    match expression {
+        Expr::Nested(inner) => is_integer(inner),
+        Expr::Value(literal) => matches!(&literal.value, Value::SingleQuotedString(text)
+            if text == "integer"),
+        _ => false,
     }
 }
 

@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use chrono::NaiveDate;
 use diesel_counters::Period;
 
 use super::counter_table::CounterTable;
@@ -88,11 +89,29 @@ pub fn statement_of(counters: &CounterTable, mark: &Mark, database: Database) ->
     let name = database.quoted(&day.name);
     let statement = match database {
         POSTGRES => format!("COMMENT ON COLUMN {table}.{name} IS {text};"),
-        // A MODIFY says the whole column again: without NOT NULL, the day would lose it.
-        MYSQL => format!("ALTER TABLE {table} MODIFY {name} DATE NOT NULL COMMENT {text};"),
+        // A MODIFY says the whole column again: without its NOT NULL and its default, the day would
+        // lose them.
+        MYSQL => {
+            let default = day
+                .default
+                .as_deref()
+                .map(default_of_mysql)
+                .unwrap_or_default();
+            format!("ALTER TABLE {table} MODIFY {name} DATE NOT NULL{default} COMMENT {text};")
+        }
         _ => return None,
     };
     Some(statement)
+}
+
+/// The DEFAULT of a day, as SQL. The catalogue has a day with quotes or without, and an expression
+/// without its parentheses.
+fn default_of_mysql(default: &str) -> String {
+    let day = default.trim_matches('\'');
+    match day.parse::<NaiveDate>() {
+        Ok(day) => format!(" DEFAULT '{day}'"),
+        Err(_) => format!(" DEFAULT ({default})"),
+    }
 }
 
 #[cfg(test)]

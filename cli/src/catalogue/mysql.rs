@@ -19,8 +19,9 @@ pub const CATALOGUE: Catalogue = Catalogue {
                AS column_default,
            c.extra LIKE '%auto_increment%' AS is_auto_increment,
            COALESCE(c.generation_expression, '') <> '' AS is_generated,
-           -- Those that ignore case, and those that ignore spaces at the end.
-           CASE WHEN c.collation_name LIKE '%\\_ci' OR c.collation_name NOT LIKE '%nopad\\_%'
+           -- Those that ignore case or accents, and those that ignore spaces at the end.
+           CASE WHEN c.collation_name LIKE '%\\_ci' OR c.collation_name LIKE '%\\_ai\\_%'
+                     OR c.collation_name NOT LIKE '%nopad\\_%'
                      AND c.collation_name NOT LIKE '%\\_0900\\_%'
                 THEN CAST(c.collation_name AS CHAR) END AS loose_collation,
            CAST(NULL AS CHAR) AS equals_in, c.extra LIKE '%VIRTUAL%' AS is_not_stored,

@@ -50,8 +50,8 @@ pub struct Column {
     pub auto_increment: bool,
     /// Computed by the database, and read-only.
     pub generated: bool,
-    /// Its collation, if that takes different texts as equal: 'Foo' and 'foo', or on MySQL
-    /// 'foo ' and 'foo'.
+    /// Its collation, if that takes different texts as equal: 'Foo' and 'foo', or on MySQL 'résumé'
+    /// and 'resume', or 'foo ' and 'foo'.
     pub loose_collation: Option<String>,
     /// The schema of `=` for its type on PostgreSQL, if that is not the server's own.
     pub equals_in: Option<String>,

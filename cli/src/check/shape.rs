@@ -1,12 +1,12 @@
 //! The faults of a table's columns, key and indexes.
 
 use anyhow::Result;
-use diesel::RunQueryDsl;
-use diesel::sql_types::Bool;
+use diesel::sql_types::{Bool, Text};
+use diesel::{OptionalExtension, QueryableByName, RunQueryDsl};
 use diesel_counters::Period;
 
 use super::days::days;
-use crate::catalogue::{self, Column, CounterTable, Mark, is_zero, statement_of};
+use crate::catalogue::{self, Column, CounterTable, Mark, Table, is_zero, statement_of};
 use crate::connection::AnyConnection;
 use crate::database::{Joined, MYSQL, POSTGRES, SQLITE};
 use crate::fault::{Fault, note, slow, wrong};
@@ -48,9 +48,12 @@ fn alter(shape: &CounterTable, conn: &AnyConnection, change: String) -> Option<S
     (database != SQLITE).then(|| format!("ALTER TABLE {name} {change};"))
 }
 
-/// Columns of the key with texts of a fixed width. `format_type` of PostgreSQL writes their type
-/// in these ways.
-fn fixed_width(shape: &CounterTable, _: &mut AnyConnection) -> Result<Vec<Fault>> {
+/// Columns of the key with texts of a fixed width on PostgreSQL.
+fn fixed_width(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
+    if conn.database() != POSTGRES {
+        return Ok(Vec::new());
+    }
+    // As `format_type` writes them.
     let types = ["character", "bpchar"];
     let is_fixed = |column: &&Column| types.contains(&&*column.plain_type());
     let fault = |column: &Column| {
@@ -81,13 +84,17 @@ fn collations(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Faul
             }
         }
         let what = format!("{} has the collation {collation}.", entity.name);
-        let fault = if conn.database() == MYSQL && !collation.ends_with("_ci") {
+        let is_of_case = conn.database() != MYSQL || collation.ends_with("_ci");
+        let fault = if is_of_case {
+            let cost = "It takes 'Foo' and 'foo' as equal, and counts them as one.";
+            wrong("collation", what, cost)
+        } else if collation.contains("_ai_") {
+            let cost = "It takes 'résumé' and 'resume' as equal, and counts them as one.";
+            wrong("collation", what, cost)
+        } else {
             let cost = "It takes 'foo ', with a space at its end, and 'foo' as equal, and counts \
                         them as one.";
             note("padding", what, cost)
-        } else {
-            let cost = "It takes 'Foo' and 'foo' as equal, and counts them as one.";
-            wrong("collation", what, cost)
         };
         let remedy = "Give it a collation that tells them apart, such as \"C\", utf8mb4_0900_bin \
                       or utf8mb4_nopad_bin, and the same one to each column that it is joined to.";
@@ -111,6 +118,12 @@ fn columns(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>>
     let is_outside = |column: &&Column| !table.primary_key.contains(&column.name);
     for column in table.columns.iter().filter(is_outside) {
         let name = &column.name;
+        let (has_domain_default, refuses_null) = match conn.database() {
+            POSTGRES => domain(table, name, conn)?,
+            // An ENUM has its first value.
+            MYSQL => (column.sql_type.starts_with("enum("), false),
+            _ => (false, false),
+        };
         let set_default = |fault: Fault, default| {
             let name = conn.database().quoted(name);
             let change = format!("ALTER COLUMN {name} SET DEFAULT {default}");
@@ -119,8 +132,10 @@ fn columns(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>>
                 .run(alter(shape, conn, change))
         };
         let is_counter = shape.counters.contains(column);
+        let can_be_null = column.nullable && !refuses_null;
         // What an INSERT that does not name the column gives it.
-        let has_value = column.nullable || column.auto_increment || column.generated;
+        let is_written = column.auto_increment || column.generated;
+        let has_value = can_be_null || is_written || has_domain_default;
         match column.default.as_deref() {
             // Whatever its default: a NULL in any row loses counts.
             _ if is_counter && column.nullable => {
@@ -148,6 +163,21 @@ fn columns(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>>
     Ok(faults)
 }
 
+/// Whether the type of a column of PostgreSQL is a domain with a default, and whether it is one
+/// that refuses a NULL.
+fn domain(table: &Table, column: &str, conn: &mut AnyConnection) -> Result<(bool, bool)> {
+    let name = POSTGRES.table_name(table);
+    let domain = sql_with(
+        "SELECT t.typdefault IS NOT NULL, t.typnotnull
+         FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+         WHERE t.typtype = 'd' AND a.attname = {column}
+             AND a.attrelid = CAST(to_regclass({table}) AS oid)",
+        &[("table", &name), ("column", column)],
+    );
+    let found: Option<(bool, bool)> = domain.typed::<(Bool, Bool)>().get_result(conn).optional()?;
+    Ok(found.unwrap_or_default())
+}
+
 /// A table whose rows a crash or a rollback loses.
 fn storage(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     let Some(storage) = &shape.table.unsafe_storage else {
@@ -173,13 +203,9 @@ fn integers(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>
     if conn.database() != SQLITE || shape.table.strict {
         return Ok(faults);
     }
-    // The CHECK can be written with any spaces and quotes.
-    let is_dropped = |c: char| c.is_whitespace() || "\"`[]".contains(c);
-    let plain = |sql: &str| sql.to_lowercase().replace(is_dropped, "");
-    let definition = plain(&shape.table.checks.concat());
     for counter in &shape.counters {
         let name = &counter.name;
-        if !definition.contains(&plain(&format!("typeof({name})='integer'"))) {
+        if !shape.table.has_integers_only(name, SQLITE) {
             let what = format!("{name} has no CHECK (typeof({name}) = 'integer').");
             let cost = "Another program can store other values than integers, and SQLite's own + \
                         turns into floating point when it overflows.";
@@ -248,31 +274,47 @@ fn stock(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     Ok(faults)
 }
 
-/// The indexes besides the primary key.
+/// Unique indexes in which different keys conflict, and indexes that depend on a counter.
 fn indexes(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     let mut faults = Vec::new();
-    for index in shape.table.indexes.iter().filter(|index| !index.primary) {
+    let database = conn.database();
+    let depend = match database {
+        POSTGRES => depend_on_counters(shape, conn)?,
+        _ => hold_counters(shape),
+    };
+    for index in &shape.table.indexes {
         let name = &index.name;
+        // On MySQL and MariaDB, a column that the index has the beginning of is listed as a whole
+        // one is.
+        let has_beginning = database == MYSQL && index.expression;
         // An increment can conflict here without conflicting in the key, unless the index has the
         // whole key.
         let mut key = shape.table.primary_key.iter();
-        if index.unique && !key.all(|name| index.columns.contains(name)) {
+        let has_key = key.all(|name| index.columns.contains(name));
+        if index.unique && (has_beginning || !has_key) {
             let columns = index.columns.join(", ");
-            let what = format!("{name} is a unique index on ({columns}).");
-            let cost = match conn.database() {
+            let of = if has_beginning {
+                ", with an expression or the beginning of a column"
+            } else {
+                ""
+            };
+            let what = format!("{name} is a unique index on ({columns}){of}.");
+            let cost = match database {
                 MYSQL => {
                     "ON DUPLICATE KEY UPDATE acts on any unique index: an increment can be added \
                      to another entity's, day's or slot's row."
                 }
                 _ => "An increment fails if only this index has such a row already.",
             };
-            let remedy =
-                "Drop it, or replace it by an index that is not unique and holds no counter.";
+            let remedy = if index.primary {
+                "Make it a key of whole columns."
+            } else {
+                "Drop it, or replace it by an index that is not unique and holds no counter."
+            };
             faults.push(wrong("unique_index", what, cost).remedy(remedy));
         }
-        let holds = index.columns.iter().chain(&index.included);
-        let is_counter = |name: &&String| shape.counters.iter().any(|one| one.name == **name);
-        let counters = holds.filter(is_counter).joined(", ");
+        let of_index = depend.iter().filter(|depends| depends.index_name == *name);
+        let counters = of_index.map(|depends| &depends.column_name).joined(", ");
         if !counters.is_empty() {
             let what = format!("The index {name} holds {counters}.");
             let cost = "Each increment of that counter writes it too, and on PostgreSQL all \
@@ -284,6 +326,52 @@ fn indexes(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>>
         }
     }
     Ok(faults)
+}
+
+/// A counter that an index depends on.
+#[derive(QueryableByName)]
+struct DependsOn {
+    #[diesel(sql_type = Text)]
+    index_name: String,
+    #[diesel(sql_type = Text)]
+    column_name: String,
+}
+
+/// The counters in the lists of the indexes' columns.
+fn hold_counters(shape: &CounterTable) -> Vec<DependsOn> {
+    let mut all = Vec::new();
+    for index in &shape.table.indexes {
+        let is_counter = |name: &&String| shape.counters.iter().any(|one| one.name == **name);
+        for name in index.columns.iter().filter(is_counter) {
+            all.push(DependsOn {
+                index_name: index.name.clone(),
+                column_name: name.clone(),
+            });
+        }
+    }
+    all
+}
+
+/// The same on PostgreSQL, also of expressions, of conditions and of included columns: a change of
+/// any of these columns is no heap-only update.
+fn depend_on_counters(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<DependsOn>> {
+    let depend = sql_with(
+        "SELECT DISTINCT i.relname::text AS index_name, a.attname::text AS column_name
+         FROM pg_index x
+         JOIN pg_class i ON i.oid = x.indexrelid
+         JOIN pg_depend d ON d.classid = CAST('pg_class'::regclass AS oid) AND d.objid = i.oid
+             AND d.refclassid = d.classid AND d.refobjid = x.indrelid
+         JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = d.refobjsubid
+         WHERE x.indrelid = CAST(to_regclass({table}) AS oid)
+         ORDER BY 1, 2",
+        &[("table", &POSTGRES.table_name(&shape.table))],
+    );
+    let mut depend: Vec<DependsOn> = depend.load(conn)?;
+    depend.retain(|one| {
+        let mut counters = shape.counters.iter();
+        counters.any(|counter| counter.name == one.column_name)
+    });
+    Ok(depend)
 }
 
 /// Whether the table is published, and another node's is subscribed to.

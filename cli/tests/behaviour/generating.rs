@@ -211,7 +211,7 @@ fn check_compares_the_comment_with_the_checks() {
         ("# >= 0", "# BETWEEN 0 AND 9", ""),
         ("# >= 0", "# >= -5", "stock_unchecked"),
         ("# >= 0", "# >= 05", "stock_unchecked"),
-        ("# >= 0", "# >= 0 OR 1 = 1", "stock_unchecked"),
+        ("# >= 0", "(# >= 0 OR 1 = 1)", "stock_unchecked"),
         (", stock = (remaining)", "", "not_a_stock"),
         ("(remaining)", "(gone)", "not_a_stock unknown_stock"),
         ("period = total", "period = day", "unknown_stock"),

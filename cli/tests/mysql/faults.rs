@@ -1,9 +1,12 @@
 //! Faults of storage and of partitions.
 
+use diesel::connection::SimpleConnection;
 use serde_json::Value;
 
 use crate::TestDatabase;
-use crate::behaviour::triggers::counted_likes;
+use crate::behaviour::triggers::{
+    LIKES_OF_ARTICLES, counted, counted_likes, likes_of, number, open, tables,
+};
 
 fn faults(database: &TestDatabase) -> Vec<Value> {
     let checked = database.run(&["check", "--json"]).json();
@@ -72,4 +75,141 @@ fn rows_that_do_not_roll_back_are_found_and_refused() {
             .any(|fault| fault["fault"] == "no_transactions"),
         "{names:?}"
     );
+}
+
+/// Two entities that begin alike are one row.
+#[test]
+fn a_unique_index_of_the_beginning_of_a_key_is_found() {
+    let columns = "tag VARCHAR(50) COLLATE utf8mb4_nopad_bin NOT NULL, day DATE NOT NULL,
+        slot SMALLINT NOT NULL, hits BIGINT NOT NULL DEFAULT 0";
+    for keys in [
+        "PRIMARY KEY (tag, day, slot), UNIQUE KEY short (tag(2), day, slot)",
+        "PRIMARY KEY (tag(2), day, slot)",
+    ] {
+        let database = TestDatabase::create();
+        let table = format!("CREATE TABLE tag_counters ({columns}, {keys})");
+        database.execute(&table.replace("nopad_bin", collation_of_server(&database)));
+        for tag in ["foo", "fox"] {
+            database.execute(&format!(
+                "INSERT INTO tag_counters VALUES ('{tag}', '2026-01-01', 1, 1)
+                 ON DUPLICATE KEY UPDATE hits = hits + 1"
+            ));
+        }
+        assert_eq!(database.rows_and_sum("tag_counters", "hits"), (1, 2));
+        let found = faults(&database);
+        let names: Vec<_> = found.iter().map(|fault| fault["fault"].clone()).collect();
+        assert_eq!(names, ["unique_index"], "{keys}");
+    }
+}
+
+/// The end of the name of an exact collation.
+fn collation_of_server(database: &TestDatabase) -> &'static str {
+    let mysql = "SELECT COUNT(*) FROM information_schema.collations
+        WHERE collation_name = 'utf8mb4_0900_bin'";
+    match number(mysql, &mut open(database)) {
+        1 => "0900_bin",
+        _ => "nopad_bin",
+    }
+}
+
+#[test]
+fn a_collation_that_ignores_accents_is_found() {
+    let database = TestDatabase::create();
+    let collation = "utf8mb4_uca1400_nopad_ai_cs";
+    let has_it = "SELECT COUNT(*) FROM information_schema.collation_character_set_applicability
+        WHERE full_collation_name = 'utf8mb4_uca1400_nopad_ai_cs'";
+    // MySQL has none that ignores accents and not case.
+    if database.connect().batch_execute(has_it).is_err()
+        || number(has_it, &mut open(&database)) == 0
+    {
+        return;
+    }
+    for collation in [collation, "utf8mb4_uca1400_ai_cs"] {
+        let database = TestDatabase::create();
+        database.execute(&format!(
+            "CREATE TABLE page_counters (
+                 path VARCHAR(50) COLLATE {collation} NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+                 hits BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (path, day, slot)
+             );
+             INSERT INTO page_counters VALUES ('résumé', '2026-01-01', 1, 1)
+                 ON DUPLICATE KEY UPDATE hits = hits + 1;
+             INSERT INTO page_counters VALUES ('resume', '2026-01-01', 1, 1)
+                 ON DUPLICATE KEY UPDATE hits = hits + 1"
+        ));
+        assert_eq!(database.rows_and_sum("page_counters", "hits"), (1, 2));
+        let found = faults(&database);
+        assert_eq!(found.len(), 1, "{collation}: {found:?}");
+        assert_eq!(found[0]["fault"], "collation");
+        assert!(
+            found[0]["cost"].as_str().unwrap().contains("resume"),
+            "{found:?}"
+        );
+    }
+}
+
+/// A trigger that sets no column changes nothing, and an error is no veto.
+#[test]
+fn triggers_that_leave_the_row_alone_are_no_veto() {
+    let database = tables(true);
+    database.execute(
+        "CREATE TRIGGER notes BEFORE INSERT ON article_counters FOR EACH ROW SET @last = NEW.article_id;
+         CREATE TRIGGER refuses BEFORE UPDATE ON article_counters FOR EACH ROW
+         BEGIN IF NEW.likes < 0 THEN SIGNAL SQLSTATE '45000'; END IF; END",
+    );
+    counted(&database, &LIKES_OF_ARTICLES);
+    database.execute("INSERT INTO article_likes (id, article_id) VALUES (1, 1), (2, 1)");
+    assert_eq!(likes_of(1, &mut open(&database)), 2);
+    assert_eq!(faults(&database), Vec::<Value>::new());
+    for sets in [
+        "SET NEW.likes = 0",
+        "SET NEW.slot = 1",
+        "BEGIN DECLARE n BIGINT; SELECT 0 INTO n; SET @x = 1, NEW.views = n; END",
+    ] {
+        database.execute(&format!(
+            "CREATE OR REPLACE TRIGGER refuses BEFORE UPDATE ON article_counters FOR EACH ROW {sets}"
+        ));
+        assert_eq!(faults(&database)[0]["fault"], "veto", "{sets}");
+    }
+}
+
+/// A MODIFY says the whole column again.
+#[test]
+fn the_comment_of_a_period_keeps_the_default_of_the_day() {
+    for (default, day) in [
+        ("(CURRENT_DATE)", "CURRENT_DATE"),
+        ("'2026-02-03'", "'2026-02-03'"),
+        ("('2026-02-03')", "'2026-02-03'"),
+    ] {
+        let database = TestDatabase::create();
+        database.execute(&format!(
+            "CREATE TABLE hit_counters (
+                 day DATE NOT NULL DEFAULT {default}, slot SMALLINT NOT NULL,
+                 hits BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (day, slot)
+             )"
+        ));
+        let found = database.command("check --json").faults();
+        assert_eq!(found[0]["fault"], "no_period");
+        database.mend(&found[0]);
+        assert_eq!(
+            database.command("check --json").faults(),
+            Vec::<Value>::new()
+        );
+        database.execute("INSERT INTO hit_counters (slot) VALUES (1)");
+        let of_day = format!("hit_counters WHERE day = {day}");
+        assert_eq!(database.rows_and_sum(&of_day, "hits"), (1, 0), "{default}");
+    }
+}
+
+/// An ENUM has its first value then.
+#[test]
+fn an_enum_needs_no_default() {
+    let database = TestDatabase::create();
+    database.execute(
+        "CREATE TABLE hit_counters (
+             day DATE NOT NULL, slot SMALLINT NOT NULL, hits BIGINT NOT NULL DEFAULT 0,
+             kind ENUM ('a', 'b') NOT NULL, PRIMARY KEY (day, slot)
+         );
+         INSERT INTO hit_counters (day, slot) VALUES ('2026-01-01', 1)",
+    );
+    assert_eq!(faults(&database), Vec::<Value>::new());
 }

@@ -157,6 +157,72 @@ fn a_rule_and_a_policy_on_the_counters_are_told() {
     checked.prints("\"policy\"");
 }
 
+/// PostgreSQL does not look whether a rule of UPDATE is enabled.
+#[test]
+fn a_disabled_rule_that_refuses_increments_is_found() {
+    for (event, is_refused) in [("UPDATE", true), ("INSERT", false), ("DELETE", false)] {
+        let database = TestDatabase::with_article_counters();
+        database.execute(&format!(
+            "CREATE TABLE log (n BIGINT);
+             CREATE RULE also AS ON {event} TO article_counters DO ALSO INSERT INTO log VALUES (1);
+             ALTER TABLE article_counters DISABLE RULE also"
+        ));
+        let insert =
+            "INSERT INTO article_counters (article_id, day, slot) VALUES (1, '2026-01-01', 1)
+            ON CONFLICT (article_id, day, slot) DO UPDATE SET views = 1";
+        let fails = database.connect().batch_execute(insert).is_err();
+        assert_eq!(fails, is_refused, "{event}");
+        let expected: &[&str] = if is_refused { &["veto"] } else { &[] };
+        assert_eq!(names(&faults(&database)), expected, "{event}");
+    }
+}
+
+/// An index with a counter in its expression or in its condition.
+#[test]
+fn an_index_that_depends_on_a_counter_is_slow() {
+    for index in [
+        "((likes + 0))",
+        "(day) WHERE likes > 100",
+        "(day) INCLUDE (likes)",
+        "(likes)",
+    ] {
+        let database = TestDatabase::with_article_counters();
+        database.execute(&format!(
+            "CREATE INDEX by_likes ON article_counters {index}"
+        ));
+        let found = faults(&database);
+        assert_eq!(names(&found), ["counter_index"], "{index}");
+        assert_eq!(found[0]["what"], "The index by_likes holds likes.");
+    }
+    let database = TestDatabase::with_article_counters();
+    database.execute("CREATE INDEX by_day ON article_counters ((day + 1)) WHERE slot > 0");
+    assert_eq!(names(&faults(&database)), Vec::<&str>::new());
+}
+
+/// A domain has its own default, and can refuse a NULL that the column allows.
+#[test]
+fn what_a_domain_gives_and_refuses_is_known() {
+    let insert = "INSERT INTO page_counters (page_id, day, slot) VALUES (1, '2026-01-01', 1)";
+    for (domain, column, is_good) in [
+        ("TEXT DEFAULT 'x'", "NOT NULL", true),
+        ("TEXT", "", true),
+        ("TEXT NOT NULL DEFAULT 'x'", "", true),
+        ("TEXT NOT NULL", "", false),
+        ("TEXT NOT NULL", "DEFAULT 'x'", true),
+        ("TEXT", "NOT NULL", false),
+    ] {
+        let database = TestDatabase::create();
+        database.execute(&format!(
+            "CREATE DOMAIN own AS {domain};
+             CREATE TABLE page_counters ({COUNTERS}, note own {column}, PRIMARY KEY (page_id, day, slot))"
+        ));
+        let inserts = database.connect().batch_execute(insert).is_ok();
+        assert_eq!(inserts, is_good, "{domain} {column}");
+        let expected: &[&str] = if is_good { &[] } else { &["no_default"] };
+        assert_eq!(names(&faults(&database)), expected, "{domain} {column}");
+    }
+}
+
 /// Who may create triggers on a table runs its functions as the owner of the function that counts.
 #[test]
 fn the_right_to_create_triggers_is_told() {
