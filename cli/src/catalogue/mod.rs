@@ -88,7 +88,7 @@ pub fn counter_table(conn: &mut AnyConnection, name: &str) -> Result<CounterTabl
 }
 
 /// `its counter tables are a, b`
-fn which_there_are(conn: &mut AnyConnection) -> Result<String> {
+pub fn which_there_are(conn: &mut AnyConnection) -> Result<String> {
     let names = tables(conn)?
         .into_iter()
         .filter_map(|table| CounterTable::try_from(table).ok())

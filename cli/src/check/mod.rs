@@ -17,8 +17,8 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::catalogue::{self, CounterTable, Table, is_meant_to_count, table};
-use crate::connection::AnyConnection;
-use crate::database::Joined;
+use crate::connection::{AnyConnection, option};
+use crate::database::{Database, Joined};
 use crate::options::{self, Options};
 use crate::output::{printable, wrapped};
 use crate::triggers::File;
@@ -29,8 +29,8 @@ use crate::fault::{Fault, FaultsOf, Severity, wrong};
 ///
 /// It checks the triggers of `generate triggers` too, and compares them with counters.toml.
 ///
-/// It changes nothing. Without TABLE, it checks all counter tables, and all tables named
-/// …_counters. Exits with 3 if it finds a fault.
+/// It changes nothing. Without TABLE, it checks all tables named …_counters, and all other counter
+/// tables with a counter that is NOT NULL DEFAULT 0. Exits with 3 if it finds a fault.
 #[derive(Args)]
 #[command(after_help = "Examples:
   diesel-counters check
@@ -90,10 +90,8 @@ pub fn run(args: Check, options: &Options) -> Result<bool> {
         }
     }
     if found.is_empty() && of_triggers.is_empty() {
-        bail!(
-            "this database has no counter table: is it the right database? \
-             `diesel-counters generate migration` prints one"
-        );
+        let tables = catalogue::which_there_are(conn)?;
+        bail!("no table is checked without its name: is it the right database? {tables}");
     }
     let mut all = Vec::new();
     for table in &found {
@@ -112,7 +110,11 @@ pub fn run(args: Check, options: &Options) -> Result<bool> {
 
 fn check(table: &Table, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     let Ok(counters) = CounterTable::try_from(table.clone()) else {
-        return Ok(vec![not_a_counter_table(table)]);
+        // An ordinary table can have columns in which triggers count.
+        if triggers::is_counted_in(table, conn)? {
+            return Ok(Vec::new());
+        }
+        return Ok(vec![not_a_counter_table(table, conn.database())]);
     };
     let mut faults = Vec::new();
     for check in shape::CHECKS {
@@ -125,7 +127,7 @@ fn check(table: &Table, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     Ok(faults)
 }
 
-fn not_a_counter_table(table: &Table) -> Fault {
+fn not_a_counter_table(table: &Table, database: Database) -> Fault {
     let columns = table.primary_key.iter();
     let key = columns
         .filter_map(|name| table.column(name))
@@ -136,9 +138,11 @@ fn not_a_counter_table(table: &Table) -> Fault {
          ({key})."
     );
     let cost = "It is not a counter table: diesel_counters does not compile with it.";
-    let generate = format!("diesel-counters generate migration {}", table.name);
+    // Without the name of this table: it is taken, and could be a command of the shell.
+    let backend = option(database);
     wrong("no_key", what, cost).remedy(format!(
-        "Change the key, or create a counter table beside it: {generate} --counters … --entity …"
+        "Change the key, or create a counter table of another name beside it: `diesel-counters \
+         generate migration … --counters … --entity … --backend {backend}`."
     ))
 }
 

@@ -39,14 +39,22 @@ pub fn check(tables: &[Table], conn: &mut AnyConnection) -> Result<Vec<FaultsOf>
     Ok(all)
 }
 
-/// Whether a definition counts in one of these tables, or there are none. Their schema can have
-/// another name now.
+/// Whether a definition counts in one of these tables, or there are none.
 pub fn counts_in(definition: &Definition, tables: &[Table]) -> bool {
-    let is_named = |count: &Count| {
-        let name = count.table.rsplit('.').next();
-        tables.iter().any(|table| name == Some(&table.name))
-    };
+    let is_named = |count: &Count| tables.iter().any(|table| table.is_named(&count.table));
     tables.is_empty() || definition.counts.iter().any(is_named)
+}
+
+/// Whether triggers count in columns of this table. Definitions of others are no proof: anybody can
+/// create what looks like one.
+pub fn is_counted_in(table: &Table, conn: &mut AnyConnection) -> Result<bool> {
+    for stored in definitions(conn)? {
+        let is_here = counts_in(&stored.definition, std::slice::from_ref(table));
+        if is_here && rights::foreign(&stored, conn)?.is_none() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The faults of a definition. `before` has the definitions before it.

@@ -162,3 +162,67 @@ fn a_table_without_a_counter_has_a_note() {
     let checked = database.command("check article_counters --json");
     checked.prints(r#""no_counter""#);
 }
+
+/// Its name is taken, and another role can give a table a name that a shell runs.
+#[test]
+fn the_command_for_a_table_without_the_key_names_no_table() {
+    let database = TestDatabase::create();
+    database.execute("CREATE TABLE article_counters (article_id BIGINT NOT NULL PRIMARY KEY)");
+    let faults = database.command("check --json").faults();
+    assert_eq!(faults[0]["fault"], "no_key");
+    let remedy = faults[0]["remedy"].as_str().unwrap();
+    assert!(!remedy.contains("article_counters"), "{remedy}");
+    assert!(remedy.contains(&format!("--backend {BACKEND}")), "{remedy}");
+}
+
+#[test]
+fn a_table_with_a_column_that_is_counted_in_is_good() {
+    let database = super::triggers::tables(true);
+    database.execute("ALTER TABLE articles ADD COLUMN likes BIGINT NOT NULL DEFAULT 0");
+    super::triggers::counted(&database, &["--count", "article_id:articles.likes"]);
+    let checked = database.command("check articles");
+    checked.is_good("articles");
+    checked.prints("article_likes: good");
+    // Nothing is counted in its rows.
+    database
+        .command("check users")
+        .finds("It is not a counter table");
+}
+
+/// Many tables that count nothing have a day and a small number in the key.
+#[test]
+fn a_table_that_is_checked_by_its_name_only_is_named() {
+    let database = TestDatabase::create();
+    database.execute(
+        "CREATE TABLE article_stats (
+            id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+            views BIGINT NOT NULL, PRIMARY KEY (id, day, slot)
+        )",
+    );
+    let checked = database.command("check");
+    checked.fails("its counter tables are article_stats");
+    assert!(!checked.stderr.contains("no counter table"), "{checked:?}");
+    database
+        .command("check article_stats")
+        .finds("views is NOT NULL and has no default");
+}
+
+#[test]
+fn triggers_that_count_in_a_table_with_a_point_in_its_name_are_checked() {
+    let database = super::triggers::tables(true);
+    let q = if BACKEND == "mysql" { '`' } else { '"' };
+    database.execute(&format!(
+        "ALTER TABLE article_counters RENAME TO {q}my.counters{q}"
+    ));
+    super::triggers::counted(&database, &["--count", "article_id:my.counters.likes"]);
+    database.command("check my.counters").works();
+    let of_table = if BACKEND == "postgres" {
+        "ON article_likes"
+    } else {
+        ""
+    };
+    database.execute(&format!("DROP TRIGGER count_likes_insert {of_table}"));
+    database
+        .command("check my.counters")
+        .finds("count_likes_insert");
+}
