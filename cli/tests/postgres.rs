@@ -335,6 +335,50 @@ fn a_prepared_transaction_is_left_to_its_view() {
     answer.prints("pg_prepared_xacts");
 }
 
+/// Whatever the form of days is that the database or the role has set.
+#[test]
+fn the_row_of_a_correction_is_known_in_each_form_of_days() {
+    let database = with_counters();
+    let name = database.url().rsplit('/').next().unwrap().to_owned();
+    database.execute(&format!(
+        "ALTER DATABASE {name} SET datestyle = 'SQL, DMY';
+         INSERT INTO article_counters VALUES (7, '1970-01-01', 0, 0)"
+    ));
+    let correct = "UPDATE article_counters SET views = 5";
+    let report = report(&database, correct, correct);
+    let on = "entity 7, day 1970-01-01, slot 0";
+    assert_eq!(waits(&report), [["correction", on]], "{report}");
+}
+
+/// The statement names the table of the rows only, or a table whose deletion cascades to them.
+#[test]
+fn a_wait_inside_of_a_generated_trigger_is_told() {
+    for existing in [
+        "",
+        "INSERT INTO article_likes (id, article_id) VALUES (1, 1)",
+    ] {
+        for wait in [
+            "INSERT INTO article_likes (id, article_id) VALUES (3, 1)",
+            "DELETE FROM articles WHERE id = 2",
+        ] {
+            let database = behaviour::triggers::tables(true);
+            let site = ["--count", "site_counters.likes", "--slots", "1"];
+            behaviour::triggers::counted(&database, &site);
+            if !existing.is_empty() {
+                database.execute(existing);
+            }
+            if wait.starts_with("DELETE") {
+                database.execute("INSERT INTO article_likes (id, article_id) VALUES (9, 2)");
+            }
+            let hold = "INSERT INTO article_likes (id, article_id) VALUES (2, 1)";
+            let look = || database.command("doctor site_counters --json");
+            let answer = with_a_waiter(&database, hold, wait, look);
+            assert_eq!(answer.code, 3, "{wait}: {answer:?}");
+            assert_eq!(waits(&answer.json())[0][0], "row", "{wait}: {answer:?}");
+        }
+    }
+}
+
 mod triggers {
     use crate::behaviour::Execute;
     use diesel::connection::SimpleConnection;

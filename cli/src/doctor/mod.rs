@@ -7,7 +7,7 @@ mod wait;
 
 use std::cmp::Reverse;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use serde_json::json;
 
@@ -29,8 +29,8 @@ use wait::{Look, Wait};
   diesel-counters doctor article_counters
   watch -n 1 diesel-counters doctor article_counters")]
 pub struct Doctor {
-    /// The counter table, such as article_counters or blog.article_counters [default: all counter
-    /// tables].
+    /// The counter table, such as article_counters or blog.article_counters [default: the counter
+    /// tables that `check` checks].
     #[arg(value_parser = options::name)]
     table: Option<String>,
 }
@@ -42,16 +42,26 @@ pub fn run(doctor: Doctor, options: &Options) -> Result<bool> {
         let counters = counter_table(conn, name)?;
         let looked = look_at(&counters, conn)?;
         options.print(&looked, || text(&looked))?;
-        return Ok(looked.contention);
+        return known(looked.contention);
     }
     let mut tables = Vec::new();
     for counters in all_counter_tables(conn)? {
         tables.push(look_at(&counters, conn)?);
     }
-    let contention = tables.iter().any(|looked| looked.contention);
+    let has = |contention| tables.iter().any(|looked| looked.contention == contention);
+    let contention = match () {
+        () if has(Some(true)) => Some(true),
+        () if has(None) => None,
+        () => Some(false),
+    };
     let report = json!({ "contention": contention, "tables": tables });
     options.print(&report, || tables.iter().map(text).collect())?;
-    Ok(contention)
+    known(contention)
+}
+
+/// Fails if it is not known whether there is contention, so that nobody takes that for none.
+fn known(contention: Option<bool>) -> Result<bool> {
+    contention.context("could not see all waits: see what is not seen, and why")
 }
 
 /// As `check` chooses them.
@@ -62,7 +72,8 @@ fn all_counter_tables(conn: &mut AnyConnection) -> Result<Vec<CounterTable>> {
         .filter_map(|table| CounterTable::try_from(table).ok())
         .collect();
     if all.is_empty() {
-        bail!("this database has no counter table: is it the right database?");
+        let tables = catalogue::which_there_are(conn)?;
+        bail!("no table is looked at without its name: is it the right database? {tables}");
     }
     Ok(all)
 }
@@ -71,7 +82,8 @@ fn all_counter_tables(conn: &mut AnyConnection) -> Result<Vec<CounterTable>> {
 #[derive(Serialize)]
 struct Looked {
     table: String,
-    contention: bool,
+    /// `None` if that could not be seen.
+    contention: Option<bool>,
     waits: Vec<Wait>,
     /// What could not be seen and why.
     not_seen: Vec<String>,
@@ -82,6 +94,7 @@ fn look_at(counters: &CounterTable, conn: &mut AnyConnection) -> Result<Looked> 
         conn,
         counters,
         not_seen: Vec::new(),
+        is_blind: false,
     };
     let mut found = match look.conn.database() {
         POSTGRES => postgres::look(&mut look)?,
@@ -101,15 +114,19 @@ fn look_at(counters: &CounterTable, conn: &mut AnyConnection) -> Result<Looked> 
     waits.sort_by_key(|wait| Reverse(wait.sessions));
     Ok(Looked {
         table: counters.table.to_string(),
-        contention: !waits.is_empty(),
+        contention: (!look.is_blind).then_some(!waits.is_empty()),
         waits,
         not_seen: look.not_seen,
     })
 }
 
 fn text(looked: &Looked) -> String {
-    let no = if looked.contention { "" } else { "no " };
-    let mut text = format!("{}: {no}contention\n", looked.table);
+    let contention = match looked.contention {
+        Some(true) => "contention",
+        Some(false) => "no contention",
+        None => "it is not known whether there is contention",
+    };
+    let mut text = format!("{}: {contention}\n", looked.table);
     text.extend(looked.waits.iter().map(describe));
     for missed in &looked.not_seen {
         text += &format!("\nnot seen: {missed}\n");

@@ -37,7 +37,7 @@ pub(super) fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
     let (is_mariadb, is_on): (bool, bool) = server.typed::<(Bool, Bool)>().get_result(look.conn)?;
     if !is_mariadb && !is_on {
         let why = "which sessions wait: start the server with performance_schema = ON";
-        look.miss(why.to_owned());
+        look.miss_all(why.to_owned());
         return Ok(Vec::new());
     }
     let locks = if is_mariadb { OF_MARIADB } else { OF_MYSQL };
@@ -58,7 +58,7 @@ pub(super) fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
         if lock_table.as_ref() == Some(&sql_table) {
             let row = lock.place.as_ref().and_then(|data| lock_row(data, &kinds));
             waits.push(lock.wait(row, counters));
-        } else if lock_table == sql_parent && lock.may_count_in(counters) {
+        } else if lock_table == sql_parent && lock.may_count_in(&[&table.name]) {
             lock.parent = parent.map(|parent| parent.table.clone());
             waits.push(lock.wait(None, counters));
         }
@@ -72,14 +72,17 @@ fn allowed(look: &mut Look<'_>, is_mariadb: bool, query: Sql) -> Result<Vec<Lock
         Err(Error::DatabaseError(_, why)) if why.message().contains("denied") => {}
         found => return Ok(found?),
     }
-    let quoted_account =
-        sql("SELECT CONCAT('`', REPLACE(CAST(CURRENT_USER() AS CHAR), '@', '`@`'), '`')");
+    // Its last @ is before the host.
+    let quoted_account = sql("
+        SELECT CONCAT('`', LEFT(account, CHAR_LENGTH(account) - CHAR_LENGTH(host) - 1), '`@`', host, '`')
+        FROM (SELECT account, SUBSTRING_INDEX(account, '@', -1) AS host
+              FROM (SELECT CAST(CURRENT_USER() AS CHAR) AS account) AS this) AS parts");
     let account: String = quoted_account.typed::<Text>().get_result(look.conn)?;
     let mut grants = format!("GRANT PROCESS ON *.* TO {account};");
     if !is_mariadb {
         grants += &format!(" GRANT SELECT ON performance_schema.* TO {account};");
     }
-    look.miss(format!("which sessions wait; to see it: {grants}"));
+    look.miss_all(format!("which sessions wait; to see it: {grants}"));
     Ok(Vec::new())
 }
 

@@ -6,10 +6,11 @@ use diesel::prelude::*;
 use diesel::sql_types::Text;
 
 use super::wait::{LockWait, Look, Wait};
-use crate::catalogue::{Column, Kind};
+use crate::catalogue::{Column, Kind, Table, table};
 use crate::code_of_others::{self, Access};
 use crate::database::{Joined, POSTGRES};
 use crate::sql::{sql, sql_with};
+use crate::triggers::{Definition, definitions};
 
 /// Finds the sessions that wait for the table.
 ///
@@ -39,13 +40,37 @@ pub fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
     // They are in the order of the sessions.
     locks.dedup_by_key(|lock| lock.waiter);
     // A session that does not count may wait for the parent's row, too.
-    locks.retain(|lock| lock.may_count_in(counters));
+    if !locks.is_empty() {
+        let written = written(&counters.table, look)?;
+        let mut names: Vec<&str> = written.iter().map(|name| &**name).collect();
+        names.push(&counters.table.name);
+        locks.retain(|lock| lock.may_count_in(&names));
+    }
     let waits = locks.into_iter().map(|lock| {
         let place = lock.place.as_ref().filter(|_| lock.parent.is_none());
         let row = place.map(|place| row(place, look)).transpose()?;
         Ok(lock.wait(row.flatten(), counters))
     });
     waits.collect()
+}
+
+/// The tables whose writes run generated triggers that count in a table: those of the rows, and
+/// those whose deletions cascade to these.
+fn written(counters: &Table, look: &mut Look<'_>) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for stored in definitions(look.conn)? {
+        let Definition { rows, counts, .. } = stored.definition;
+        if !counts.iter().any(|count| counters.is_named(&count.table)) {
+            continue;
+        }
+        // A definition of others need not be of a table.
+        if let Ok(rows) = table(look.conn, &rows) {
+            let parents = rows.columns.iter().flat_map(Column::parents);
+            names.extend(parents.map(|parent| parent.table.clone()));
+            names.push(rows.name);
+        }
+    }
+    Ok(names)
 }
 
 /// The row that a session waits for, if it is the only one at the place. There is no index for the
@@ -75,6 +100,8 @@ fn row(place: &str, look: &mut Look<'_>) -> Result<Option<String>> {
         "" => String::new(),
         key => format!("'entity ', concat_ws(', ', {key}), ', ', "),
     };
+    // The text of a day alone depends on the session.
+    let day = format!("to_char({day}, 'YYYY-MM-DD')");
     let row = format!("concat({entity}'day ', {day}, ', slot ', {slot})");
     let select = sql(format!("SELECT {row} FROM {table} WHERE {place} LIMIT 2"));
     let found: QueryResult<Vec<String>> = look.conn.transaction(|conn| {

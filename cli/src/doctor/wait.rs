@@ -60,9 +60,17 @@ pub struct Look<'a> {
     pub counters: &'a CounterTable,
     /// What could not be seen and why, and the statement that grants the missing right.
     pub not_seen: Vec<String>,
+    /// Whether no wait could be seen.
+    pub is_blind: bool,
 }
 
 impl Look<'_> {
+    /// Notes that no wait can be seen.
+    pub fn miss_all(&mut self, what_and_why: String) {
+        self.is_blind = true;
+        self.miss(what_and_why);
+    }
+
     pub fn miss(&mut self, what_and_why: String) {
         if !self.not_seen.contains(&what_and_why) {
             self.not_seen.push(what_and_why);
@@ -91,11 +99,13 @@ pub struct LockWait {
 }
 
 impl LockWait {
-    /// Whether its statement counts in the table, as far as its text shows. A COMMIT shows nothing.
-    pub fn may_count_in(&self, table: &CounterTable) -> bool {
+    /// Whether its statement counts in a table, as far as its text shows: it names the table, or
+    /// another one of those whose writes count there. A COMMIT shows nothing.
+    pub fn may_count_in(&self, names: &[&str]) -> bool {
         let statement = self.statement.as_deref().unwrap_or_default().to_lowercase();
         let ends = ["", "commit", "end"].contains(&statement.trim().trim_end_matches(';'));
-        ends || statement.contains(&table.table.name.to_lowercase())
+        let is_named = |name: &&str| statement.contains(&name.to_lowercase());
+        ends || names.iter().any(is_named)
     }
 
     /// The wait, which is for this row if it is one of the table.

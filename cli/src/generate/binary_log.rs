@@ -13,12 +13,16 @@ pub fn advice(conn: &mut AnyConnection) -> Result<Option<String>> {
     if conn.database() != MYSQL {
         return Ok(None);
     }
-    // With a binary log, a CREATE TRIGGER requires SUPER, unless the server trusts everybody.
+    // With a binary log, a CREATE TRIGGER requires SUPER, unless the server trusts everybody. The
+    // last @ of an account is before the host.
     let refuses = sql(
         "SELECT @@GLOBAL.log_bin AND NOT @@GLOBAL.log_bin_trust_function_creators AND NOT EXISTS (
              SELECT 1 FROM information_schema.user_privileges WHERE privilege_type = 'SUPER'
-                 AND grantee = CONCAT('''', SUBSTRING_INDEX(CURRENT_USER(), '@', 1), '''@''',
-                     SUBSTRING_INDEX(CURRENT_USER(), '@', -1), ''''))",
+                 AND grantee = (
+                     SELECT CONCAT('''', LEFT(account, CHAR_LENGTH(account) - CHAR_LENGTH(host) - 1),
+                         '''@''', host, '''')
+                     FROM (SELECT account, SUBSTRING_INDEX(account, '@', -1) AS host
+                           FROM (SELECT CAST(CURRENT_USER() AS CHAR) AS account) AS this) AS parts))",
     );
     let advice = "the server has a binary log, and this account may not be able to create triggers \
                   there (error 1419). GRANT SUPER ON *.* to it, or SET GLOBAL \

@@ -197,3 +197,28 @@ fn an_account_that_may_not_see_the_triggers_is_told_which_right_it_lacks() {
     let checked = may("SELECT, SHOW VIEW, TRIGGER");
     checked.works();
 }
+
+/// The last `@` is before the host.
+#[test]
+fn an_account_can_have_an_at_sign_in_its_name() {
+    let database = tables(true);
+    let account = Account::create(&database);
+    let name = &account.name;
+    let schema = schema(&database);
+    database.execute(&format!(
+        "CREATE USER '{name}@b'@'%'; GRANT ALL ON {schema}.* TO '{name}@b'@'%'"
+    ));
+    let url = account.url().replace(name, &format!("{name}%40b"));
+    let looked = run_with(&["doctor", "article_counters"], Some(&url));
+    database.execute(&format!("GRANT SUPER ON *.* TO '{name}@b'@'%'"));
+    let words = crate::behaviour::words(
+        "generate triggers count_likes --rows article_likes --count article_id:article_counters.likes",
+    );
+    let generated = run_with(&words, Some(&url));
+    database.execute(&format!("DROP USER '{name}@b'@'%'"));
+    let printed = looked.stdout + &looked.stderr;
+    let grant = format!("GRANT PROCESS ON *.* TO `{name}@b`@`%`;");
+    assert!(printed.contains(&grant), "{printed}");
+    generated.works();
+    assert!(!generated.stderr.contains("1419"), "{generated:?}");
+}
