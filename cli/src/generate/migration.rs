@@ -201,11 +201,29 @@ struct Counter {
 const OTHER_TYPES: [&str; 3] = ["DATE", "SMALLINT", "BIGINT"];
 
 /// The statement that creates the table, and the one that drops it.
-pub(super) fn up_and_down(args: Migration) -> Result<Written> {
+pub(super) fn up_and_down(mut args: Migration) -> Result<Written> {
+    for list in [&mut args.counters, &mut args.stock] {
+        // A list can have spaces around its commas. A name can begin with one.
+        if list.len() > 1 {
+            for name in list {
+                *name = name.trim().to_owned();
+            }
+        }
+    }
     if args.entity.len() > MAX_COLUMNS {
         bail!("a key has up to five columns besides the day and the slot");
     }
     let mark = mark(&args)?;
+    let parents = args
+        .entity
+        .iter()
+        .filter_map(|entity| entity.refers_to.as_ref());
+    let tables = parents.map(|parent| &parent.table).chain([&args.table]);
+    for table in tables {
+        if table.split('.').any(|name| name.trim().is_empty()) {
+            bail!("{table} is not the name of a table, such as articles or blog.articles");
+        }
+    }
     let database = args.backend;
     let table = qualified(database, &args.table);
     let down = format!("DROP TABLE {table};\n");
@@ -226,6 +244,18 @@ pub(super) fn up_and_down(args: Migration) -> Result<Written> {
         if !counter_names.contains(name) {
             counter_names.push(name.clone());
         }
+    }
+    let columns = args.entity.iter().map(|entity| &*entity.column);
+    let mut names: Vec<&str> = vec!["day", "slot"];
+    for name in columns.chain(counter_names.iter().map(|name| &**name)) {
+        let is_same = |other: &&str| match database {
+            POSTGRES => *other == name,
+            _ => other.eq_ignore_ascii_case(name),
+        };
+        if names.iter().any(is_same) {
+            bail!("the table would have two columns {name}: it has day and slot, too");
+        }
+        names.push(name);
     }
     let counter = |name: &String| Counter {
         name: database.quoted(name),

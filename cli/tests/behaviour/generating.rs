@@ -272,3 +272,48 @@ fn the_guides_stock_is_generated() {
 fn quote() -> char {
     if BACKEND == "mysql" { '`' } else { '"' }
 }
+
+#[test]
+fn a_list_of_counters_can_have_spaces() {
+    let args = [
+        "generate",
+        "migration",
+        "t",
+        "--backend",
+        BACKEND,
+        "--counters",
+    ];
+    let spaced = run(&[&args[..], &["views, likes"]].concat());
+    spaced.works();
+    let plain = run(&[&args[..], &["views,likes"]].concat());
+    assert_eq!(spaced.stdout, plain.stdout);
+}
+
+#[test]
+fn a_migration_that_the_database_would_refuse_is_not_printed() {
+    let upper = ("t --counters views,Views", "two columns Views");
+    // PostgreSQL tells them apart.
+    let upper = (BACKEND != "postgres").then_some(upper);
+    for (options, says) in upper.into_iter().chain([
+        ("t --counters views,views", "two columns views"),
+        ("t --counters views,day", "two columns day"),
+        (
+            "t --counters views --entity slot:bigint",
+            "two columns slot",
+        ),
+        (
+            "t --counters likes --entity likes:bigint",
+            "two columns likes",
+        ),
+        (".x --counters views", "the name of a table"),
+        ("x. --counters views", "the name of a table"),
+        ("a..x --counters views", "the name of a table"),
+        (
+            "t --counters views --entity id:bigint:.a.id",
+            "the name of a table",
+        ),
+    ]) {
+        let all = format!("generate migration {options} --backend {BACKEND}");
+        run(&super::words(&all)).fails(says);
+    }
+}
