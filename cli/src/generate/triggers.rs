@@ -103,8 +103,8 @@ pub(super) fn up_and_down(args: Triggers, is_down: bool, options: &Options) -> R
         note_lost(lost);
     } else {
         note_changes(&sides.gone, &difference.new);
+        advise(&difference.new, conn)?;
     }
-    advise(&difference.new, conn)?;
     Ok(Written {
         up: migration(&sides.gone, &difference.new, &up_comment)?,
         down: migration(&sides.created, &sides.restored, &down_comment)?,

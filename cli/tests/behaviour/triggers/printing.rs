@@ -70,3 +70,16 @@ fn definitions_of_a_file_that_the_database_has_are_left_out() {
     let does = "this creates the triggers count_stars";
     assert!(ran.stderr.contains(does), "{ran:?}");
 }
+
+/// The program counts itself again after the way back.
+#[test]
+fn the_way_back_has_no_advice_for_the_way_up() {
+    let database = tables(true);
+    let (_folder, words) = file_of(LIKES);
+    let advice = "counted_by_database";
+    let up = database.command(&format!("generate triggers {words}"));
+    assert!(up.stderr.contains(advice), "{up:?}");
+    let down = database.command(&format!("generate triggers {words} --down"));
+    down.works();
+    assert!(!down.stderr.contains(advice), "{down:?}");
+}
