@@ -12,6 +12,7 @@ use diesel_counters::{Slot, set_default_slot};
 
 use crate::connection::{self, AnyConnection};
 use crate::database::{Database, MYSQL};
+use crate::output::steers;
 use crate::partition;
 
 const HEADING: &str = "Options of every command";
@@ -50,6 +51,20 @@ pub fn file(text: &str) -> Result<PathBuf, &'static str> {
     name(text).map(PathBuf::from)
 }
 
+/// JSON without characters that could steer the terminal, which `anstream` would also leave out of a
+/// file. JSON has an escape for each of them.
+fn json_escaped(json: &str) -> String {
+    let mut escaped = String::new();
+    for c in json.chars() {
+        if steers(c) && c != '\n' {
+            escaped += &format!("\\u{:04x}", u32::from(c));
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped
+}
+
 impl Options {
     pub fn connect(&self) -> Result<AnyConnection> {
         let given = self.database_url.as_deref().filter(|url| !url.is_empty());
@@ -82,7 +97,7 @@ impl Options {
     /// Prints `value` as JSON with `--json`, and its `text` otherwise.
     pub fn print<T: Serialize>(&self, value: &T, text: impl FnOnce() -> String) -> Result<()> {
         let printed = if self.json {
-            serde_json::to_string_pretty(value)? + "\n"
+            json_escaped(&serde_json::to_string_pretty(value)?) + "\n"
         } else {
             text()
         };

@@ -184,3 +184,21 @@ fn a_migration_that_reads_as_another_one_is_refused() {
     let args = [&super::words(words)[..], &[crate::BACKEND]].concat();
     run(&args).fails("U+202E");
 }
+
+/// A program that reads the JSON gets the name as it is.
+#[test]
+fn json_has_no_power_over_the_terminal_and_no_character_less() {
+    let table = "of_\u{202e}\u{7f}\u{9b}counters";
+    let database = TestDatabase::create();
+    let q = if crate::BACKEND == "mysql" { '`' } else { '"' };
+    database.execute(&format!(
+        "CREATE TABLE {q}{table}{q} (
+            id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+            views BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (id, day, slot)
+        )"
+    ));
+    let checked = database.run(&["check", table, "--json"]);
+    assert_eq!(checked.json()["tables"][0]["table"], table);
+    let raw = ['\u{202e}', '\u{7f}', '\u{9b}'];
+    assert!(!checked.stdout.contains(raw), "{checked:?}");
+}
