@@ -56,6 +56,7 @@ impl Fault {
             sql: Vec::new(),
         }
     }
+
     pub fn remedy(mut self, remedy: impl Into<String>) -> Self {
         self.remedy = remedy.into();
         self

@@ -1,5 +1,5 @@
-//! The lines of generated SQL: none is longer than people can read, unless a name or a text of the
-//! user's is.
+//! The lines of migrations: none is longer than people can read, unless a name or a text of the
+//! user's is. `check` prints the statements of triggers without these line breaks.
 
 const WIDTH: usize = 120;
 

@@ -55,7 +55,7 @@ Example:
 Exit codes:
   0  success
   1  error
-  2  wrong usage, or a mistake in counters.toml
+  2  arguments that cannot be read, or a mistake in counters.toml
   3  `check` found a fault, or `doctor` found contention
   4  `compact` or `fold` merged nothing, because another session has the lock of the merge";
 

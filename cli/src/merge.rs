@@ -85,8 +85,8 @@ struct PeriodArg {
 }
 
 impl PeriodArg {
-    /// The table's period, or days if neither the database nor the option has it. If it
-    /// `is_needed`, that is an error, and so are two periods, except on SQLite, where the option
+    /// The table's period, or days if neither the database nor the option has it, which is an error
+    /// if it `is_needed`. Two different periods are always one, except on SQLite, where the option
     /// overrides that of the database.
     fn of(&self, table: &CounterTable, database: Database, is_needed: bool) -> Result<Period> {
         let name = &table.table;

@@ -85,11 +85,12 @@ impl Options {
         Ok(conn)
     }
 
-    /// The slot of merged rows, as SQL: that of the partition.
+    /// The slot in which a recount corrects, as SQL: that of the partition. SQLite has one node, and
+    /// the slot 0.
     pub fn merged_slot(&self, database: Database) -> String {
         match (database, self.partition) {
             (MYSQL, Some(Slot::Partition { index, .. })) => format!("-{index}"),
-            // PostgreSQL's is the setting of the session.
+            // On PostgreSQL, the partition is the setting of the session.
             (database, _) => partition::merged_slot(database),
         }
     }

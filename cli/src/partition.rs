@@ -53,7 +53,7 @@ pub fn of_database(conn: &mut AnyConnection) -> Result<Option<Slot>> {
 const PARTITION: &str = "diesel_counters.partition";
 
 /// An SQL expression for the slot of merged rows: on PostgreSQL, that of the partition of the
-/// database or role.
+/// session, which is that of the database or role unless [`set`] has changed it.
 pub fn merged_slot(database: Database) -> String {
     if database != POSTGRES {
         return "0".to_owned();

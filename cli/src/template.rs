@@ -1,5 +1,6 @@
-//! The SQL that the command generates stands in templates, in `cli/templates`. This is the only
-//! place where their holes are filled.
+//! The SQL of migrations and of recounts stands in templates, in `cli/templates`. This is the only
+//! place where their holes are filled. Statements of one line, such as those of a remedy, stand in
+//! the code.
 //!
 //! A template takes values whose names are quoted and whose texts are literals already. A field
 //! that a template names and the values lack is an error.

@@ -239,10 +239,11 @@ impl Table {
         keys
     }
 
-    /// The least and the greatest integer in a column, unless any `i64` can be in it.
+    /// The least and the greatest integer of a column's type, unless that is any `i64`. On SQLite,
+    /// which stores any integer in each column, it is the type that Diesel reads.
     pub fn range(&self, column: &str) -> Option<RangeInclusive<i64>> {
         use Kind::{Integer, OtherInteger, SmallInt, Unsigned};
-        // The integers of a STRICT table of SQLite have 64 bits, whatever their type is called.
+        // A STRICT table of SQLite has no types of fewer bits.
         let column = self.column(column).filter(|_| !self.strict)?;
         let bits = match (column.kind, column.plain_type().split(' ').next()?) {
             (OtherInteger | Unsigned, "tinyint") => 8,

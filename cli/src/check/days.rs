@@ -70,10 +70,10 @@ pub fn days(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>
     for day in days {
         if is_missing(shape, day, conn)? {
             let what = format!("It has no partition for {day}.");
-            let cost = if day == undated {
-                "Folds into one row, and corrections, write that day: they fail."
-            } else {
-                "Counts of that day fail."
+            let cost = match (day == undated, period) {
+                (true, Period::Total) => "All counts are of that day: they fail.",
+                (true, _) => "Folds into one row, and corrections, write that day: they fail.",
+                (false, _) => "Counts of that day fail.",
             };
             let remedy = "Add one, or a partition of several days.";
             let fault = wrong("no_partition", what, cost).remedy(remedy);

@@ -61,8 +61,8 @@ pub struct Triggers {
     existing: Existing,
 }
 
-/// Both sides of the migration. `is_down` is whether the way back is printed, which only changes
-/// what is noted beside it.
+/// Both sides of the migration. `is_down` is whether the way back is printed: that of the last
+/// migration, if it has run. Otherwise, it only changes what is noted beside it.
 pub(super) fn up_and_down(args: Triggers, is_down: bool, options: &Options) -> Result<Written> {
     let file = File::read(args.file.as_deref())?;
     let conn = &mut options.connect()?;
