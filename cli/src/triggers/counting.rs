@@ -24,6 +24,9 @@ pub struct Counting {
     pub when: Option<Expression>,
     pub day: Option<DayColumn>,
     pub targets: Vec<Target>,
+    /// The names of its triggers that the database has, and their places among all triggers. MySQL
+    /// runs those of an event in this order.
+    pub places: Vec<(String, usize)>,
 }
 
 /// The column with the day of a row.
@@ -98,7 +101,15 @@ impl Counting {
             definition,
             rows,
             day,
+            places: Vec::new(),
         })
+    }
+
+    /// The place of the trigger of this name. One that is created later runs after the others.
+    pub fn place(&self, trigger: &str) -> usize {
+        let mut places = self.places.iter();
+        let found = places.find(|(name, _)| name == trigger);
+        found.map_or(usize::MAX, |(_, place)| *place)
     }
 
     /// The tables that the triggers read and write: the rows, the counters and what these refer to.

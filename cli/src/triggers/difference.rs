@@ -37,7 +37,10 @@ pub struct InDatabase {
 
 impl InDatabase {
     fn new(stored: Stored, live: &[LiveTrigger], conn: &mut AnyConnection) -> Result<Self> {
-        let plan = Counting::new(stored.definition.clone(), conn).and_then(Plan::new);
+        let mut plan = Counting::new(stored.definition.clone(), conn).and_then(Plan::new);
+        if let Ok(plan) = &mut plan {
+            plan.counting.places = places(&plan.triggers, live);
+        }
         let belongs = |live: &&LiveTrigger| live.belongs_to(&stored.definition.name);
         Ok(InDatabase {
             schema: schema_of(&stored, conn)?,
@@ -100,6 +103,15 @@ impl InDatabase {
         gone.add(&left.collect::<Vec<_>>(), database);
         gone
     }
+}
+
+/// The triggers that are there, by name, with their places among all.
+fn places(triggers: &[Trigger], live: &[LiveTrigger]) -> Vec<(String, usize)> {
+    let places = triggers.iter().filter_map(|trigger| {
+        let is_it = |live: &LiveTrigger| live.name == trigger.name && live.table == trigger.table;
+        Some((trigger.name.clone(), live.iter().position(is_it)?))
+    });
+    places.collect()
 }
 
 /// A definition of the file as the database would keep it. What cannot be counted stays as it is.
@@ -281,6 +293,8 @@ fn restored_plans<'c>(
     existing: Existing,
 ) -> Result<Vec<Plan>> {
     for counting in &mut countings {
+        // They are created again, behind those that stay.
+        counting.places.clear();
         if existing == Existing::Later {
             counting.definition.existing = Existing::Later;
         }

@@ -37,6 +37,11 @@ pub fn name_of(counting: &Counting, event: Event) -> String {
     format!("{}_{}", counting.definition.name, event.lower())
 }
 
+/// The name of the trigger of MySQL that locks rows before an event.
+pub fn name_of_lock(counting: &Counting, event: Event) -> String {
+    format!("{}_lock_{}", counting.definition.name, event.lower())
+}
+
 /// What the comment on a function begins with that has the definition.
 pub const COMMENT: &str = "diesel_counters: ";
 

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use anyhow::{Context, Result, bail};
 
 use super::counting::Counting;
-use super::functions::{Event, name_of};
+use super::functions::{Event, name_of, name_of_lock};
 use super::references::{are_counted, by_parent};
 use super::target::Target;
 use crate::catalogue::Table;
@@ -127,26 +127,36 @@ fn lock<'c>(
         // The server runs the triggers of an event by their names.
         run.sort_by_key(|counting| name_of(counting, event));
     }
-    if database == Some(MYSQL) && changed.is_none() {
-        // The BEFORE triggers run before all AFTER triggers.
-        for target in run.iter().flat_map(|counting| counting.locked_before()) {
-            push(&target.table, locked);
+    if database == Some(MYSQL) {
+        // The BEFORE triggers run before all AFTER triggers, each in the order of their creation.
+        run.sort_by_key(|counting| counting.place(&name_of_lock(counting, event)));
+        for counting in &run {
+            let locked_before = counting.locked_before();
+            for target in locked_before.filter(|target| is_changed(counting, target, changed)) {
+                push(&target.table, locked);
+            }
         }
+        run.sort_by_key(|counting| counting.place(&name_of(counting, event)));
     }
     for counting in run {
-        let is_changed = |target: &&Target| {
-            let Some(names) = changed else {
-                return true;
-            };
-            let sources = target.sources.iter();
-            let mut columns = sources.flat_map(|source| counting.columns(source));
-            columns.any(|column| names.iter().any(|name| name == column))
-        };
-        let targets = counting.targets.iter().filter(is_changed);
-        for target in targets.filter(|target| target.slots.is_none()) {
+        let in_columns = counting
+            .targets
+            .iter()
+            .filter(|target| target.slots.is_none());
+        for target in in_columns.filter(|target| is_changed(counting, target, changed)) {
             change(target, all, within, locked);
         }
     }
+}
+
+/// Whether an update of these columns changes what a row adds. Other statements do.
+fn is_changed(counting: &Counting, target: &Target, changed: Option<&[String]>) -> bool {
+    let Some(names) = changed else {
+        return true;
+    };
+    let sources = target.sources.iter();
+    let mut columns = sources.flat_map(|source| counting.columns(source));
+    columns.any(|column| names.iter().any(|name| name == column))
 }
 
 /// Adds the tables whose rows are locked when a trigger counts in a target. A counter table gets

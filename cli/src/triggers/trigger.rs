@@ -88,7 +88,8 @@ fn words(sql: &str) -> impl Iterator<Item = &str> {
     sql.trim_end_matches(';').split_whitespace()
 }
 
-/// All triggers of the database, by table and name.
+/// All triggers of the database, by table. On MySQL, those of an event are in the order in which
+/// they run, and elsewhere by name.
 pub fn live_triggers(conn: &mut AnyConnection) -> Result<Vec<LiveTrigger>> {
     let live = sql(super::sql::of(conn.database()).live);
     Ok(live.load(conn)?)

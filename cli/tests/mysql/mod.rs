@@ -5,6 +5,7 @@ mod dumps;
 mod errors;
 mod faults;
 mod modes;
+mod order;
 mod parents;
 mod slots;
 

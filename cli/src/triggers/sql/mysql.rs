@@ -51,7 +51,7 @@ pub const SQL: TriggerSql = TriggerSql {
             COALESCE(CAST(action_statement AS CHAR), '') AS body,
             NULL AS disabled, NULL AS function_name, FALSE AS is_open
         FROM information_schema.triggers
-        WHERE trigger_schema = DATABASE() ORDER BY 1, 2, 3",
+        WHERE trigger_schema = DATABASE() ORDER BY 1, 2, action_order, 3",
     // Without SHOW VIEW, the definition is empty.
     definitions: "
         SELECT '' AS tables_in, CAST(v.table_name AS CHAR) AS stored_in,
