@@ -33,17 +33,16 @@ pub fn names(
         }
         let name = plan.name();
         // It is free when the definition of this name is dropped.
-        if difference.gone.iter().any(|gone| gone.name() == name) {
-            continue;
-        }
-        let mut known = of_others.iter();
-        if known.any(|other| other.definition.name == name) {
-            let choose = "choose another name, or revert their migration";
-            bail!("there are triggers {name} already: {choose}");
-        }
-        if has_relation(name, conn)? {
-            let choose = format!("choose another name, such as count_{name}");
-            bail!("there is a table or view {name} already: {choose}");
+        if !difference.gone.iter().any(|gone| gone.name() == name) {
+            let mut known = of_others.iter();
+            if known.any(|other| other.definition.name == name) {
+                let choose = "choose another name, or revert their migration";
+                bail!("there are triggers {name} already: {choose}");
+            }
+            if has_relation(name, conn)? {
+                let choose = format!("choose another name, such as count_{name}");
+                bail!("there is a table or view {name} already: {choose}");
+            }
         }
         // A migration of MySQL would drop it.
         let mut taken = live.iter().filter(|live| has_name_of(live, plan));

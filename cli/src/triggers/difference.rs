@@ -6,8 +6,9 @@ use super::counting::Counting;
 use super::definition::{Definition, Existing};
 use super::keys::name_keys;
 use super::order::{order, order_of_creation};
+use super::own::Own;
 use super::plan::{Gone, Plan};
-use super::stored::{Stored, schema_of};
+use super::stored::{self, Stored, schema_of};
 use super::trigger::{LiveTrigger, Trigger, live_triggers};
 use crate::catalogue::{Table, table};
 use crate::connection::AnyConnection;
@@ -28,11 +29,10 @@ pub struct InDatabase {
     pub stored: Stored,
     /// Its triggers, or the reason that there can be none any more.
     pub plan: Result<Plan>,
-    /// The schema of its function on PostgreSQL.
+    /// The schema of its functions on PostgreSQL.
     schema: String,
     rows: Option<Table>,
-    /// The triggers that it has.
-    live: Vec<LiveTrigger>,
+    own: Own,
 }
 
 impl InDatabase {
@@ -41,14 +41,15 @@ impl InDatabase {
         if let Ok(plan) = &mut plan {
             plan.counting.places = places(&plan.triggers, live);
         }
-        let belongs = |live: &&LiveTrigger| live.belongs_to(&stored.definition.name);
+        let schema = schema_of(&stored, conn)?;
+        let planned = plan.as_ref().ok();
         Ok(InDatabase {
-            schema: schema_of(&stored, conn)?,
-            rows: match &plan {
-                Ok(plan) => Some(plan.counting.rows.clone()),
-                Err(_) => table(conn, &stored.definition.rows).ok(),
+            own: Own::new(&stored.definition, &schema, planned, live, conn)?,
+            rows: match planned {
+                Some(plan) => Some(plan.counting.rows.clone()),
+                None => table(conn, &stored.definition.rows).ok(),
             },
-            live: live.iter().filter(belongs).cloned().collect(),
+            schema,
             stored,
             plan,
         })
@@ -61,7 +62,7 @@ impl InDatabase {
     /// Whether a trigger is one that goes with it.
     pub fn has(&self, live: &LiveTrigger) -> bool {
         let is_it = |own: &LiveTrigger| own.name == live.name && own.table == live.table;
-        self.live.iter().any(is_it)
+        self.own.triggers.iter().any(is_it)
     }
 
     /// Whether it counts the same as the definition of the file.
@@ -88,18 +89,16 @@ impl InDatabase {
         let database = conn.database();
         let mut gone = match &self.plan {
             Ok(plan) => Gone::from(plan),
-            Err(_) => Gone::unplanned(
-                &self.stored.definition,
-                &self.schema,
-                self.rows.clone(),
-                database,
-            ),
+            Err(_) => Gone::unplanned(self.name(), self.rows.clone()),
         };
+        gone.keep(&self.own.taken);
+        gone.drop_definition =
+            stored::drop(&self.schema, self.name(), &self.own.functions, database);
         let stays = |live: &&LiveTrigger| {
             let mut triggers = stay.iter().flat_map(|plan| &plan.triggers);
             triggers.any(|trigger| trigger.name == live.name && trigger.table == live.table)
         };
-        let left = self.live.iter().filter(|live| !stays(live));
+        let left = self.own.triggers.iter().filter(|live| !stays(live));
         gone.add(&left.collect::<Vec<_>>(), database);
         gone
     }
@@ -351,35 +350,5 @@ impl Last {
             stay,
             lost,
         })
-    }
-}
-
-impl LiveTrigger {
-    /// Whether it has a name that only the triggers of this definition have.
-    fn belongs_to(&self, definition: &str) -> bool {
-        const NAMES: [&str; 10] = [
-            "insert",
-            "update",
-            "delete",
-            "truncate",
-            "no_merge",
-            "lock_insert",
-            "lock_update",
-            "lock_delete",
-            "replace_by_insert",
-            "replace_by_update",
-        ];
-        let end = self
-            .name
-            .strip_prefix(definition)
-            .and_then(|rest| rest.strip_prefix('_'));
-        end.is_some_and(|end| NAMES.contains(&end) || self.is_of_cascade(end))
-    }
-
-    /// Whether it counts what a foreign key of MySQL changes: its name ends with that of a column,
-    /// as a trigger of somebody else's can. The body tells.
-    fn is_of_cascade(&self, end: &str) -> bool {
-        let has_name = end.starts_with("of_") || end.starts_with("after_");
-        has_name && self.body.contains("@@foreign_key_checks")
     }
 }

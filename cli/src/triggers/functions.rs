@@ -1,4 +1,4 @@
-//! The functions of triggers on PostgreSQL: their names, and the comment that stores a definition.
+//! The events of triggers, and the functions of PostgreSQL.
 
 use serde::Serialize;
 
@@ -72,15 +72,10 @@ pub fn comment(counting: &Counting) -> String {
     format!("COMMENT ON FUNCTION {name}() IS {comment};\n")
 }
 
-/// The statement that drops the functions of a definition in this schema.
-pub fn drop_functions(schema: &str, definition: &str, functions: Functions) -> String {
-    let mut names = Vec::new();
-    if functions != Functions::ByEvent {
-        names.push(definition.to_owned());
-    }
-    if functions != Functions::One {
-        let events = ["insert", "update", "delete", "truncate"];
-        names.extend(events.map(|event| format!("{definition}_{event}")));
+/// The statement that drops these functions in this schema.
+pub fn drop_functions(schema: &str, names: &[String]) -> String {
+    if names.is_empty() {
+        return String::new();
     }
     let functions = names
         .iter()

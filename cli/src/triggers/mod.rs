@@ -14,6 +14,7 @@ mod migration;
 mod modes;
 mod mysql;
 mod order;
+mod own;
 mod plan;
 mod postgres;
 mod recount;

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::correction::{Compared, Correction, Drift};
 use super::counting::Counting;
-use super::definition::{Definition, Existing};
+use super::definition::{Existing, Functions};
 use super::stored;
 use super::trigger::{LiveTrigger, Trigger, TriggerTable};
 use crate::catalogue::Table;
@@ -60,6 +60,20 @@ impl Plan {
         self.counting.definition.existing == Existing::Now
     }
 
+    /// The names of its functions on PostgreSQL: a trigger and its function have the same name.
+    pub fn functions(&self) -> Vec<String> {
+        let definition = &self.counting.definition;
+        let mut names = Vec::new();
+        if definition.functions != Functions::ByEvent {
+            names.push(definition.name.clone());
+        }
+        if definition.functions != Functions::One {
+            let with_function = self.triggers.iter().filter(|one| one.function.is_some());
+            names.extend(with_function.map(|trigger| trigger.name.clone()));
+        }
+        names
+    }
+
     /// The values of the template of a migration.
     pub fn values(&self) -> Result<PlanValues<'_>> {
         let counting = &self.counting;
@@ -103,7 +117,7 @@ impl Plan {
 #[derive(Clone)]
 pub struct Gone {
     pub name: String,
-    /// The tables of the triggers that are there, and among them that of the rows.
+    /// The table of the rows, if it is there.
     pub rows: Option<Table>,
     triggers: Vec<DroppedTrigger>,
     /// The statement that drops the function, or the view with the definition.
@@ -129,30 +143,29 @@ impl From<&Plan> for Gone {
             name: plan.name().to_owned(),
             rows: Some(plan.counting.rows.clone()),
             triggers: triggers.collect(),
-            drop_definition: stored::drop(&plan.counting),
+            drop_definition: stored::drop(
+                &plan.counting.rows.in_schema,
+                plan.name(),
+                &plan.functions(),
+                plan.counting.database,
+            ),
         }
     }
 }
 
 impl Gone {
-    /// Triggers whose plan cannot be made any more. `rows` is the table of their rows, if it is
-    /// still there, and `schema` the schema of their function.
-    pub fn unplanned(
-        definition: &Definition,
-        schema: &str,
-        rows: Option<Table>,
-        database: Database,
-    ) -> Self {
-        let name = &definition.name;
+    /// Triggers whose plan cannot be made any more, and which are added. `rows` is the table of
+    /// their rows, if it is still there.
+    pub fn unplanned(name: &str, rows: Option<Table>) -> Self {
         Gone {
-            drop_definition: stored::drop_in(schema, name, definition.functions, database),
-            name: name.clone(),
-            triggers: Vec::new(),
+            name: name.to_owned(),
             rows,
+            triggers: Vec::new(),
+            drop_definition: String::new(),
         }
     }
 
-    /// Adds triggers that an earlier definition of this name has left behind.
+    /// Adds triggers that are there.
     pub fn add(&mut self, live: &[&LiveTrigger], database: Database) {
         for trigger in live {
             let is_same =
@@ -166,6 +179,12 @@ impl Gone {
                 drop: trigger.drop(database),
             });
         }
+    }
+
+    /// Does not drop triggers of these names.
+    pub fn keep(&mut self, names: &[String]) {
+        self.triggers
+            .retain(|trigger| !names.contains(&trigger.name));
     }
 
     /// The statements that drop everything.

@@ -104,26 +104,22 @@ fn in_ucs2(json: &str) -> String {
 pub fn replace(counting: &Counting) -> Result<String> {
     match counting.database {
         POSTGRES => Ok(functions::comment(counting)),
-        SQLITE => Ok(drop(counting) + &create(counting)?),
+        SQLITE => Ok(drop_view(counting.database, &counting.definition.name) + &create(counting)?),
         _ => create(counting),
     }
 }
 
-pub fn drop(counting: &Counting) -> String {
-    let name = &counting.definition.name;
-    let functions = counting.definition.functions;
-    drop_in(&counting.rows.in_schema, name, functions, counting.database)
+/// The statement that drops a definition: on PostgreSQL these functions, which are in this schema.
+pub fn drop(schema: &str, name: &str, functions: &[String], database: Database) -> String {
+    match database {
+        POSTGRES => functions::drop_functions(schema, functions),
+        database => drop_view(database, name),
+    }
 }
 
-/// The same, of a definition that is in this schema, whose tables need not be there.
-pub fn drop_in(schema: &str, name: &str, functions: Functions, database: Database) -> String {
-    match database {
-        POSTGRES => functions::drop_functions(schema, name, functions),
-        database => {
-            let name = database.quoted(name);
-            format!("DROP VIEW IF EXISTS {name};\n")
-        }
-    }
+fn drop_view(database: Database, name: &str) -> String {
+    let name = database.quoted(name);
+    format!("DROP VIEW IF EXISTS {name};\n")
 }
 
 /// The schema of the function of a definition on PostgreSQL. Without one, it is the first of the

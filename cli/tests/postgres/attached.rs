@@ -6,7 +6,7 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::sql_types::{Nullable, Text};
 
-use super::roles::Roles;
+use super::roles::{Roles, generate};
 
 /// What a restore without rights leaves.
 const NO_ACL: &str = "DO $$ DECLARE one RECORD; BEGIN
@@ -147,4 +147,21 @@ fn attach(roles: &Roles, table: &str, types: &str, of_owner: &[Trigger]) {
         roles.assert_not_caught(&statement);
         assert_eq!(roles.wrong(), 0, "{statement}");
     }
+}
+
+/// A trigger of the attacker's own table has the name of one that the definition could have.
+#[test]
+fn triggers_of_other_roles_do_not_stop_a_migration() {
+    let roles = Roles::create(false);
+    roles.counted();
+    roles.attacker().run(
+        "CREATE TABLE public.own (id INTEGER);
+         CREATE FUNCTION public.nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+         CREATE TRIGGER count_likes_insert AFTER INSERT ON public.own EXECUTE FUNCTION public.nothing();
+         CREATE TRIGGER count_likes_no_merge AFTER INSERT ON public.own EXECUTE FUNCTION public.nothing()",
+    );
+    let changed = roles.run(&[&generate()[..], &["--slots", "16"]].concat());
+    changed.works();
+    roles.owner().run(&changed.stdout);
+    roles.assert_right();
 }
