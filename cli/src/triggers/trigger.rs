@@ -78,14 +78,42 @@ impl LiveTrigger {
     /// Whether it does the same, whatever its name.
     pub fn is_like(&self, trigger: &Trigger) -> bool {
         let mut bodies = [&trigger.body].into_iter().chain(&trigger.same);
-        let is_body = |body: &String| words(&self.body).eq(words(body));
-        words(&self.event).eq(words(&trigger.event)) && bodies.any(is_body)
+        let is_event = self
+            .event
+            .split_whitespace()
+            .eq(trigger.event.split_whitespace());
+        is_event && bodies.any(|body| are_same(&self.body, body))
     }
 }
 
-/// The words of SQL, in which no space matters. MySQL keeps the semicolon after some bodies.
-fn words(sql: &str) -> impl Iterator<Item = &str> {
-    sql.trim_end_matches(';').split_whitespace()
+/// Whether two texts are the same SQL. A migration breaks long lines at spaces between words. Other
+/// spaces can be in a literal. The catalogue of MySQL has literals without their escapes, so where
+/// one ends is not known.
+fn are_same(one: &str, other: &str) -> bool {
+    let ones = words_and_spaces(one);
+    let others = words_and_spaces(other);
+    let mut pairs = ones.iter().zip(&others);
+    ones.len() == others.len() && pairs.all(|(one, other)| one == other || is_broken(one, other))
+}
+
+/// Whether two spaces differ by the break of a line.
+fn is_broken(one: &str, other: &str) -> bool {
+    let are_spaces = one.trim().is_empty() && other.trim().is_empty();
+    are_spaces && (one.contains('\n') || other.contains('\n'))
+}
+
+/// The words of SQL, and the spaces between them. MySQL keeps the semicolon after some bodies.
+fn words_and_spaces(sql: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut rest = sql.trim().trim_end_matches(';').trim_end();
+    while !rest.is_empty() {
+        let is_space = rest.starts_with(char::is_whitespace);
+        let end = rest.find(|c: char| c.is_whitespace() != is_space);
+        let (piece, behind) = rest.split_at(end.unwrap_or(rest.len()));
+        pieces.push(piece);
+        rest = behind;
+    }
+    pieces
 }
 
 /// All triggers of the database, by table. On MySQL, those of an event are in the order in which
@@ -93,4 +121,28 @@ fn words(sql: &str) -> impl Iterator<Item = &str> {
 pub fn live_triggers(conn: &mut AnyConnection) -> Result<Vec<LiveTrigger>> {
     let live = sql(super::sql::of(conn.database()).live);
     Ok(live.load(conn)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_can_be_broken_at_spaces_and_a_literal_has_its_own() {
+        let sql = "SET a = 'b  c' WHERE d;";
+        for same in [
+            "SET a = 'b  c' WHERE d",
+            "\n  SET a = 'b  c'\r\n    WHERE d ;\n",
+            "SET a\n= 'b  c'\nWHERE d",
+        ] {
+            assert!(are_same(sql, same) && are_same(same, sql), "{same}");
+        }
+        for other in [
+            "SET a = 'b c' WHERE d",
+            "SET a = 'b  c' WHERE",
+            "SET a = 'b  c'WHERE d",
+        ] {
+            assert!(!are_same(sql, other) && !are_same(other, sql), "{other}");
+        }
+    }
 }

@@ -129,3 +129,31 @@ fn the_rows_have_lost_a_column() {
     let what = fault["what"].as_str().unwrap();
     assert!(what.contains("article_likes has no such column"), "{what}");
 }
+
+#[test]
+fn a_literal_of_a_trigger_has_other_spaces() {
+    let database = TestDatabase::with_article_counters();
+    database.execute(
+        "CREATE TABLE notes (id BIGINT NOT NULL PRIMARY KEY, article_id BIGINT, text VARCHAR(20))",
+    );
+    let words = "count_notes --rows notes --count article_id:article_counters.likes";
+    let generated = generate_triggers(&database, words, &["--when", "text = 'a  b'"]).0;
+    let up = generated.json()["up"].as_str().unwrap().to_owned();
+    // The definition has the literal before a quote of JSON.
+    let changed = up.replace("'a  b')", "'a b')");
+    assert_ne!(changed, up);
+    database.execute(&changed);
+    let faults = database.trigger_faults("article_counters");
+    assert!(!faults.is_empty());
+    for fault in &faults {
+        assert_eq!(fault["fault"], "trigger_changed", "{faults:?}");
+        database.mend(fault);
+    }
+    assert_eq!(
+        database.trigger_faults("article_counters"),
+        Vec::<serde_json::Value>::new()
+    );
+    let conn = &mut open(&database);
+    conn.run("INSERT INTO notes VALUES (1, 1, 'a  b'), (2, 1, 'a b')");
+    assert_eq!(likes_of(1, conn), 1);
+}
