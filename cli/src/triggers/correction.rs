@@ -97,7 +97,7 @@ impl Counting {
         let stored: Vec<_> = target
             .names
             .iter()
-            .map(|name| self.stored_name(name))
+            .map(|name| self.stored_name(target, name))
             .collect();
         let marks = self.marks(target, compared);
         let mut union = self.counted_rows(target, &stored, &marks, batch);
@@ -222,10 +222,21 @@ impl Counting {
         }
     }
 
-    /// The name of the column with the stored count of a counter, beside that of the rows.
-    pub fn stored_name(&self, counter: &str) -> String {
+    /// The name of the column with the stored count of a counter, beside that of the rows. It has
+    /// the place of the counter if a name of the table would be too long with its own.
+    pub fn stored_name(&self, target: &Target, counter: &str) -> String {
+        // The bytes of a name on PostgreSQL, which cuts longer ones. Others take longer names.
+        const LONGEST: usize = 63;
         let stored = self.free("stored");
-        self.database.quoted(&format!("{stored}_{counter}"))
+        let name_of = |counter: &str| format!("{stored}_{counter}");
+        let mut names = target.names.iter();
+        let name = if names.all(|name| name_of(name).len() <= LONGEST) {
+            name_of(counter)
+        } else {
+            let place = target.names.iter().position(|name| name == counter);
+            name_of(&place.unwrap_or_default().to_string())
+        };
+        self.database.quoted(&name)
     }
 
     /// The name of a query of wrong counts, or of a table of them.
@@ -238,7 +249,7 @@ impl Counting {
         let drift = self.drift_name();
         let missing = |counter: &String| {
             let actual = format!("{drift}.{}", self.database.quoted(counter));
-            let stored = format!("{drift}.{}", self.stored_name(counter));
+            let stored = format!("{drift}.{}", self.stored_name(target, counter));
             let missing = format!("{actual} - {stored}");
             // Another counter of the entity is wrong, and this one may not be.
             if self.keeps_deleted() {

@@ -479,7 +479,7 @@ fn texts(counting: &Counting, target: &Target) -> Vec<String> {
         None => "'1970-01-01'".to_owned(),
     };
     let counts = target.names.iter().flat_map(|name| {
-        let names = [database.quoted(name), counting.stored_name(name)];
+        let names = [database.quoted(name), counting.stored_name(target, name)];
         names.map(|name| database.text(&name))
     });
     let all = key.chain([day]).chain(counts).enumerate();

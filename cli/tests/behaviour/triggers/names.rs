@@ -156,3 +156,26 @@ fn a_counter_table_that_is_called_excluded_is_counted_or_refused() {
     let generated = database.command(&format!("generate triggers {words}"));
     assert_eq!(generated.code == 1, BACKEND == "sqlite", "{generated:?}");
 }
+
+/// A server has names of up to 63 bytes, which two of these share but for their ends.
+#[test]
+fn counters_can_have_long_names() {
+    let [one, other] = ["a", "b"].map(|end| format!("{}{end}", "n".repeat(62)));
+    let database = TestDatabase::create();
+    database.execute(&format!(
+        "CREATE TABLE sites (id BIGINT PRIMARY KEY, {one} BIGINT NOT NULL DEFAULT 0,
+             {other} BIGINT NOT NULL DEFAULT 0);
+         CREATE TABLE hits (id BIGINT PRIMARY KEY, site_id BIGINT NOT NULL, bytes INTEGER NOT NULL);
+         INSERT INTO sites (id) VALUES (1);
+         INSERT INTO hits VALUES (1, 1, 5), (2, 1, 7)"
+    ));
+    let words = format!(
+        "count_hits --rows hits --count site_id:sites.{one} --count site_id:sites.{other}=bytes"
+    );
+    create_triggers(&database, &words, &[]);
+    let conn = &mut open(&database);
+    conn.run(&format!("UPDATE sites SET {one} = 9, {other} = 9"));
+    database.command("recount").prints("2 counts corrected");
+    let right = format!("SELECT COUNT(*) FROM sites WHERE {one} = 2 AND {other} = 12");
+    assert_eq!(number(&right, conn), 1);
+}
