@@ -26,6 +26,10 @@ DELETE FROM {{ table }} WHERE 0
 {{ create(database, listed, key) }} SELECT {{ entity_columns }} FROM {{ table }} WHERE 1 = 0
 {%- endblock %}
 
+{% block list_into %}
+INSERT INTO {{ listed }} SELECT DISTINCT {{ entity_columns }} FROM {{ drift(drift_of_all) }}
+{%- endblock %}
+
 {# The one entity that is asked for. #}
 {% block list_one %}
 INSERT INTO {{ listed }} VALUES ({{ entity|join(", ") }})
@@ -61,6 +65,15 @@ SELECT {{ number_of_rows }} AS number_of_entities FROM (
 
 {% block find_wrong %}
 {{ create(database, found, group) }} SELECT {{ "1 AS entity, " if not group }}{{ drift_of_all.name }}.* FROM {{ drift(drift_of_batch) }}
+{%- endblock %}
+
+{# An empty table, which has the types of the key, and counts of any size. #}
+{% block find_none %}
+{{ create(database, found, group) }} SELECT {{ group|join(", ") }}, {{ zeros|join(", ") }} FROM {{ table }} WHERE 1 = 0
+{%- endblock %}
+
+{% block find_into %}
+INSERT INTO {{ found }} SELECT {{ drift_of_all.name }}.* FROM {{ drift(drift_of_batch) }}
 {%- endblock %}
 
 {% block wrong %}

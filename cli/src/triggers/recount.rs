@@ -25,7 +25,7 @@ use super::correction::{Compared, Correction, Drift};
 use super::counting::Counting;
 use super::statement::numbered;
 use super::target::Target;
-use crate::catalogue::Index;
+use crate::catalogue::{Index, Kind};
 use crate::connection;
 use crate::database::{Joined, MYSQL, POSTGRES, SQLITE};
 use crate::output::thousands;
@@ -192,7 +192,12 @@ impl Recount {
             conn.run(&self.sql("list_one")?)?;
             return Ok(1);
         }
-        conn.run(&self.sql("list")?)?;
+        if self.has_longer_rows() {
+            conn.run(&self.sql("list_none")?)?;
+            conn.run(&self.sql("list_into")?)?;
+        } else {
+            conn.run(&self.sql("list")?)?;
+        }
         let lines = conn.lines(&self.sql("count_listed")?)?;
         let mut texts = lines.iter().flat_map(|line| &line.0).flatten();
         Ok(parsed(texts.next())? as u64)
@@ -211,7 +216,12 @@ impl Recount {
         // statement with the rows, so that no increment does.
         self.take_batch(size, conn)?;
         self.lock(conn)?;
-        conn.run(&self.sql("find_wrong")?)?;
+        if self.has_longer_rows() {
+            conn.run(&self.sql("find_none")?)?;
+            conn.run(&self.sql("find_into")?)?;
+        } else {
+            conn.run(&self.sql("find_wrong")?)?;
+        }
         let wrong = self.wrong("wrong_of_batch", conn)?;
         if !wrong.is_empty() {
             conn.run(&self.sql("correct")?)?;
@@ -299,6 +309,7 @@ impl Recount {
             },
             entity: self.entity.clone().unwrap_or_default(),
             number_of_rows: database.text("COUNT(*)"),
+            zeros: zeros(counting, target),
             drift_of_all: counting.drift(target, &self.compared, None),
             drift_of_batch: counting.drift(target, &self.compared, Some(&batch)),
             lock: counting.lock_in_slots(target, &self.merged),
@@ -324,6 +335,14 @@ impl Recount {
             group,
             key,
         }
+    }
+
+    /// Whether rows can name their entity in a longer type than that of its key, such as TEXT. MySQL
+    /// cannot make that a key of a temporary table, which then gets the type of the key.
+    fn has_longer_rows(&self) -> bool {
+        let mut key = self.target.entity.iter();
+        let has_length = key.any(|column| matches!(column.kind, Kind::Text | Kind::Binary));
+        self.counting.database == MYSQL && has_length
     }
 
     /// Whether the rows of an entity are found without reading all rows. Otherwise there is one
@@ -423,6 +442,8 @@ struct Values {
     /// The only entity, if there is one.
     entity: Vec<String>,
     number_of_rows: String,
+    /// Counts of any size.
+    zeros: Vec<String>,
     /// The wrong counts of all entities, and of the batch.
     drift_of_all: Drift,
     drift_of_batch: Drift,
@@ -485,6 +506,15 @@ fn texts(counting: &Counting, target: &Target) -> Vec<String> {
     let all = key.chain([day]).chain(counts).enumerate();
     let named = all.map(|(place, text)| format!("{text} AS diesel_counters_{place}"));
     named.collect()
+}
+
+/// A column for each true and each stored count, in the order of a drift.
+fn zeros(counting: &Counting, target: &Target) -> Vec<String> {
+    let stored = |name: &String| counting.stored_name(target, name);
+    let names = counting.counter_names(target);
+    let all = names.into_iter().chain(target.names.iter().map(stored));
+    let zeros = all.map(|name| format!("CAST(0 AS DECIMAL(65)) AS {name}"));
+    zeros.collect()
 }
 
 fn parsed(count: Option<&String>) -> QueryResult<i64> {

@@ -125,6 +125,51 @@ fn texts_are_counted_by_an_exact_key(create_index: &str) {
     assert_eq!(all.map(|kind| of(kind, conn)), right);
 }
 
+/// A key of MySQL has up to 3072 bytes, and can be no TEXT.
+#[test]
+fn rows_can_have_longer_texts_than_a_key() {
+    let (key, longer) = match BACKEND {
+        "mysql" => (
+            "VARCHAR(255) COLLATE utf8mb4_bin",
+            &[
+                "TEXT COLLATE utf8mb4_bin",
+                "VARCHAR(1000) COLLATE utf8mb4_bin",
+            ][..],
+        ),
+        _ => ("VARCHAR(255)", &["TEXT"][..]),
+    };
+    for text in longer {
+        let database = TestDatabase::create();
+        let check = check_of("hits");
+        database.execute(&format!(
+            "CREATE TABLE page_counters (path {key} NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+                 hits BIGINT NOT NULL DEFAULT 0 {check}, PRIMARY KEY (path, day, slot));
+             CREATE TABLE pages (path {key} NOT NULL PRIMARY KEY, hits INTEGER NOT NULL DEFAULT 0);
+             CREATE TABLE hits (id BIGINT PRIMARY KEY, path {text} NOT NULL, at DATE NOT NULL);
+             INSERT INTO pages (path) VALUES ('/a'), ('/b');
+             INSERT INTO hits VALUES (1, '/a', '2026-01-01'), (2, '/A', '2026-01-01'), (3, '/b', '2026-01-02')"
+        ));
+        for words in [
+            "count_hits --rows hits --count path:page_counters.hits --day at",
+            "count_pages --rows hits --count path:pages.hits",
+        ] {
+            let (generated, _) = generate_triggers(&database, words, &[]);
+            database.execute(generated.json()["up"].as_str().unwrap());
+        }
+        let conn = &mut open(&database);
+        conn.run("UPDATE page_counters SET hits = hits + 6; UPDATE pages SET hits = 7");
+        for (name, corrected) in [("count_hits", "3 counts"), ("count_pages", "2 counts")] {
+            database
+                .command(&format!("recount {name} --of /a --dry-run"))
+                .prints("1 count would be corrected");
+            database
+                .command(&format!("recount {name}"))
+                .prints(&format!("{corrected} corrected"));
+        }
+        database.assert_agrees();
+    }
+}
+
 /// Each line of a dry run names an entity, as the option takes it.
 #[test]
 fn one_entity_can_be_recounted() {
