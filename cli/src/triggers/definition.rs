@@ -110,7 +110,7 @@ pub fn slots() -> u16 {
 impl Definition {
     /// As the database keeps it, in lines that people can read.
     pub fn json(&self) -> String {
-        // It has texts and numbers only.
+        // Each of its values can be written as JSON.
         let json = serde_json::to_string(self).unwrap_or_default();
         broken_json(&json)
     }

@@ -28,7 +28,8 @@ pub enum Sign {
 /// Whose rows count.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Entities {
-    /// Those of all entities: a foreign key of the rows makes sure that they exist.
+    /// Those of all entities: they exist, an UPDATE finds no row of the others, or the query looks
+    /// for them itself.
     All,
     /// Those of entities that exist. A cascade changes and deletes rows after their entity.
     Existing,
