@@ -20,6 +20,7 @@ pub fn check(file: &File, tables: &[Table], conn: &mut AnyConnection) -> Result<
             stored.push(one);
         }
     }
+    let (stored, _) = file.separate(stored, conn)?;
     let of_file = file.definitions(&stored, conn)?;
     let mut found = Vec::new();
     for definition in of_file.iter().filter(|one| counts_in(one, tables)) {

@@ -70,6 +70,8 @@ pub(super) fn up_and_down(args: Triggers, is_down: bool, options: &Options) -> R
     let (own, of_others): (Vec<Stored>, Vec<Stored>) = definitions(conn)?
         .into_iter()
         .partition(|stored| stored.is_own);
+    let (own, elsewhere) = file.separate(own, conn)?;
+    note_elsewhere(&elsewhere);
     let of_file = file.definitions(&own, conn)?;
     let difference = Difference::new(of_file, args.existing, own, conn)?;
     if difference.is_empty() {
@@ -82,7 +84,9 @@ pub(super) fn up_and_down(args: Triggers, is_down: bool, options: &Options) -> R
     }
     // What is wrong with the definitions themselves comes before what is wrong with the database.
     refuse::names(&difference, &of_others, conn)?;
-    refuse::others(&difference.new, &difference.stay)?;
+    let of_elsewhere = elsewhere.into_iter().filter_map(|one| shared(one, conn));
+    let others = difference.stay.iter().cloned().chain(of_elsewhere);
+    refuse::others(&difference.new, &others.collect::<Vec<_>>())?;
     check(&difference.new, conn)?;
     for name in &difference.repaired {
         note(&format!(
@@ -109,6 +113,15 @@ pub(super) fn up_and_down(args: Triggers, is_down: bool, options: &Options) -> R
         up: migration(&sides.gone, &difference.new, &up_comment)?,
         down: migration(&sides.created, &sides.restored, &down_comment)?,
     })
+}
+
+/// A definition of another schema that can count in the same table as one of the file. Its own
+/// tables have no schema in what is stored.
+fn shared(stored: Stored, conn: &mut AnyConnection) -> Option<Counting> {
+    let mut counts = stored.written.counts.iter();
+    let names_schema = counts.any(|count| count.table.contains('.'));
+    let counting = names_schema.then(|| Counting::new(stored.definition, conn));
+    counting?.ok()
 }
 
 /// From what the database has to what it had before the last migration.
@@ -178,6 +191,24 @@ fn advise(plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
         note(&format!("then name {names} {then}"));
     }
     Ok(())
+}
+
+/// Says which triggers of other schemas stay as they are.
+fn note_elsewhere(elsewhere: &[Stored]) {
+    const SHOWN: usize = 3;
+    if elsewhere.is_empty() {
+        return;
+    }
+    let first = elsewhere.iter().take(SHOWN);
+    let names = first.map(|one| format!("{} of {}", one.definition.name, one.schema));
+    let mut names = names.joined(", ");
+    if elsewhere.len() > SHOWN {
+        names += &format!(" and {} more", elsewhere.len() - SHOWN);
+    }
+    note(&format!(
+        "triggers of schemas that neither the search_path nor the file names stay as they are: \
+         {names}"
+    ));
 }
 
 /// Says what a migration does.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::definition::{
     Count, Definition, Deleted, Existing, Functions, is_default, none_replaced, one, slots,
 };
-use super::stored::Stored;
+use super::stored::{Stored, path};
 use crate::catalogue::{CounterTable, table};
 use crate::connection::AnyConnection;
 use crate::database::Joined;
@@ -162,6 +162,28 @@ impl File {
             }
         }
         Ok(trigger)
+    }
+
+    /// Separates the definitions that this file is about from those of other schemas, which stay as
+    /// they are. On PostgreSQL, several schemas can have the same tables, such as one for each
+    /// tenant. A file without schemas is then about those of the user's path.
+    pub fn separate(
+        &self,
+        stored: Vec<Stored>,
+        conn: &mut AnyConnection,
+    ) -> Result<(Vec<Stored>, Vec<Stored>)> {
+        let mut schemas = path(conn)?;
+        for one in &self.triggers {
+            // What is no table is an error of its own.
+            if let Ok(rows) = table(conn, &one.rows) {
+                schemas.push(rows.in_schema);
+            }
+        }
+        // The first schema of the path is an empty text.
+        let is_of_file = |one: &Stored| {
+            one.schema.is_empty() || schemas.contains(&one.schema) || one.names_schema()
+        };
+        Ok(stored.into_iter().partition(is_of_file))
     }
 
     /// The definitions, for these tables. `stored` are those that the database has.

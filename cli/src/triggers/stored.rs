@@ -65,6 +65,13 @@ pub struct Lost {
     pub is_own: bool,
 }
 
+impl Stored {
+    /// Whether the file that it was generated from names the schema of its rows.
+    pub fn names_schema(&self) -> bool {
+        self.written.rows.contains('.')
+    }
+}
+
 impl Lost {
     /// The name of the definition that it had.
     pub fn definition(&self) -> &str {
@@ -130,6 +137,15 @@ pub fn schema_of(stored: &Stored, conn: &mut AnyConnection) -> Result<String> {
     }
     let first = sql("SELECT (current_setting('diesel_counters.path')::text[])[1]").typed::<Text>();
     Ok(first.get_result(conn)?)
+}
+
+/// The schemas of the user's path on PostgreSQL.
+pub fn path(conn: &mut AnyConnection) -> Result<Vec<String>> {
+    if conn.database() != POSTGRES {
+        return Ok(Vec::new());
+    }
+    let schemas = sql("SELECT unnest(current_setting('diesel_counters.path')::text[])");
+    Ok(schemas.typed::<Text>().load(conn)?)
 }
 
 /// The definitions of all triggers, by name.

@@ -9,5 +9,6 @@ mod kept;
 mod replaced;
 mod roles;
 mod row_security;
+mod schemas;
 mod slots;
 mod types;
