@@ -93,6 +93,9 @@ pub const CATALOGUE: Catalogue = Catalogue {
     JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = o.conkey[1]
     JOIN pg_class p ON p.oid = o.confrelid
     JOIN pg_namespace pn ON pn.oid = p.relnamespace
+        -- It is that of the partitioned table, and not one of a partition.
+        AND NOT EXISTS (SELECT FROM pg_constraint q
+                        WHERE q.oid = o.conparentid AND q.conrelid = o.conrelid)
     JOIN pg_attribute pa ON pa.attrelid = p.oid AND pa.attnum = o.confkey[1]
     WHERE {where} AND pg_get_constraintdef(o.oid) NOT LIKE '% NOT ENFORCED'
     ORDER BY n.nspname, c.relname, o.conparentid <> 0, NOT o.convalidated, o.conname",

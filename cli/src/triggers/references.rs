@@ -18,10 +18,9 @@ pub struct Reference<'c> {
 /// The foreign keys that change counts, by the table that they refer to.
 pub fn by_parent(counting: &Counting) -> Result<Vec<Vec<Reference<'_>>>> {
     let mut by_parent: Vec<Vec<Reference<'_>>> = Vec::new();
-    for column in &counting.rows.columns {
-        let Some(parent) = &column.refers_to else {
-            continue;
-        };
+    let columns = counting.rows.columns.iter();
+    let pairs = columns.flat_map(|column| column.parents().map(move |parent| (column, parent)));
+    for (column, parent) in pairs {
         if !is_needed(counting, column, parent)? {
             continue;
         }

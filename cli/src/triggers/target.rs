@@ -34,6 +34,8 @@ pub struct ParentTable {
     pub table: Table,
     /// The column of the table.
     pub key: String,
+    /// Whether the foreign key lets a row come before the one that it refers to.
+    pub deferrable: bool,
 }
 
 /// Columns of the row that name an entity. A row that names two of them counts for both.
@@ -67,12 +69,15 @@ impl Target {
             deferrable: "NOT DEFERRABLE".to_owned(),
             valid: true,
         };
-        let parent = move |column: &Column| match self.slots {
-            Some(_) => column.refers_to.clone(),
-            None => Some(of_row(column)),
+        let parents = move |column: &Column| match self.slots {
+            Some(_) => column.parents().cloned().collect(),
+            None => vec![of_row(column)],
         };
         let columns = self.entity.iter().enumerate();
-        columns.filter_map(move |(place, column)| Some((place, parent(column)?)))
+        columns.flat_map(move |(place, column)| {
+            let of_column = parents(column).into_iter();
+            of_column.map(move |parent| (place, parent))
+        })
     }
 
     /// The columns of the primary key of a counter table, or of the key of an ordinary one.
@@ -117,8 +122,8 @@ impl Target {
         }
         let parents: Vec<_> = self.parents().collect();
         let is_sure = |(place, counted): &(usize, Parent)| {
-            let parent = entity[*place].refers_to.as_ref();
-            parent.is_some_and(|parent| parent.valid && parent.is_same(counted))
+            let mut parents = entity[*place].parents();
+            parents.any(|parent| parent.valid && parent.is_same(counted))
         };
         let exists = !parents.is_empty() && parents.iter().all(is_sure);
         self.sources.push(Source {

@@ -8,9 +8,7 @@ use super::definition::{Count, Definition};
 use super::expression::Expression;
 use super::keys::{key_of, refuse_others};
 use super::target::{DayAndSlot, ParentTable, Target};
-use crate::catalogue::{
-    self, Column, CounterTable, Kind, Parent, Table, WideForeignKey, is_zero, table,
-};
+use crate::catalogue::{self, Column, CounterTable, Kind, Table, WideForeignKey, is_zero, table};
 use crate::code_of_others::{self, Access};
 use crate::connection::AnyConnection;
 use crate::database::{Database, Joined, POSTGRES};
@@ -79,6 +77,7 @@ fn parent_tables(target: &Target, conn: &mut AnyConnection) -> Result<Vec<Parent
             tables.push(ParentTable {
                 column,
                 table,
+                deferrable: parent.is_deferrable(),
                 key: parent.column,
             });
         }
@@ -170,8 +169,8 @@ fn refuse_foreign_keys(entity: &[Column], target: &Target, rows: &Table) -> Resu
         let column = &of_rows.name;
         let key_column = &key.name;
         // The foreign key of the rows, if it refers to what the counters are of.
-        let foreign_key = of_rows.refers_to.as_ref();
-        let refers_to = foreign_key.filter(|parent| parent.is_same(&counted));
+        let mut foreign_keys = of_rows.parents();
+        let refers_to = foreign_keys.find(|parent| parent.is_same(&counted));
         // If the key of an entity changes, its counts go along. The rows that the foreign key
         // changes with it would be counted once more: a trigger cannot tell that from an update
         // that moves a count.
@@ -191,7 +190,7 @@ fn refuse_foreign_keys(entity: &[Column], target: &Target, rows: &Table) -> Resu
         }
         // The row with the counter and the counted rows follow the same update, one after the
         // other.
-        let followed = |column: &Column| column.refers_to.clone().filter(Parent::updates);
+        let followed = |column: &Column| column.parents().find(|one| one.updates()).cloned();
         if !is_slotted
             && let Some(parent_of_rows) = followed(of_rows)
             && followed(key).is_some()

@@ -80,3 +80,39 @@ fn a_chain_of_triggers_back_to_the_parent_is_refused() {
     let (ran, _) = generate_triggers(&database, pairs, &["--when", "comments > 0"]);
     ran.fails("could delete no row of articles");
 }
+
+/// Each of them can delete rows.
+#[test]
+fn two_foreign_keys_of_one_column_are_counted() {
+    for [of_users, of_profiles] in [
+        ["NO ACTION", "CASCADE"],
+        ["CASCADE", "CASCADE"],
+        ["SET NULL", "CASCADE"],
+    ] {
+        let database = TestDatabase::create();
+        database.execute(&format!(
+            "CREATE TABLE users (id BIGINT PRIMARY KEY);
+             CREATE TABLE profiles (user_id BIGINT PRIMARY KEY);
+             CREATE TABLE user_counters (user_id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+                 posts BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (user_id, day, slot));
+             CREATE TABLE posts (id BIGINT PRIMARY KEY, user_id BIGINT,
+                 CONSTRAINT a_users FOREIGN KEY (user_id) REFERENCES users (id) ON DELETE {of_users},
+                 CONSTRAINT b_profiles FOREIGN KEY (user_id) REFERENCES profiles (user_id) ON DELETE {of_profiles});
+             INSERT INTO users VALUES (1), (2), (3);
+             INSERT INTO profiles VALUES (1), (2), (3)"
+        ));
+        let count = "count_posts --rows posts --count user_id:user_counters.posts";
+        create_triggers(&database, count, &[]);
+        let conn = &mut open(&database);
+        conn.run(
+            "INSERT INTO posts VALUES (1, 1), (2, 1), (3, 2), (4, 3);
+             DELETE FROM profiles WHERE user_id = 1",
+        );
+        database.assert_agrees();
+        if of_users != "NO ACTION" {
+            conn.run("DELETE FROM users WHERE id = 2");
+            database.assert_agrees();
+        }
+        database.command("check user_counters").works();
+    }
+}

@@ -20,9 +20,18 @@ use crate::triggers::values::{Addition, Query};
 pub fn cascades(counting: &Counting) -> Result<Vec<Trigger>> {
     refuse_own_table(counting, &[counting])?;
     let mut triggers = Vec::new();
+    let mut names: Vec<String> = Vec::new();
     for references in &by_parent(counting)? {
-        // The triggers have the name of the first of their columns.
-        let column = &references[0].column.name;
+        // The triggers have the name of the first of their columns. It can refer to another parent,
+        // too.
+        let mut column = references[0].column.name.clone();
+        for number in 2.. {
+            if !names.contains(&column) {
+                break;
+            }
+            column = format!("{}_{number}", references[0].column.name);
+        }
+        names.push(column.clone());
         let parent = &references[0].parent.table;
         let before = cascade(counting, references, Moment::Before)?;
         let after = cascade(counting, references, Moment::After)?;

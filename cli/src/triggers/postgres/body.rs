@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::catalogue::{Parent, Table};
+use crate::catalogue::Table;
 use crate::database::{Joined, POSTGRES};
 use crate::template::render;
 use crate::triggers::correction::places;
@@ -396,8 +396,7 @@ fn exist(
     let mut can_come_later = Vec::new();
     let mut now = Vec::new();
     for (parent, exists) in target.parents.iter().zip(conditions) {
-        let refers_to = &target.entity[parent.column].refers_to;
-        if is_sure && refers_to.as_ref().is_some_and(Parent::is_deferrable) {
+        if is_sure && parent.deferrable {
             can_come_later.push(exists);
         } else {
             now.push(exists);

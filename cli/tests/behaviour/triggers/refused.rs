@@ -96,3 +96,31 @@ fn existing_rows_of_a_column_that_stays_above_0_are_not_counted_later() {
         later.fails("a CHECK keeps posts.likes at 0 or more");
     }
 }
+
+/// The foreign key to the table with the counters can be any of them.
+#[test]
+fn each_foreign_key_of_a_column_is_looked_at() {
+    let of_posts = "FOREIGN KEY (post_id) REFERENCES posts (id) ON UPDATE CASCADE";
+    let of_others = "FOREIGN KEY (post_id) REFERENCES others (id)";
+    for [first, second] in [[of_posts, of_others], [of_others, of_posts]] {
+        let database = TestDatabase::create();
+        database.execute(&format!(
+            "CREATE TABLE others (id BIGINT NOT NULL PRIMARY KEY);
+             CREATE TABLE posts (id BIGINT NOT NULL PRIMARY KEY, likes BIGINT NOT NULL DEFAULT 0);
+             CREATE TABLE article_likes (id BIGINT NOT NULL PRIMARY KEY, post_id BIGINT,
+                 CONSTRAINT key_1 {first}, CONSTRAINT key_2 {second});
+             INSERT INTO others VALUES (1), (2);
+             INSERT INTO posts (id) VALUES (1);
+             INSERT INTO article_likes VALUES (1, 1), (2, 1)"
+        ));
+        let words = "count_likes --rows article_likes --count post_id:posts.likes";
+        let (ran, folder) = generate_triggers(&database, words, &[]);
+        if ran.code != 0 {
+            ran.fails("ON UPDATE");
+            continue;
+        }
+        migrate(&database, &folder);
+        open(&database).run("UPDATE posts SET id = 2 WHERE id = 1");
+        database.assert_agrees();
+    }
+}
