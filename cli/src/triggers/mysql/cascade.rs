@@ -169,10 +169,25 @@ fn addition(counting: &Counting, target: &Target, moved: &[MovedRows]) -> Additi
         row_conditions.push(counting.same_key(target, &table, "moved"));
         row_conditions.extend(counting.only(target, &table));
     }
+    let mut sums = counting.sums_of(target, union, slot_of_target, &[], order);
+    sums.group.extend(exact_values(target));
     Addition {
         to: counting.counters_of(target),
-        sums: counting.sums_of(target, union, slot_of_target, &[], order),
+        sums,
         assignments,
         row_conditions,
     }
+}
+
+/// The texts of the key, where the counters tell apart what the rows' own collation takes as equal.
+fn exact_values(target: &Target) -> Vec<String> {
+    let mut values = Vec::new();
+    for (place, key) in target.entity.iter().enumerate() {
+        let mut sources = target.sources.iter();
+        let is_loose = sources.any(|source| source.entity[place].loose_collation.is_some());
+        if is_loose && key.loose_collation.is_none() {
+            values.push(format!("CAST({} AS BINARY)", MYSQL.quoted(&key.name)));
+        }
+    }
+    values
 }
