@@ -38,6 +38,7 @@ pub const CATALOGUE: Catalogue = Catalogue {
            s.non_unique = 0 AS is_unique, s.index_name = 'PRIMARY' AS is_primary,
            FALSE AS is_partial, FALSE AS is_deferrable,
            COALESCE(CAST(s.column_name AS CHAR), '(expression)') AS column_name,
+           CAST(NULL AS CHAR) AS collation,
            FALSE AS is_included, s.column_name IS NULL OR s.sub_part IS NOT NULL AS is_expression
     FROM information_schema.tables t
     JOIN information_schema.statistics s

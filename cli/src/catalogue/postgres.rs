@@ -62,6 +62,7 @@ pub const CATALOGUE: Catalogue = Catalogue {
            NOT x.indimmediate AS is_deferrable,
            coalesce(a.attname::text, pg_get_indexdef(x.indexrelid, k.position::int, true))
                AS column_name,
+           CAST(NULL AS text) AS collation,
            k.position > x.indnkeyatts AS is_included, k.attnum = 0 AS is_expression
     FROM pg_index x
     JOIN pg_class c ON c.oid = x.indrelid
@@ -92,10 +93,10 @@ pub const CATALOGUE: Catalogue = Catalogue {
     JOIN pg_namespace n ON n.oid = c.relnamespace
     JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = o.conkey[1]
     JOIN pg_class p ON p.oid = o.confrelid
-    JOIN pg_namespace pn ON pn.oid = p.relnamespace
         -- It is that of the partitioned table, and not one of a partition.
         AND NOT EXISTS (SELECT FROM pg_constraint q
                         WHERE q.oid = o.conparentid AND q.conrelid = o.conrelid)
+    JOIN pg_namespace pn ON pn.oid = p.relnamespace
     JOIN pg_attribute pa ON pa.attrelid = p.oid AND pa.attnum = o.confkey[1]
     WHERE {where} AND pg_get_constraintdef(o.oid) NOT LIKE '% NOT ENFORCED'
     ORDER BY n.nspname, c.relname, o.conparentid <> 0, NOT o.convalidated, o.conname",

@@ -85,6 +85,8 @@ struct IndexRow {
     /// Or the expression.
     #[diesel(sql_type = Text)]
     column_name: String,
+    #[diesel(sql_type = Nullable<Text>)]
+    collation: Option<String>,
     #[diesel(sql_type = Bool)]
     is_included: bool,
     #[diesel(sql_type = Bool)]
@@ -273,6 +275,7 @@ impl IndexRow {
                 index.included.push(self.column_name);
             } else {
                 index.columns.push(self.column_name);
+                index.collations.push(self.collation);
             }
         }
     }

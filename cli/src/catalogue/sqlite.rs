@@ -30,17 +30,20 @@ pub const CATALOGUE: Catalogue = Catalogue {
     indexes: "
     SELECT t.schema AS in_schema, t.name AS table_name, 'PRIMARY KEY' AS index_name,
            1 AS is_unique, 1 AS is_primary, 0 AS is_partial, 0 AS is_deferrable,
-           c.name AS column_name, 0 AS is_included, 0 AS is_expression, c.pk AS position
+           c.name AS column_name,
+           (SELECT upper(x.coll) FROM pragma_index_list(t.name) l, pragma_index_xinfo(l.name) x
+            WHERE l.origin = 'pk' AND x.key AND x.cid = c.cid) AS collation,
+           0 AS is_included, 0 AS is_expression, c.pk AS position
     FROM pragma_table_list t JOIN pragma_table_info(t.name) c ON c.pk > 0
     WHERE {where}
     UNION ALL
     SELECT t.schema, t.name, l.name,
            l.\"unique\", 0, l.partial, 0,
            -- The columns have the numbers -1 for the rowid, and -2 for an expression.
-           coalesce(x.name, '(expression)'), 0, x.cid = -2, x.seqno
+           coalesce(x.name, '(expression)'), upper(x.coll), 0, x.cid = -2, x.seqno
     FROM pragma_table_list t
     JOIN pragma_index_list(t.name) l ON l.origin <> 'pk'
-    JOIN pragma_index_info(l.name) x
+    JOIN pragma_index_xinfo(l.name) x ON x.key
     WHERE {where}
     ORDER BY table_name, is_primary DESC, index_name, position",
     foreign_keys: "

@@ -114,6 +114,8 @@ pub struct Index {
     pub name: String,
     /// An expression is here as it is written.
     pub columns: Vec<String>,
+    /// The collation of each of them on SQLite, where it can be another one than the column's.
+    pub collations: Vec<Option<String>>,
     /// PostgreSQL's `INCLUDE`.
     pub included: Vec<String>,
     pub unique: bool,

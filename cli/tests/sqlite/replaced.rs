@@ -1,5 +1,6 @@
 //! Rows that a `REPLACE` could replace uncounted.
 
+use diesel::RunQueryDsl;
 use diesel::connection::SimpleConnection;
 
 use crate::TestDatabase;
@@ -37,6 +38,11 @@ fn a_replace_by_rowid_is_refused_or_counted() {
         // Only this INTEGER PRIMARY KEY is not the number.
         (
             "(id INTEGER PRIMARY KEY DESC, post_id INTEGER)",
+            ["rowid", "_rowid_", "oid"],
+        ),
+        // A column, and no option of the table.
+        (
+            "(without rowid, post_id INTEGER, id INTEGER)",
             ["rowid", "_rowid_", "oid"],
         ),
         (
@@ -133,4 +139,95 @@ fn a_partial_unique_index_refuses_only_what_conflicts() {
     conn.run("PRAGMA recursive_triggers = ON");
     conn.run("UPDATE OR REPLACE post_likes SET deleted_at = NULL WHERE id = 3");
     database.assert_agrees();
+}
+
+/// OR REPLACE replaces a NULL by the default, after the triggers that run before.
+#[test]
+fn a_replace_by_a_default_is_refused_or_counted() {
+    let database = counted(
+        "(post_id INTEGER NOT NULL, user_id INTEGER NOT NULL DEFAULT -7, kind TEXT NOT NULL DEFAULT like,
+             PRIMARY KEY (post_id, user_id, kind))",
+    );
+    let conn = &mut open(&database);
+    conn.run("PRAGMA recursive_triggers = OFF");
+    conn.run("INSERT INTO post_likes (post_id) VALUES (1), (2); INSERT INTO post_likes VALUES (1, 8, 'like')");
+    for statement in [
+        "INSERT OR REPLACE INTO post_likes VALUES (1, NULL, 'like')",
+        "INSERT OR REPLACE INTO post_likes VALUES (2, NULL, NULL)",
+        "UPDATE OR REPLACE post_likes SET user_id = NULL WHERE user_id = 8",
+    ] {
+        let ran = conn.batch_execute(statement);
+        database.assert_agrees();
+        let refused = ran.unwrap_err().to_string();
+        assert!(refused.contains(SAYS), "{statement}: {refused}");
+    }
+    conn.run(
+        "INSERT OR REPLACE INTO post_likes VALUES (3, NULL, NULL);
+         UPDATE OR REPLACE post_likes SET user_id = NULL, post_id = 4 WHERE user_id = 8",
+    );
+    database.assert_agrees();
+    database.command("check").works();
+}
+
+/// The collation of an index can be another one than that of its column, or of another index.
+#[test]
+fn a_replace_by_another_collation_is_refused_or_counted() {
+    let unique = |collations: &[&str]| {
+        let indexes = collations.iter().map(|collation| {
+            format!("; CREATE UNIQUE INDEX by_{collation} ON post_likes (name COLLATE {collation})")
+        });
+        indexes.collect::<String>()
+    };
+    for (column, collations, replacing, other) in [
+        (
+            "TEXT",
+            &["NOCASE", "RTRIM"][..],
+            &["Foo", "foo  "][..],
+            "Foo  ",
+        ),
+        ("TEXT", &["RTRIM", "NOCASE"], &["Foo", "foo  "], "Foo  "),
+        ("TEXT COLLATE NOCASE", &["BINARY"], &["foo"], "Foo"),
+    ] {
+        let indexes = unique(collations);
+        let database = counted(&format!(
+            "(id INTEGER PRIMARY KEY, post_id INTEGER, name {column}){indexes}"
+        ));
+        let conn = &mut open(&database);
+        conn.run("PRAGMA recursive_triggers = OFF");
+        conn.run(&format!(
+            "INSERT INTO post_likes VALUES (1, 1, 'foo'), (2, 1, '{other}');
+             UPDATE post_likes SET name = 'bar' WHERE id = 2"
+        ));
+        for name in replacing {
+            for statement in [
+                format!("INSERT OR REPLACE INTO post_likes VALUES (3, 1, '{name}')"),
+                format!("UPDATE OR REPLACE post_likes SET name = '{name}' WHERE id = 2"),
+            ] {
+                let ran = conn.batch_execute(&statement);
+                database.assert_agrees();
+                let refused = ran.unwrap_err().to_string();
+                assert!(refused.contains(SAYS), "{statement}: {refused}");
+            }
+        }
+        conn.run("UPDATE post_likes SET name = 'foo' WHERE id = 1");
+        database.assert_agrees();
+        database.command("check").works();
+    }
+}
+
+/// An earlier version wrote no collation where the column has the same one.
+#[test]
+fn a_trigger_of_an_earlier_version_is_good() {
+    let database = counted("(id INTEGER PRIMARY KEY, post_id INTEGER, name TEXT UNIQUE)");
+    for event in ["insert", "update"] {
+        let name = format!("count_likes_replace_by_{event}");
+        let query = format!("SELECT sql FROM sqlite_schema WHERE name = '{name}'");
+        let query = diesel::dsl::sql::<diesel::sql_types::Text>(&format!("({query})"));
+        let created = diesel::select(query).get_result::<String>(&mut database.connect());
+        let created = created.unwrap();
+        let earlier = created.replace(" COLLATE BINARY", "");
+        assert_ne!(earlier, created);
+        database.execute(&format!("DROP TRIGGER {name}; {earlier}"));
+    }
+    database.command("check").works();
 }

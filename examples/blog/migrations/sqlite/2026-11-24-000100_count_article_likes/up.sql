@@ -54,15 +54,16 @@ CREATE TRIGGER "count_article_likes_delete" AFTER DELETE ON "article_likes" FOR 
 END;
 CREATE TRIGGER "count_article_likes_replace_by_insert" BEFORE INSERT ON "article_likes" FOR EACH ROW
     WHEN (EXISTS (SELECT 1 FROM "article_likes" AS other WHERE other."article_id" = NEW."article_id"
-    AND other."visitor" = NEW."visitor")
+    AND other."visitor" = NEW."visitor" COLLATE BINARY)
     OR EXISTS (SELECT 1 FROM "article_likes" AS other WHERE other.rowid = NEW.rowid))
     AND (SELECT recursive_triggers FROM pragma_recursive_triggers) = 0 BEGIN
     SELECT RAISE(ABORT,
         'article_likes has this row: run PRAGMA recursive_triggers = ON, so that SQLite counts what it replaces');
 END;
 CREATE TRIGGER "count_article_likes_replace_by_update" BEFORE UPDATE ON "article_likes" FOR EACH ROW
-    WHEN ((NEW."article_id", NEW."visitor") IS NOT (OLD."article_id", OLD."visitor") AND EXISTS (SELECT 1
-    FROM "article_likes" AS other WHERE other."article_id" = NEW."article_id" AND other."visitor" = NEW."visitor")
+    WHEN ((NEW."article_id", NEW."visitor" COLLATE BINARY) IS NOT (OLD."article_id", OLD."visitor") AND EXISTS (SELECT 1
+    FROM "article_likes" AS other WHERE other."article_id" = NEW."article_id"
+    AND other."visitor" = NEW."visitor" COLLATE BINARY)
     OR (NEW.rowid) IS NOT (OLD.rowid) AND EXISTS (SELECT 1 FROM "article_likes" AS other WHERE other.rowid = NEW.rowid))
     AND (SELECT recursive_triggers FROM pragma_recursive_triggers) = 0 BEGIN
     SELECT RAISE(ABORT,
