@@ -319,3 +319,13 @@ fn the_path_of_an_own_trigger_stays_that_of_the_session() {
         .run("INSERT INTO public.likes (id, post) VALUES (50, 'a')");
     roles.assert_right();
 }
+
+/// PostgreSQL changes only the case of ASCII, in UTF-8.
+#[test]
+fn a_name_without_quotes_is_found_as_the_server_finds_it() {
+    let roles = Roles::create(false);
+    let owner = &mut roles.owner();
+    owner.run("ALTER TABLE likes ADD COLUMN ÄBc BIGINT NOT NULL DEFAULT 1; SELECT Äbc FROM likes");
+    let count = words("generate triggers count_likes --rows likes --count post:posts.likes --when");
+    roles.run(&[&count[..], &["ÄBC > 0"]].concat()).works();
+}

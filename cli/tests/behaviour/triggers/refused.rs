@@ -97,6 +97,80 @@ fn existing_rows_of_a_column_that_stays_above_0_are_not_counted_later() {
     }
 }
 
+/// The database evaluates some only when it meets such a row.
+#[test]
+fn an_expression_whose_value_can_change_is_refused() {
+    let columns: &[&str] = match BACKEND {
+        "postgres" => &["at TIMESTAMP"],
+        "mysql" => &["at DATETIME", "opens TIME", "closes TIME"],
+        _ => &["at TIMESTAMP"],
+    };
+    let (refused, accepted): (&[&str], &[&str]) = match BACKEND {
+        "postgres" => (
+            &[
+                "at < timestamp 'today 10:00'",
+                "at < 'today 10:00'",
+                "at < CAST('10:00 yesterday' AS TIMESTAMP)",
+                "at < 'tomorrow, allballs UTC'::timestamp",
+            ],
+            &["kind <> 'now hiring'", "at < timestamp '2026-01-01 10:00'"],
+        ),
+        "mysql" => (
+            &[
+                "UNIX_TIMESTAMP(at) > 0",
+                "CAST(opens AS DATETIME) < at",
+                "opens < at",
+                "TIMESTAMP(opens) < at",
+                "COALESCE(opens, at) < at",
+                "kind <> _latin1'é'",
+            ],
+            &[
+                "opens < '18:00'",
+                "opens BETWEEN '09:00' AND closes",
+                "opens IS NOT NULL",
+                "HOUR(opens) > 9 AND TIME_TO_SEC(closes) < 64800",
+                "kind <> _latin1 X'e9' AND kind <> _utf8mb4'é'",
+            ],
+        ),
+        _ => (
+            &[
+                "unixepoch()",
+                "unixepoch('subsec')",
+                "strftime('%s')",
+                "CURRENT_TIMESTAMP > at",
+                "date(at, 'localtime') > '2026-01-01'",
+            ],
+            &[
+                "strftime('%Y', at) > '2020'",
+                "date(at, '+1 day') > '2026-01-01'",
+            ],
+        ),
+    };
+    let database = tables(true);
+    for column in columns.iter().chain(&["kind VARCHAR(20)"]) {
+        let add = format!("ALTER TABLE article_likes ADD COLUMN {column}");
+        database.execute(&add);
+    }
+    let conn = &mut open(&database);
+    conn.run("INSERT INTO article_likes (id, article_id, kind) VALUES (1, 1, 'closed')");
+    let generate = |condition: &str| {
+        // SQLite calls functions of the row that is there.
+        let when = match BACKEND {
+            "sqlite" => format!("CASE WHEN kind = 'open' THEN {condition} ELSE 1 END"),
+            _ => condition.to_owned(),
+        };
+        let options = [&LIKES_OF_ARTICLES[..], &["--when", &when]].concat();
+        generate(&database, &options).0
+    };
+    for condition in accepted {
+        generate(condition).works();
+    }
+    let works = refused
+        .iter()
+        .filter(|condition| generate(condition).code == 0);
+    assert_eq!(works.collect::<Vec<_>>(), Vec::<&&str>::new());
+}
+
 /// The foreign key to the table with the counters can be any of them.
 #[test]
 fn each_foreign_key_of_a_column_is_looked_at() {
