@@ -95,6 +95,8 @@ fn literals_are_what_they_were() {
         r"note = 'a\tb'",
         "note = x'61'",
         "note = 'é🦀'",
+        "note <> _latin1 X'e9'",
+        "note <> _utf8mb4 x'c3a9'",
     ];
     let database = TestDatabase::create();
     database.execute(

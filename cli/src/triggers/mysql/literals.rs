@@ -1,6 +1,7 @@
 //! The text of a trigger in the catalogue. It has the literals in another way than they were
 //! written: without introducers, and with the characters that escapes stand for. `SHOW CREATE
-//! TRIGGER` has them as they were written, but cannot be prepared, as Diesel does with each query.
+//! TRIGGER` has them as they were written, but MySQL cannot prepare it, as Diesel does with each
+//! query.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -72,13 +73,18 @@ fn value(chars: &mut Peekable<Chars<'_>>, quote: char, has_escapes: bool) -> Str
     value
 }
 
-/// Removes a character set such as `_utf8mb4` in front of a literal.
+/// Removes a character set such as `_utf8mb4` in front of a literal, which can be bytes: `X'e9'`.
 fn remove_introducer(written: &mut String) {
-    let before = written.trim_end();
     let is_of_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let literal = match written.strip_suffix(['X', 'x', 'B', 'b']) {
+        // Otherwise it is the end of a word.
+        Some(before) if !before.ends_with(is_of_word) => before.len(),
+        _ => written.len(),
+    };
+    let before = written[..literal].trim_end();
     let other = before.trim_end_matches(is_of_word);
     if before[other.len()..].starts_with('_') {
-        written.truncate(other.len());
+        written.replace_range(other.len()..literal, "");
     }
 }
 
@@ -105,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_literal_is_written_as_the_server_does() {
-        let body = r#"`it's` = _utf8mb4 'a\\b\t''\%' AND "x"" \"" <> x'61'"#;
+        let body = r#"`it's` = _utf8mb4 'a\\b\t''\%' AND "x"" \"" <> _latin1 x'61'"#;
         let [of_mysql, of_mariadb, ..] = &*as_stored(body) else {
             panic!("four texts");
         };
