@@ -243,6 +243,29 @@ mod triggers {
         database.execute("DROP TABLE article_likes");
     }
 
+    /// It is another table.
+    #[test]
+    fn a_table_of_another_database_with_the_name_of_the_rows_is_counted_in() {
+        let database = crate::TestDatabase::create();
+        let other = crate::TestDatabase::create();
+        database.execute("CREATE TABLE visits (id BIGINT PRIMARY KEY, page_id BIGINT NOT NULL)");
+        other.execute(
+            "CREATE TABLE visits (page_id BIGINT PRIMARY KEY, number BIGINT NOT NULL DEFAULT 0);
+             INSERT INTO visits (page_id) VALUES (1), (2)",
+        );
+        let other_name = other.url().rsplit('/').next().unwrap().to_owned();
+        let count = format!("page_id:{other_name}.visits.number");
+        create_triggers(
+            &database,
+            "count_visits --rows visits",
+            &["--count", &count],
+        );
+        let conn = &mut open(&database);
+        conn.run("INSERT INTO visits VALUES (1, 1), (2, 1), (3, 2)");
+        let counted = format!("SELECT number FROM {other_name}.visits WHERE page_id = 1");
+        assert_eq!(number(&counted, conn), 2);
+    }
+
     /// A statement that changes the schema commits: what ran before an error stays.
     #[test]
     fn a_migration_that_ended_half_way_runs_again() {
@@ -267,7 +290,7 @@ mod triggers {
             "
             (article_id) REFERENCES articles (id) ON UPDATE CASCADE         | has ON UPDATE CASCADE
             (article_id, user_id) REFERENCES pairs (a, b) ON DELETE CASCADE | has several columns
-            (user_id) REFERENCES users (id) ON DELETE SET NULL              | is a virtual generated column",
+            (user_id) REFERENCES users (id) ON DELETE SET NULL              | counted. Remove the ON DELETE and ON UPDATE of user_id first",
         ) {
             let database = tables(true);
             database.execute(&format!(

@@ -55,7 +55,7 @@ fn is_needed(counting: &Counting, column: &Column, parent: &Parent) -> Result<bo
         bail!(
             "{rows}.{computed} is a virtual generated column, and the foreign key of {name} \
              changes rows. MySQL and MariaDB run no triggers for these rows, so they would not be \
-             counted. Make it STORED, or remove the ON DELETE and ON UPDATE of {name} first"
+             counted. Remove the ON DELETE and ON UPDATE of {name} first"
         );
     }
     if counting.keeps_deleted() {

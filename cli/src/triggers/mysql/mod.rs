@@ -29,7 +29,7 @@ pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
              name the counter table with its database"
         );
     }
-    let is_own_table = |target: &Target| target.slots.is_none() && target.table.name == rows.name;
+    let is_own_table = |target: &Target| target.slots.is_none() && target.table.is(rows);
     if counting.targets.iter().any(is_own_table) {
         bail!(
             "a trigger of MySQL and MariaDB cannot change the table of its own row: count the rows \
@@ -91,7 +91,7 @@ struct Change {
     additions: [RowAddition; 2],
 }
 
-/// When an update takes the old row off, besides its conditions.
+/// More conditions under which an update takes the old row off.
 fn stays(counting: &Counting, source: &Source) -> Vec<String> {
     if counting.keeps_deleted() {
         counting.stays(source, NEW, OLD)
