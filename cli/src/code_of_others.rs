@@ -95,6 +95,48 @@ const ATTACHED_FOR_WRITES: &str = "
         UNION ALL SELECT CAST('pg_attrdef'::regclass AS oid), o.oid
             FROM pg_attrdef o JOIN tables ON adrelid = id";
 
+/// A table whose owner could have code run with the rights of another role.
+#[derive(QueryableByName)]
+pub struct OfOthers {
+    /// As SQL.
+    #[diesel(sql_type = Text)]
+    pub table: String,
+    #[diesel(sql_type = Text)]
+    pub owner: String,
+    /// The role that reads or writes it.
+    #[diesel(sql_type = Text)]
+    pub used_by: String,
+}
+
+/// The first of `{table}`, its partitions and its children whose owner does not have the rights of
+/// the owner of `{of}`.
+const OF_OTHERS: &str = "
+    WITH RECURSIVE tables AS (
+        SELECT CAST(to_regclass({table}) AS oid) AS id
+        UNION SELECT inhrelid FROM tables JOIN pg_inherits ON inhparent = id
+    )
+    SELECT CAST(CAST(c.oid AS regclass) AS text) AS \"table\",
+        pg_get_userbyid(c.relowner)::text AS owner, pg_get_userbyid(o.relowner)::text AS used_by
+    FROM tables
+    JOIN pg_class c ON c.oid = tables.id
+    JOIN pg_class o ON o.oid = CAST(to_regclass({of}) AS oid)
+    WHERE NOT pg_has_role(c.relowner, o.relowner, 'USAGE')
+    ORDER BY 1 LIMIT 1";
+
+/// Whether a statement that the owner of `of` runs over a table could run code of another role: the
+/// owner of a table, of a partition or of a child can attach some at any time. A role that has the
+/// rights of the owner of `of`, such as a superuser, requires no such code.
+pub fn of_others(table: &Table, of: &Table, conn: &mut AnyConnection) -> Result<Option<OfOthers>> {
+    if conn.database() != POSTGRES {
+        return Ok(None);
+    }
+    let values = [
+        ("table", &*POSTGRES.table_name(table)),
+        ("of", &*POSTGRES.table_name(of)),
+    ];
+    Ok(sql_with(OF_OTHERS, &values).get_result(conn).optional()?)
+}
+
 /// Says which function of another role would run, and what to do.
 pub fn found(table: &Table, access: Access, conn: &mut AnyConnection) -> Result<Option<String>> {
     if conn.database() != POSTGRES {

@@ -6,6 +6,7 @@ use diesel::sql_types::{Bool, Text};
 use diesel::{QueryableByName, RunQueryDsl};
 
 use crate::catalogue::{Table, table};
+use crate::code_of_others::OfOthers;
 use crate::connection::AnyConnection;
 use crate::database::POSTGRES;
 use crate::fault::{Fault, note, wrong};
@@ -98,6 +99,32 @@ pub fn owners(counting: &Counting, owner: &str, conn: &mut AnyConnection) -> Res
                  Do not give {table} to a role that you do not know."
             )));
         }
+    }
+    Ok(faults)
+}
+
+/// Tables that triggers use, and whose owner could have code run with the rights of the function's
+/// owner.
+pub fn of_others(counting: &Counting, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
+    let mut faults = Vec::new();
+    let name = &counting.definition.name;
+    for found in counting.tables_of_others(conn)? {
+        let OfOthers {
+            table,
+            owner,
+            used_by,
+        } = found;
+        let what =
+            format!("{table} belongs to {owner}, and the triggers {name} of {used_by} use it.");
+        let cost = "Code that the owner of the table attaches to it, such as a function of an \
+                    index, can run with the rights of the triggers; or writes of the rows fail.";
+        let one = POSTGRES.quoted(&used_by);
+        let other = POSTGRES.quoted(&owner);
+        faults.push(wrong("trigger_owner", what, cost).remedy(format!(
+            "Give the tables to one role; or GRANT {one} TO {other}, if {owner} may have all \
+             rights of {used_by}. A counter table without a foreign key to {table} does not \
+             require that."
+        )));
     }
     Ok(faults)
 }

@@ -73,6 +73,7 @@ fn of_definition(
     let compared = Counting::new(stored.definition, conn).and_then(|counting| {
         counting.refuse_hidden_rows(conn)?;
         let mut faults = rights::owners(&counting, &whose.owner, conn)?;
+        faults.extend(rights::of_others(&counting, conn)?);
         faults.extend(rights::denied(&counting, &whose.owner, conn)?);
         faults.extend(storage(&counting));
         faults.extend(not_counted_yet(&counting));
@@ -230,14 +231,20 @@ fn fault(trigger: &Trigger, counting: &Counting, live: &[LiveTrigger]) -> Option
 fn fault_of_same(live: &LiveTrigger, counting: &Counting) -> Option<Fault> {
     let name = &counting.definition.name;
     let table = counting.database.table_name(&counting.rows);
-    // A dump without privileges has lost the migration's REVOKE.
-    if live.open {
+    // A dump without privileges has lost the migration's REVOKE, and default privileges can grant
+    // the right again.
+    if let Some(roles) = &live.open_to {
         let function = live.function.as_deref().unwrap_or_default();
-        let what = format!("Every role can use the function {function}().");
+        let who = if roles.starts_with("PUBLIC") {
+            "Every role"
+        } else {
+            roles
+        };
+        let what = format!("{who} can use the function {function}().");
         let cost = "They could attach it to tables of their own, and it runs with the rights \
                     of its owner.";
         let fault = wrong("trigger_open", what, cost).remedy("Take the right from them.");
-        let revoke = format!("REVOKE EXECUTE ON FUNCTION {function}() FROM PUBLIC;");
+        let revoke = format!("REVOKE EXECUTE ON FUNCTION {function}() FROM {roles};");
         return Some(fault.run(revoke));
     }
     let why = live.disabled.as_ref()?;

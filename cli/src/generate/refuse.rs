@@ -6,6 +6,7 @@ use diesel::result::Error;
 use diesel::sql_types::Bool;
 use diesel::{QueryResult, QueryableByName, RunQueryDsl};
 
+use crate::code_of_others::OfOthers;
 use crate::connection::AnyConnection;
 use crate::database::{Joined, MYSQL, POSTGRES};
 use crate::fault::Fault;
@@ -133,6 +134,25 @@ pub fn vetoes(plan: &Plan, conn: &mut AnyConnection) -> Result<()> {
         let targets = plan.counting.targets.iter();
         let tables = targets.map(|target| target.table.to_string()).joined(", ");
         bail!("{tables}: {what} {cost} {remedy}");
+    }
+    Ok(())
+}
+
+/// Tables of other roles: their owners could have code run with the rights of the owner of the
+/// counters, at any time after the migration.
+pub fn tables_of_others(plan: &Plan, conn: &mut AnyConnection) -> Result<()> {
+    if let Some(found) = plan.counting.tables_of_others(conn)?.first() {
+        let OfOthers {
+            table,
+            owner,
+            used_by,
+        } = found;
+        bail!(
+            "{table} belongs to {owner}, who could attach code to it, such as a function of an \
+             index. It would run with the rights of {used_by}, when rows are counted. Give the \
+             tables to one role, or the rights of {used_by} to {owner}: GRANT {used_by} TO \
+             {owner}. A counter table without a foreign key to {table} does not require that"
+        );
     }
     Ok(())
 }

@@ -144,6 +144,7 @@ fn check(plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
         let counting = &plan.counting;
         refuse::storage(plan)?;
         refuse::vetoes(plan, conn)?;
+        refuse::tables_of_others(plan, conn)?;
         // From here on, expressions are evaluated, so no function of others may be in them.
         for table in counting.tables() {
             code_of_others::refuse(table, Access::Reads, conn)?;

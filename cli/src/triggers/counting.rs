@@ -10,6 +10,7 @@ use super::sql::{self as trigger_sql, TriggerSql};
 use super::target::{Source, Target};
 use super::targets::targets;
 use crate::catalogue::{Table, WideForeignKey, table};
+use crate::code_of_others::{self, OfOthers};
 use crate::connection::AnyConnection;
 use crate::database::{Database, MYSQL, POSTGRES, SQLITE};
 use crate::sql::sql_with;
@@ -119,6 +120,21 @@ impl Counting {
             [&target.table].into_iter().chain(parents)
         });
         [&self.rows].into_iter().chain(targets)
+    }
+
+    /// The tables with which code of another role could run as the owner of the triggers. That the
+    /// rows and the counters belong to one role is for others to see.
+    pub fn tables_of_others(&self, conn: &mut AnyConnection) -> Result<Vec<OfOthers>> {
+        let mut found = Vec::new();
+        found.extend(code_of_others::of_others(&self.rows, &self.rows, conn)?);
+        for target in &self.targets {
+            let table = &target.table;
+            let parents = target.parents.iter().map(|parent| &parent.table);
+            for read in [table].into_iter().chain(parents) {
+                found.extend(code_of_others::of_others(read, table, conn)?);
+            }
+        }
+        Ok(found)
     }
 
     /// Fails if a policy can hide rows from the triggers, which run as the owner of the tables.

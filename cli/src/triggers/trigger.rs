@@ -1,7 +1,7 @@
 //! A trigger, and what it needs.
 
 use anyhow::Result;
-use diesel::sql_types::{Bool, Nullable, Text};
+use diesel::sql_types::{Nullable, Text};
 use diesel::{QueryableByName, RunQueryDsl};
 use serde::Serialize;
 
@@ -68,10 +68,9 @@ pub struct LiveTrigger {
     #[diesel(sql_type = Nullable<Text>)]
     #[diesel(column_name = function_name)]
     pub function: Option<String>,
-    /// Whether every role can use its function.
-    #[diesel(sql_type = Bool)]
-    #[diesel(column_name = is_open)]
-    pub open: bool,
+    /// The other roles that can use its function, as SQL, in a list.
+    #[diesel(sql_type = Nullable<Text>)]
+    pub open_to: Option<String>,
 }
 
 impl LiveTrigger {

@@ -36,19 +36,26 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ({{ (guard.counters + guard.parents)|join(", ") }})
+        AND oid IN ({{ (guard.owned + guard.parents)|join(", ") }})
 {%- if guard.table_count > 1 %}
 
         HAVING COUNT(*) = {{ guard.table_count }}
 {%- endif %};
     IF NOT FOUND THEN
 {% if guard.parents %}
+{% if guard.trusts_foreign_keys %}
         -- A parent can be that of another role, if a foreign key of the counters refers to it.
-        PERFORM FROM pg_class WHERE (oid IN ({{ guard.counters|join(", ") }}) AND pg_get_userbyid(relowner) = current_user)
+        PERFORM FROM pg_class WHERE (oid IN ({{ guard.owned|join(", ") }}) AND pg_get_userbyid(relowner) = current_user)
             OR (oid IN ({{ guard.parents|join(", ") }}) AND (pg_get_userbyid(relowner) = current_user
                 OR EXISTS (SELECT FROM pg_constraint WHERE confrelid = pg_class.oid
-                    AND conrelid IN ({{ guard.counters|join(", ") }}))))
+                    AND conrelid IN ({{ guard.owned|join(", ") }}))))
             HAVING COUNT(*) = {{ guard.table_count }};
+{% else %}
+        -- The owner of a parent can have code run with our rights, so it must have them already.
+        PERFORM FROM pg_class WHERE (oid IN ({{ guard.owned|join(", ") }}) AND pg_get_userbyid(relowner) = current_user)
+            OR (oid IN ({{ guard.parents|join(", ") }}) AND pg_has_role(relowner, current_user, 'USAGE'))
+            HAVING COUNT(*) = {{ guard.table_count }};
+{% endif %}
         IF NOT FOUND THEN
             RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
         END IF;

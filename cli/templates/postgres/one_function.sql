@@ -19,9 +19,9 @@ BEGIN
     END IF;
 {% if guard %}
     IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
-        AND (oid IN ({{ guard.counters|join(", ") }})
+        AND (oid IN ({{ guard.owned|join(", ") }})
 {%- if guard.parents %} OR oid IN ({{ guard.parents|join(", ") }})
-        AND NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid IN ({{ guard.counters|join(", ") }})
+        AND NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid IN ({{ guard.owned|join(", ") }})
             AND confrelid = pg_class.oid)
 {%- endif %})) THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;

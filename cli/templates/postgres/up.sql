@@ -18,6 +18,14 @@ IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
     AND oid IN ({{ owned|join(", ") }})) THEN
     RAISE 'run this migration as the role that owns its tables: % does not', current_user;
 END IF;
+{% if parents %}
+-- The owner of a table that is read can have code run with the rights of this role, so it must have them already.
+IF EXISTS (SELECT FROM pg_class WHERE NOT pg_has_role(relowner, current_user, 'USAGE')
+    AND oid IN ({{ parents|join(", ") }})) THEN
+    RAISE 'the owner of a table that the counters refer to could use the rights of %: give the tables to one role',
+        current_user;
+END IF;
+{% endif %}
 -- Until this ends, others cannot write these tables.
 {% for lock in locks %}
 LOCK TABLE {{ lock.tables|join(", ") }} IN {{ lock.mode }} MODE;

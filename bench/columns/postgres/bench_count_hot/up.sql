@@ -42,7 +42,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_hot_articles"'::regclass);
+        AND oid IN ('"public"."bench_hot_comments"'::regclass, '"public"."bench_hot_articles"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -84,7 +85,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_hot_articles"'::regclass);
+        AND oid IN ('"public"."bench_hot_comments"'::regclass, '"public"."bench_hot_articles"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -129,7 +131,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_hot_articles"'::regclass);
+        AND oid IN ('"public"."bench_hot_comments"'::regclass, '"public"."bench_hot_articles"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -167,7 +170,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_hot_articles"'::regclass);
+        AND oid IN ('"public"."bench_hot_comments"'::regclass, '"public"."bench_hot_articles"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;

@@ -50,7 +50,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_posts"'::regclass);
+        AND oid IN ('"public"."bench_forum_post_votes"'::regclass, '"public"."bench_forum_posts"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -109,7 +110,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_posts"'::regclass);
+        AND oid IN ('"public"."bench_forum_post_votes"'::regclass, '"public"."bench_forum_posts"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -170,7 +172,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_posts"'::regclass);
+        AND oid IN ('"public"."bench_forum_post_votes"'::regclass, '"public"."bench_forum_posts"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -224,7 +227,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_posts"'::regclass);
+        AND oid IN ('"public"."bench_forum_post_votes"'::regclass, '"public"."bench_forum_posts"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -333,7 +337,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_comments"'::regclass);
+        AND oid IN ('"public"."bench_forum_comment_votes"'::regclass, '"public"."bench_forum_comments"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -392,7 +397,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_comments"'::regclass);
+        AND oid IN ('"public"."bench_forum_comment_votes"'::regclass, '"public"."bench_forum_comments"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -453,7 +459,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_comments"'::regclass);
+        AND oid IN ('"public"."bench_forum_comment_votes"'::regclass, '"public"."bench_forum_comments"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -507,7 +514,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_comments"'::regclass);
+        AND oid IN ('"public"."bench_forum_comment_votes"'::regclass, '"public"."bench_forum_comments"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -614,8 +622,9 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_people"'::regclass)
-        HAVING COUNT(*) = 2;
+        AND oid IN ('"public"."bench_forum_comments"'::regclass, '"public"."bench_forum_posts"'::regclass,
+            '"public"."bench_forum_people"'::regclass)
+        HAVING COUNT(*) = 3;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -675,8 +684,9 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_people"'::regclass)
-        HAVING COUNT(*) = 2;
+        AND oid IN ('"public"."bench_forum_comments"'::regclass, '"public"."bench_forum_posts"'::regclass,
+            '"public"."bench_forum_people"'::regclass)
+        HAVING COUNT(*) = 3;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -748,8 +758,9 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_people"'::regclass)
-        HAVING COUNT(*) = 2;
+        AND oid IN ('"public"."bench_forum_comments"'::regclass, '"public"."bench_forum_posts"'::regclass,
+            '"public"."bench_forum_people"'::regclass)
+        HAVING COUNT(*) = 3;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -805,8 +816,9 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_people"'::regclass)
-        HAVING COUNT(*) = 2;
+        AND oid IN ('"public"."bench_forum_comments"'::regclass, '"public"."bench_forum_posts"'::regclass,
+            '"public"."bench_forum_people"'::regclass)
+        HAVING COUNT(*) = 3;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -923,7 +935,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_people"'::regclass);
+        AND oid IN ('"public"."bench_forum_comments"'::regclass, '"public"."bench_forum_people"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -969,7 +982,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_people"'::regclass);
+        AND oid IN ('"public"."bench_forum_comments"'::regclass, '"public"."bench_forum_people"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -1017,7 +1031,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_people"'::regclass);
+        AND oid IN ('"public"."bench_forum_comments"'::regclass, '"public"."bench_forum_people"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -1059,7 +1074,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_people"'::regclass);
+        AND oid IN ('"public"."bench_forum_comments"'::regclass, '"public"."bench_forum_people"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -1143,7 +1159,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_site"'::regclass);
+        AND oid IN ('"public"."bench_forum_comments"'::regclass, '"public"."bench_forum_site"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -1188,7 +1205,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_site"'::regclass);
+        AND oid IN ('"public"."bench_forum_comments"'::regclass, '"public"."bench_forum_site"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -1236,7 +1254,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_site"'::regclass);
+        AND oid IN ('"public"."bench_forum_comments"'::regclass, '"public"."bench_forum_site"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -1277,7 +1296,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_site"'::regclass);
+        AND oid IN ('"public"."bench_forum_comments"'::regclass, '"public"."bench_forum_site"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -1357,7 +1377,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_communities"'::regclass);
+        AND oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_communities"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -1403,7 +1424,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_communities"'::regclass);
+        AND oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_communities"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -1453,7 +1475,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_communities"'::regclass);
+        AND oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_communities"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -1495,7 +1518,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_communities"'::regclass);
+        AND oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_communities"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -1578,7 +1602,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_communities"'::regclass);
+        AND oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_communities"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -1624,7 +1649,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_communities"'::regclass);
+        AND oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_communities"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -1672,7 +1698,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_communities"'::regclass);
+        AND oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_communities"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -1714,7 +1741,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_communities"'::regclass);
+        AND oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_communities"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -1797,7 +1825,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_people"'::regclass);
+        AND oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_people"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -1843,7 +1872,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_people"'::regclass);
+        AND oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_people"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -1893,7 +1923,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_people"'::regclass);
+        AND oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_people"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -1935,7 +1966,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_people"'::regclass);
+        AND oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_people"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -2018,7 +2050,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_people"'::regclass);
+        AND oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_people"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -2064,7 +2097,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_people"'::regclass);
+        AND oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_people"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -2112,7 +2146,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_people"'::regclass);
+        AND oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_people"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -2154,7 +2189,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_people"'::regclass);
+        AND oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_people"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -2237,7 +2273,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_site"'::regclass);
+        AND oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_site"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -2282,7 +2319,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_site"'::regclass);
+        AND oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_site"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -2330,7 +2368,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_site"'::regclass);
+        AND oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_site"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -2371,7 +2410,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_site"'::regclass);
+        AND oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_site"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;

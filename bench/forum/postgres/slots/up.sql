@@ -19,6 +19,12 @@ IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
         '"public"."bench_forum_posts"'::regclass)) THEN
     RAISE 'run this migration as the role that owns its tables: % does not', current_user;
 END IF;
+-- The owner of a table that is read can have code run with the rights of this role, so it must have them already.
+IF EXISTS (SELECT FROM pg_class WHERE NOT pg_has_role(relowner, current_user, 'USAGE')
+    AND oid IN ('"public"."bench_forum_people"'::regclass, '"public"."bench_forum_communities"'::regclass)) THEN
+    RAISE 'the owner of a table that the counters refer to could use the rights of %: give the tables to one role',
+        current_user;
+END IF;
 -- Until this ends, others cannot write these tables.
 LOCK TABLE "public"."bench_forum_comment_votes", "public"."bench_forum_post_votes", "public"."bench_forum_comments",
     "public"."bench_forum_posts" IN SHARE ROW EXCLUSIVE MODE;
@@ -68,18 +74,17 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_comment_counters"'::regclass,
-            '"public"."bench_forum_person_counters"'::regclass, '"public"."bench_forum_people"'::regclass)
-        HAVING COUNT(*) = 3;
+        AND oid IN ('"public"."bench_forum_comment_votes"'::regclass,
+            '"public"."bench_forum_comment_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass,
+            '"public"."bench_forum_people"'::regclass)
+        HAVING COUNT(*) = 4;
     IF NOT FOUND THEN
-        -- A parent can be that of another role, if a foreign key of the counters refers to it.
-        PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_comment_counters"'::regclass,
-            '"public"."bench_forum_person_counters"'::regclass) AND pg_get_userbyid(relowner) = current_user)
-            OR (oid IN ('"public"."bench_forum_people"'::regclass) AND (pg_get_userbyid(relowner) = current_user
-                OR EXISTS (SELECT FROM pg_constraint WHERE confrelid = pg_class.oid
-                    AND conrelid IN ('"public"."bench_forum_comment_counters"'::regclass,
-                        '"public"."bench_forum_person_counters"'::regclass))))
-            HAVING COUNT(*) = 3;
+        -- The owner of a parent can have code run with our rights, so it must have them already.
+        PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_comment_votes"'::regclass,
+            '"public"."bench_forum_comment_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass)
+            AND pg_get_userbyid(relowner) = current_user)
+            OR (oid IN ('"public"."bench_forum_people"'::regclass) AND pg_has_role(relowner, current_user, 'USAGE'))
+            HAVING COUNT(*) = 4;
         IF NOT FOUND THEN
             RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
         END IF;
@@ -157,20 +162,18 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_comment_counters"'::regclass,
-            '"public"."bench_forum_person_counters"'::regclass, '"public"."bench_forum_comments"'::regclass,
-            '"public"."bench_forum_people"'::regclass)
-        HAVING COUNT(*) = 4;
+        AND oid IN ('"public"."bench_forum_comment_votes"'::regclass,
+            '"public"."bench_forum_comment_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass,
+            '"public"."bench_forum_comments"'::regclass, '"public"."bench_forum_people"'::regclass)
+        HAVING COUNT(*) = 5;
     IF NOT FOUND THEN
-        -- A parent can be that of another role, if a foreign key of the counters refers to it.
-        PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_comment_counters"'::regclass,
-            '"public"."bench_forum_person_counters"'::regclass) AND pg_get_userbyid(relowner) = current_user)
+        -- The owner of a parent can have code run with our rights, so it must have them already.
+        PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_comment_votes"'::regclass,
+            '"public"."bench_forum_comment_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass)
+            AND pg_get_userbyid(relowner) = current_user)
             OR (oid IN ('"public"."bench_forum_comments"'::regclass, '"public"."bench_forum_people"'::regclass)
-                AND (pg_get_userbyid(relowner) = current_user
-                OR EXISTS (SELECT FROM pg_constraint WHERE confrelid = pg_class.oid
-                    AND conrelid IN ('"public"."bench_forum_comment_counters"'::regclass,
-                        '"public"."bench_forum_person_counters"'::regclass))))
-            HAVING COUNT(*) = 4;
+                AND pg_has_role(relowner, current_user, 'USAGE'))
+            HAVING COUNT(*) = 5;
         IF NOT FOUND THEN
             RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
         END IF;
@@ -254,20 +257,18 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_comment_counters"'::regclass,
-            '"public"."bench_forum_person_counters"'::regclass, '"public"."bench_forum_comments"'::regclass,
-            '"public"."bench_forum_people"'::regclass)
-        HAVING COUNT(*) = 4;
+        AND oid IN ('"public"."bench_forum_comment_votes"'::regclass,
+            '"public"."bench_forum_comment_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass,
+            '"public"."bench_forum_comments"'::regclass, '"public"."bench_forum_people"'::regclass)
+        HAVING COUNT(*) = 5;
     IF NOT FOUND THEN
-        -- A parent can be that of another role, if a foreign key of the counters refers to it.
-        PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_comment_counters"'::regclass,
-            '"public"."bench_forum_person_counters"'::regclass) AND pg_get_userbyid(relowner) = current_user)
+        -- The owner of a parent can have code run with our rights, so it must have them already.
+        PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_comment_votes"'::regclass,
+            '"public"."bench_forum_comment_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass)
+            AND pg_get_userbyid(relowner) = current_user)
             OR (oid IN ('"public"."bench_forum_comments"'::regclass, '"public"."bench_forum_people"'::regclass)
-                AND (pg_get_userbyid(relowner) = current_user
-                OR EXISTS (SELECT FROM pg_constraint WHERE confrelid = pg_class.oid
-                    AND conrelid IN ('"public"."bench_forum_comment_counters"'::regclass,
-                        '"public"."bench_forum_person_counters"'::regclass))))
-            HAVING COUNT(*) = 4;
+                AND pg_has_role(relowner, current_user, 'USAGE'))
+            HAVING COUNT(*) = 5;
         IF NOT FOUND THEN
             RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
         END IF;
@@ -339,20 +340,18 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_comment_counters"'::regclass,
-            '"public"."bench_forum_person_counters"'::regclass, '"public"."bench_forum_comments"'::regclass,
-            '"public"."bench_forum_people"'::regclass)
-        HAVING COUNT(*) = 4;
+        AND oid IN ('"public"."bench_forum_comment_votes"'::regclass,
+            '"public"."bench_forum_comment_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass,
+            '"public"."bench_forum_comments"'::regclass, '"public"."bench_forum_people"'::regclass)
+        HAVING COUNT(*) = 5;
     IF NOT FOUND THEN
-        -- A parent can be that of another role, if a foreign key of the counters refers to it.
-        PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_comment_counters"'::regclass,
-            '"public"."bench_forum_person_counters"'::regclass) AND pg_get_userbyid(relowner) = current_user)
+        -- The owner of a parent can have code run with our rights, so it must have them already.
+        PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_comment_votes"'::regclass,
+            '"public"."bench_forum_comment_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass)
+            AND pg_get_userbyid(relowner) = current_user)
             OR (oid IN ('"public"."bench_forum_comments"'::regclass, '"public"."bench_forum_people"'::regclass)
-                AND (pg_get_userbyid(relowner) = current_user
-                OR EXISTS (SELECT FROM pg_constraint WHERE confrelid = pg_class.oid
-                    AND conrelid IN ('"public"."bench_forum_comment_counters"'::regclass,
-                        '"public"."bench_forum_person_counters"'::regclass))))
-            HAVING COUNT(*) = 4;
+                AND pg_has_role(relowner, current_user, 'USAGE'))
+            HAVING COUNT(*) = 5;
         IF NOT FOUND THEN
             RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
         END IF;
@@ -497,18 +496,16 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_post_counters"'::regclass,
+        AND oid IN ('"public"."bench_forum_post_votes"'::regclass, '"public"."bench_forum_post_counters"'::regclass,
             '"public"."bench_forum_person_counters"'::regclass, '"public"."bench_forum_people"'::regclass)
-        HAVING COUNT(*) = 3;
+        HAVING COUNT(*) = 4;
     IF NOT FOUND THEN
-        -- A parent can be that of another role, if a foreign key of the counters refers to it.
-        PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_post_counters"'::regclass,
-            '"public"."bench_forum_person_counters"'::regclass) AND pg_get_userbyid(relowner) = current_user)
-            OR (oid IN ('"public"."bench_forum_people"'::regclass) AND (pg_get_userbyid(relowner) = current_user
-                OR EXISTS (SELECT FROM pg_constraint WHERE confrelid = pg_class.oid
-                    AND conrelid IN ('"public"."bench_forum_post_counters"'::regclass,
-                        '"public"."bench_forum_person_counters"'::regclass))))
-            HAVING COUNT(*) = 3;
+        -- The owner of a parent can have code run with our rights, so it must have them already.
+        PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_post_votes"'::regclass,
+            '"public"."bench_forum_post_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass)
+            AND pg_get_userbyid(relowner) = current_user)
+            OR (oid IN ('"public"."bench_forum_people"'::regclass) AND pg_has_role(relowner, current_user, 'USAGE'))
+            HAVING COUNT(*) = 4;
         IF NOT FOUND THEN
             RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
         END IF;
@@ -585,20 +582,18 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_post_counters"'::regclass,
+        AND oid IN ('"public"."bench_forum_post_votes"'::regclass, '"public"."bench_forum_post_counters"'::regclass,
             '"public"."bench_forum_person_counters"'::regclass, '"public"."bench_forum_posts"'::regclass,
             '"public"."bench_forum_people"'::regclass)
-        HAVING COUNT(*) = 4;
+        HAVING COUNT(*) = 5;
     IF NOT FOUND THEN
-        -- A parent can be that of another role, if a foreign key of the counters refers to it.
-        PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_post_counters"'::regclass,
-            '"public"."bench_forum_person_counters"'::regclass) AND pg_get_userbyid(relowner) = current_user)
+        -- The owner of a parent can have code run with our rights, so it must have them already.
+        PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_post_votes"'::regclass,
+            '"public"."bench_forum_post_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass)
+            AND pg_get_userbyid(relowner) = current_user)
             OR (oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_people"'::regclass)
-                AND (pg_get_userbyid(relowner) = current_user
-                OR EXISTS (SELECT FROM pg_constraint WHERE confrelid = pg_class.oid
-                    AND conrelid IN ('"public"."bench_forum_post_counters"'::regclass,
-                        '"public"."bench_forum_person_counters"'::regclass))))
-            HAVING COUNT(*) = 4;
+                AND pg_has_role(relowner, current_user, 'USAGE'))
+            HAVING COUNT(*) = 5;
         IF NOT FOUND THEN
             RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
         END IF;
@@ -681,20 +676,18 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_post_counters"'::regclass,
+        AND oid IN ('"public"."bench_forum_post_votes"'::regclass, '"public"."bench_forum_post_counters"'::regclass,
             '"public"."bench_forum_person_counters"'::regclass, '"public"."bench_forum_posts"'::regclass,
             '"public"."bench_forum_people"'::regclass)
-        HAVING COUNT(*) = 4;
+        HAVING COUNT(*) = 5;
     IF NOT FOUND THEN
-        -- A parent can be that of another role, if a foreign key of the counters refers to it.
-        PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_post_counters"'::regclass,
-            '"public"."bench_forum_person_counters"'::regclass) AND pg_get_userbyid(relowner) = current_user)
+        -- The owner of a parent can have code run with our rights, so it must have them already.
+        PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_post_votes"'::regclass,
+            '"public"."bench_forum_post_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass)
+            AND pg_get_userbyid(relowner) = current_user)
             OR (oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_people"'::regclass)
-                AND (pg_get_userbyid(relowner) = current_user
-                OR EXISTS (SELECT FROM pg_constraint WHERE confrelid = pg_class.oid
-                    AND conrelid IN ('"public"."bench_forum_post_counters"'::regclass,
-                        '"public"."bench_forum_person_counters"'::regclass))))
-            HAVING COUNT(*) = 4;
+                AND pg_has_role(relowner, current_user, 'USAGE'))
+            HAVING COUNT(*) = 5;
         IF NOT FOUND THEN
             RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
         END IF;
@@ -765,20 +758,18 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_post_counters"'::regclass,
+        AND oid IN ('"public"."bench_forum_post_votes"'::regclass, '"public"."bench_forum_post_counters"'::regclass,
             '"public"."bench_forum_person_counters"'::regclass, '"public"."bench_forum_posts"'::regclass,
             '"public"."bench_forum_people"'::regclass)
-        HAVING COUNT(*) = 4;
+        HAVING COUNT(*) = 5;
     IF NOT FOUND THEN
-        -- A parent can be that of another role, if a foreign key of the counters refers to it.
-        PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_post_counters"'::regclass,
-            '"public"."bench_forum_person_counters"'::regclass) AND pg_get_userbyid(relowner) = current_user)
+        -- The owner of a parent can have code run with our rights, so it must have them already.
+        PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_post_votes"'::regclass,
+            '"public"."bench_forum_post_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass)
+            AND pg_get_userbyid(relowner) = current_user)
             OR (oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_people"'::regclass)
-                AND (pg_get_userbyid(relowner) = current_user
-                OR EXISTS (SELECT FROM pg_constraint WHERE confrelid = pg_class.oid
-                    AND conrelid IN ('"public"."bench_forum_post_counters"'::regclass,
-                        '"public"."bench_forum_person_counters"'::regclass))))
-            HAVING COUNT(*) = 4;
+                AND pg_has_role(relowner, current_user, 'USAGE'))
+            HAVING COUNT(*) = 5;
         IF NOT FOUND THEN
             RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
         END IF;
@@ -920,21 +911,18 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_post_counters"'::regclass,
+        AND oid IN ('"public"."bench_forum_comments"'::regclass, '"public"."bench_forum_post_counters"'::regclass,
             '"public"."bench_forum_community_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass,
             '"public"."bench_forum_communities"'::regclass)
-        HAVING COUNT(*) = 4;
+        HAVING COUNT(*) = 5;
     IF NOT FOUND THEN
-        -- A parent can be that of another role, if a foreign key of the counters refers to it.
-        PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_post_counters"'::regclass,
-            '"public"."bench_forum_community_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass)
-            AND pg_get_userbyid(relowner) = current_user)
-            OR (oid IN ('"public"."bench_forum_communities"'::regclass) AND (pg_get_userbyid(relowner) = current_user
-                OR EXISTS (SELECT FROM pg_constraint WHERE confrelid = pg_class.oid
-                    AND conrelid IN ('"public"."bench_forum_post_counters"'::regclass,
-                        '"public"."bench_forum_community_counters"'::regclass,
-                        '"public"."bench_forum_person_counters"'::regclass))))
-            HAVING COUNT(*) = 4;
+        -- The owner of a parent can have code run with our rights, so it must have them already.
+        PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_comments"'::regclass,
+            '"public"."bench_forum_post_counters"'::regclass, '"public"."bench_forum_community_counters"'::regclass,
+            '"public"."bench_forum_person_counters"'::regclass) AND pg_get_userbyid(relowner) = current_user)
+            OR (oid IN ('"public"."bench_forum_communities"'::regclass) AND pg_has_role(relowner, current_user,
+                'USAGE'))
+            HAVING COUNT(*) = 5;
         IF NOT FOUND THEN
             RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
         END IF;
@@ -1011,23 +999,19 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_post_counters"'::regclass,
+        AND oid IN ('"public"."bench_forum_comments"'::regclass, '"public"."bench_forum_post_counters"'::regclass,
             '"public"."bench_forum_community_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass,
             '"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_communities"'::regclass,
             '"public"."bench_forum_people"'::regclass)
-        HAVING COUNT(*) = 6;
+        HAVING COUNT(*) = 7;
     IF NOT FOUND THEN
-        -- A parent can be that of another role, if a foreign key of the counters refers to it.
-        PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_post_counters"'::regclass,
-            '"public"."bench_forum_community_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass)
-            AND pg_get_userbyid(relowner) = current_user)
+        -- The owner of a parent can have code run with our rights, so it must have them already.
+        PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_comments"'::regclass,
+            '"public"."bench_forum_post_counters"'::regclass, '"public"."bench_forum_community_counters"'::regclass,
+            '"public"."bench_forum_person_counters"'::regclass) AND pg_get_userbyid(relowner) = current_user)
             OR (oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_communities"'::regclass,
-                '"public"."bench_forum_people"'::regclass) AND (pg_get_userbyid(relowner) = current_user
-                OR EXISTS (SELECT FROM pg_constraint WHERE confrelid = pg_class.oid
-                    AND conrelid IN ('"public"."bench_forum_post_counters"'::regclass,
-                        '"public"."bench_forum_community_counters"'::regclass,
-                        '"public"."bench_forum_person_counters"'::regclass))))
-            HAVING COUNT(*) = 6;
+                '"public"."bench_forum_people"'::regclass) AND pg_has_role(relowner, current_user, 'USAGE'))
+            HAVING COUNT(*) = 7;
         IF NOT FOUND THEN
             RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
         END IF;
@@ -1124,23 +1108,19 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_post_counters"'::regclass,
+        AND oid IN ('"public"."bench_forum_comments"'::regclass, '"public"."bench_forum_post_counters"'::regclass,
             '"public"."bench_forum_community_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass,
             '"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_communities"'::regclass,
             '"public"."bench_forum_people"'::regclass)
-        HAVING COUNT(*) = 6;
+        HAVING COUNT(*) = 7;
     IF NOT FOUND THEN
-        -- A parent can be that of another role, if a foreign key of the counters refers to it.
-        PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_post_counters"'::regclass,
-            '"public"."bench_forum_community_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass)
-            AND pg_get_userbyid(relowner) = current_user)
+        -- The owner of a parent can have code run with our rights, so it must have them already.
+        PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_comments"'::regclass,
+            '"public"."bench_forum_post_counters"'::regclass, '"public"."bench_forum_community_counters"'::regclass,
+            '"public"."bench_forum_person_counters"'::regclass) AND pg_get_userbyid(relowner) = current_user)
             OR (oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_communities"'::regclass,
-                '"public"."bench_forum_people"'::regclass) AND (pg_get_userbyid(relowner) = current_user
-                OR EXISTS (SELECT FROM pg_constraint WHERE confrelid = pg_class.oid
-                    AND conrelid IN ('"public"."bench_forum_post_counters"'::regclass,
-                        '"public"."bench_forum_community_counters"'::regclass,
-                        '"public"."bench_forum_person_counters"'::regclass))))
-            HAVING COUNT(*) = 6;
+                '"public"."bench_forum_people"'::regclass) AND pg_has_role(relowner, current_user, 'USAGE'))
+            HAVING COUNT(*) = 7;
         IF NOT FOUND THEN
             RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
         END IF;
@@ -1213,23 +1193,19 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_post_counters"'::regclass,
+        AND oid IN ('"public"."bench_forum_comments"'::regclass, '"public"."bench_forum_post_counters"'::regclass,
             '"public"."bench_forum_community_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass,
             '"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_communities"'::regclass,
             '"public"."bench_forum_people"'::regclass)
-        HAVING COUNT(*) = 6;
+        HAVING COUNT(*) = 7;
     IF NOT FOUND THEN
-        -- A parent can be that of another role, if a foreign key of the counters refers to it.
-        PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_post_counters"'::regclass,
-            '"public"."bench_forum_community_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass)
-            AND pg_get_userbyid(relowner) = current_user)
+        -- The owner of a parent can have code run with our rights, so it must have them already.
+        PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_comments"'::regclass,
+            '"public"."bench_forum_post_counters"'::regclass, '"public"."bench_forum_community_counters"'::regclass,
+            '"public"."bench_forum_person_counters"'::regclass) AND pg_get_userbyid(relowner) = current_user)
             OR (oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_communities"'::regclass,
-                '"public"."bench_forum_people"'::regclass) AND (pg_get_userbyid(relowner) = current_user
-                OR EXISTS (SELECT FROM pg_constraint WHERE confrelid = pg_class.oid
-                    AND conrelid IN ('"public"."bench_forum_post_counters"'::regclass,
-                        '"public"."bench_forum_community_counters"'::regclass,
-                        '"public"."bench_forum_person_counters"'::regclass))))
-            HAVING COUNT(*) = 6;
+                '"public"."bench_forum_people"'::regclass) AND pg_has_role(relowner, current_user, 'USAGE'))
+            HAVING COUNT(*) = 7;
         IF NOT FOUND THEN
             RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
         END IF;
@@ -1382,7 +1358,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_site_counters"'::regclass);
+        AND oid IN ('"public"."bench_forum_comments"'::regclass, '"public"."bench_forum_site_counters"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -1438,7 +1415,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_site_counters"'::regclass);
+        AND oid IN ('"public"."bench_forum_comments"'::regclass, '"public"."bench_forum_site_counters"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -1497,7 +1475,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_site_counters"'::regclass);
+        AND oid IN ('"public"."bench_forum_comments"'::regclass, '"public"."bench_forum_site_counters"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -1549,7 +1528,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_site_counters"'::regclass);
+        AND oid IN ('"public"."bench_forum_comments"'::regclass, '"public"."bench_forum_site_counters"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -1641,9 +1621,9 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_community_counters"'::regclass,
+        AND oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_community_counters"'::regclass,
             '"public"."bench_forum_person_counters"'::regclass)
-        HAVING COUNT(*) = 2;
+        HAVING COUNT(*) = 3;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -1709,20 +1689,18 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_community_counters"'::regclass,
+        AND oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_community_counters"'::regclass,
             '"public"."bench_forum_person_counters"'::regclass, '"public"."bench_forum_communities"'::regclass,
             '"public"."bench_forum_people"'::regclass)
-        HAVING COUNT(*) = 4;
+        HAVING COUNT(*) = 5;
     IF NOT FOUND THEN
-        -- A parent can be that of another role, if a foreign key of the counters refers to it.
-        PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_community_counters"'::regclass,
-            '"public"."bench_forum_person_counters"'::regclass) AND pg_get_userbyid(relowner) = current_user)
+        -- The owner of a parent can have code run with our rights, so it must have them already.
+        PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_posts"'::regclass,
+            '"public"."bench_forum_community_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass)
+            AND pg_get_userbyid(relowner) = current_user)
             OR (oid IN ('"public"."bench_forum_communities"'::regclass, '"public"."bench_forum_people"'::regclass)
-                AND (pg_get_userbyid(relowner) = current_user
-                OR EXISTS (SELECT FROM pg_constraint WHERE confrelid = pg_class.oid
-                    AND conrelid IN ('"public"."bench_forum_community_counters"'::regclass,
-                        '"public"."bench_forum_person_counters"'::regclass))))
-            HAVING COUNT(*) = 4;
+                AND pg_has_role(relowner, current_user, 'USAGE'))
+            HAVING COUNT(*) = 5;
         IF NOT FOUND THEN
             RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
         END IF;
@@ -1802,20 +1780,18 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_community_counters"'::regclass,
+        AND oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_community_counters"'::regclass,
             '"public"."bench_forum_person_counters"'::regclass, '"public"."bench_forum_communities"'::regclass,
             '"public"."bench_forum_people"'::regclass)
-        HAVING COUNT(*) = 4;
+        HAVING COUNT(*) = 5;
     IF NOT FOUND THEN
-        -- A parent can be that of another role, if a foreign key of the counters refers to it.
-        PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_community_counters"'::regclass,
-            '"public"."bench_forum_person_counters"'::regclass) AND pg_get_userbyid(relowner) = current_user)
+        -- The owner of a parent can have code run with our rights, so it must have them already.
+        PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_posts"'::regclass,
+            '"public"."bench_forum_community_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass)
+            AND pg_get_userbyid(relowner) = current_user)
             OR (oid IN ('"public"."bench_forum_communities"'::regclass, '"public"."bench_forum_people"'::regclass)
-                AND (pg_get_userbyid(relowner) = current_user
-                OR EXISTS (SELECT FROM pg_constraint WHERE confrelid = pg_class.oid
-                    AND conrelid IN ('"public"."bench_forum_community_counters"'::regclass,
-                        '"public"."bench_forum_person_counters"'::regclass))))
-            HAVING COUNT(*) = 4;
+                AND pg_has_role(relowner, current_user, 'USAGE'))
+            HAVING COUNT(*) = 5;
         IF NOT FOUND THEN
             RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
         END IF;
@@ -1879,20 +1855,18 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_community_counters"'::regclass,
+        AND oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_community_counters"'::regclass,
             '"public"."bench_forum_person_counters"'::regclass, '"public"."bench_forum_communities"'::regclass,
             '"public"."bench_forum_people"'::regclass)
-        HAVING COUNT(*) = 4;
+        HAVING COUNT(*) = 5;
     IF NOT FOUND THEN
-        -- A parent can be that of another role, if a foreign key of the counters refers to it.
-        PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_community_counters"'::regclass,
-            '"public"."bench_forum_person_counters"'::regclass) AND pg_get_userbyid(relowner) = current_user)
+        -- The owner of a parent can have code run with our rights, so it must have them already.
+        PERFORM FROM pg_class WHERE (oid IN ('"public"."bench_forum_posts"'::regclass,
+            '"public"."bench_forum_community_counters"'::regclass, '"public"."bench_forum_person_counters"'::regclass)
+            AND pg_get_userbyid(relowner) = current_user)
             OR (oid IN ('"public"."bench_forum_communities"'::regclass, '"public"."bench_forum_people"'::regclass)
-                AND (pg_get_userbyid(relowner) = current_user
-                OR EXISTS (SELECT FROM pg_constraint WHERE confrelid = pg_class.oid
-                    AND conrelid IN ('"public"."bench_forum_community_counters"'::regclass,
-                        '"public"."bench_forum_person_counters"'::regclass))))
-            HAVING COUNT(*) = 4;
+                AND pg_has_role(relowner, current_user, 'USAGE'))
+            HAVING COUNT(*) = 5;
         IF NOT FOUND THEN
             RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
         END IF;
@@ -2015,7 +1989,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_site_counters"'::regclass);
+        AND oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_site_counters"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -2071,7 +2046,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_site_counters"'::regclass);
+        AND oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_site_counters"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -2130,7 +2106,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_site_counters"'::regclass);
+        AND oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_site_counters"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -2182,7 +2159,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."bench_forum_site_counters"'::regclass);
+        AND oid IN ('"public"."bench_forum_posts"'::regclass, '"public"."bench_forum_site_counters"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;

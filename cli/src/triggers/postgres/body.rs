@@ -60,12 +60,16 @@ struct OneFunction {
 }
 
 /// The tables that must be those of the owner of the function: after a rename, whoever may create
-/// tables in its schema can take its name. A table of another role that entities are in is the one
-/// that a foreign key of the counters refers to.
+/// tables in its schema can take its name. The owner of a table that entities are in can also be
+/// another role that has the rights of the function's owner.
 #[derive(Serialize)]
 struct Guard {
-    counters: Vec<String>,
+    /// The rows and the counters.
+    owned: Vec<String>,
     parents: Vec<String>,
+    /// Whether the owner of such a table can be any role, as in an earlier version, if a foreign
+    /// key of the counters refers to it.
+    trusts_foreign_keys: bool,
     /// The number of both.
     table_count: usize,
 }
@@ -90,11 +94,26 @@ struct Changed<'t> {
 
 /// What the function of an event runs.
 pub fn body(counting: &Counting, event: Event) -> Result<String> {
+    let guard = guard(counting, event, &[&counting.rows]);
+    body_with(guard, counting, event)
+}
+
+/// The same of an earlier version, which did not look whose the rows are, and read tables of other
+/// roles.
+pub fn trusting_body(counting: &Counting, event: Event) -> Result<String> {
+    let guard = Guard {
+        trusts_foreign_keys: true,
+        ..guard(counting, event, &[])
+    };
+    body_with(guard, counting, event)
+}
+
+fn body_with(guard: Guard, counting: &Counting, event: Event) -> Result<String> {
     let function = Function {
         event,
         schema_literal: POSTGRES.literal(&counting.rows.in_schema),
         table_literal: POSTGRES.literal(&counting.rows.name),
-        guard: guard(counting, event),
+        guard,
         slot: slot(counting),
         has_ordinary_columns: counts_in_columns(counting),
         additions: additions(counting, event, Version::This),
@@ -166,26 +185,27 @@ fn slot(counting: &Counting) -> Option<Slot> {
     })
 }
 
-/// The tables that the statements of an event name, but for that of the rows: the function compares
-/// its name.
-fn guard(counting: &Counting, event: Event) -> Guard {
+/// The tables that the statements of an event name. `rows` is the table of the rows, or nothing.
+fn guard(counting: &Counting, event: Event, rows: &[&Table]) -> Guard {
     let oid = |table: &Table| {
         let name = POSTGRES.literal(&POSTGRES.table_name(table));
         format!("{name}::regclass")
     };
-    let counters = once(counting.targets.iter().map(|target| oid(&target.table)));
+    let counters = counting.targets.iter().map(|target| &target.table);
+    let owned = once(rows.iter().copied().chain(counters).map(oid));
     let is_insert = event == Event::Insert;
     let targets = counting.targets.iter();
     let with_parents = targets.filter(|target| looks_for_entities(target, is_insert));
     let of_parents = with_parents
         .flat_map(|target| &target.parents)
         .map(|parent| oid(&parent.table));
-    // A table can be both. It must then be the owner's, as the counters are.
-    let parents = once(of_parents.filter(|parent| !counters.contains(parent)));
+    // A table can be both. It must then be the owner's.
+    let parents = once(of_parents.filter(|parent| !owned.contains(parent)));
     Guard {
-        table_count: counters.len() + parents.len(),
-        counters,
+        table_count: owned.len() + parents.len(),
+        owned,
         parents,
+        trusts_foreign_keys: false,
     }
 }
 
@@ -195,13 +215,14 @@ fn earlier_guard(counting: &Counting) -> Guard {
         let name = POSTGRES.literal(&POSTGRES.table_name(table));
         format!("to_regclass({name})")
     };
-    let counters = once(counting.targets.iter().map(|target| oid(&target.table)));
+    let owned = once(counting.targets.iter().map(|target| oid(&target.table)));
     let of_parents = counting.targets.iter().flat_map(|target| &target.parents);
     let parents = once(of_parents.map(|parent| oid(&parent.table)));
     Guard {
-        table_count: counters.len() + parents.len(),
-        counters,
+        table_count: owned.len() + parents.len(),
+        owned,
         parents,
+        trusts_foreign_keys: false,
     }
 }
 

@@ -17,7 +17,7 @@ use crate::catalogue::{Column, Table};
 use crate::database::POSTGRES;
 use crate::layout::DEFINITION_GOES_ON;
 use crate::template::render;
-use body::{NEW, OLD, Version, body, earlier_body};
+use body::{NEW, OLD, Version, body, earlier_body, trusting_body};
 
 pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     let rows = &counting.rows;
@@ -77,6 +77,8 @@ fn trigger(counting: &Counting, event: Event, earlier: &[String]) -> Result<Trig
         "function": function_name(counting, event),
     });
     let body = body(counting, event)?;
+    let mut same = earlier.to_vec();
+    same.push(trusting_body(counting, event)?);
     Ok(Trigger {
         create: render("postgres/trigger.sql", values)?,
         drop: format!("DROP TRIGGER IF EXISTS {quoted} ON {table};\n"),
@@ -85,7 +87,7 @@ fn trigger(counting: &Counting, event: Event, earlier: &[String]) -> Result<Trig
         event: format!("{when} {} {}", event.name(), transition_tables.join(" ")),
         function: Some(function(counting, event, &body)?),
         body,
-        same: earlier.to_vec(),
+        same,
     })
 }
 
@@ -131,20 +133,33 @@ pub fn up(plans: &[Plan], gone: &[Gone]) -> Result<String> {
     let in_columns = targets.filter(|target| target.slots.is_none());
     locked.extend(in_columns.map(|target| &target.table));
     locked.extend(plans.iter().map(|plan| &plan.counting.rows));
-    // The tables that must be those of the role that runs the migration.
+    // The tables that must be those of the role that runs the migration, and those whose owners
+    // must have its rights.
     let mut owned = Vec::new();
+    let mut parents = Vec::new();
     for counting in plans.iter().map(|plan| &plan.counting) {
         owned.push(&counting.rows);
-        owned.extend(counting.targets.iter().map(|target| &target.table));
+        for target in &counting.targets {
+            owned.push(&target.table);
+            parents.extend(target.parents.iter().map(|parent| &parent.table));
+        }
     }
-    let owned_classes = owned.into_iter().map(|table| {
+    let class = |table: &Table| {
         let name = POSTGRES.literal(&POSTGRES.table_name(table));
         format!("{name}::regclass")
-    });
+    };
+    let owned = once(owned.into_iter().map(class));
+    let parents = once(
+        parents
+            .into_iter()
+            .map(class)
+            .filter(|one| !owned.contains(one)),
+    );
     let drops: Vec<_> = gone.iter().map(Gone::drops_all).collect();
     let created = plans.iter().map(Plan::values).collect::<Result<Vec<_>>>()?;
     let values = json!({
-        "owned": once(owned_classes),
+        "owned": owned,
+        "parents": parents,
         "locks": locks(&locked, &dropped),
         "drops": drops,
         "plans": created,

@@ -49,7 +49,7 @@ pub const SQL: TriggerSql = TriggerSql {
             CAST(trigger_name AS CHAR) AS trigger_name,
             CONCAT_WS(' ', action_timing, event_manipulation) AS event,
             COALESCE(CAST(action_statement AS CHAR), '') AS body,
-            NULL AS disabled, NULL AS function_name, FALSE AS is_open
+            NULL AS disabled, NULL AS function_name, NULL AS open_to
         FROM information_schema.triggers
         WHERE trigger_schema = DATABASE() ORDER BY 1, 2, action_order, 3",
     // Without SHOW VIEW, the definition is empty.

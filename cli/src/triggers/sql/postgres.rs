@@ -62,7 +62,15 @@ pub const SQL: TriggerSql = TriggerSql {
                 WHEN 'A' THEN 'it also runs on replicas, which then count twice' END AS disabled,
             quote_ident((SELECT nspname FROM pg_namespace WHERE oid = p.pronamespace))
                 || '.' || quote_ident(p.proname) AS function_name,
-            has_function_privilege('public', p.oid, 'EXECUTE') AS is_open
+            (SELECT string_agg(
+                    -- The grantee 0 is PUBLIC.
+                    CASE a.grantee WHEN 0 THEN 'PUBLIC'
+                        ELSE quote_ident(pg_get_userbyid(a.grantee)) END,
+                    ', ' ORDER BY a.grantee)
+                FROM aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
+                LEFT JOIN pg_roles r ON r.oid = a.grantee
+                WHERE a.privilege_type = 'EXECUTE' AND a.grantee <> p.proowner
+                    AND r.rolsuper IS NOT TRUE) AS open_to
         FROM pg_trigger t
         JOIN pg_proc p ON p.oid = t.tgfoid
         JOIN pg_class c ON c.oid = t.tgrelid
@@ -70,7 +78,7 @@ pub const SQL: TriggerSql = TriggerSql {
         WHERE NOT t.tgisinternal
         -- The rule that refuses a MERGE into a partitioned table.
         UNION ALL
-        SELECT n.nspname::text, c.relname::text, r.rulename::text, 'RULE', '', NULL, NULL, false
+        SELECT n.nspname::text, c.relname::text, r.rulename::text, 'RULE', '', NULL, NULL, NULL
         FROM pg_rewrite r
         JOIN pg_class c ON c.oid = r.ev_class
         JOIN pg_namespace n ON n.oid = c.relnamespace

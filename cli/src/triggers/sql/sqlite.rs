@@ -46,7 +46,7 @@ pub const SQL: TriggerSql = TriggerSql {
                 THEN substr(sql,
                     length('CREATE TRIGGER \"' || replace(name, '\"', '\"\"') || '\" ') + 1)
                 ELSE sql END AS body,
-            NULL AS disabled, NULL AS function_name, 0 AS is_open
+            NULL AS disabled, NULL AS function_name, NULL AS open_to
         FROM sqlite_schema WHERE type = 'trigger' ORDER BY 2, 3",
     definitions: "
         SELECT '' AS tables_in, name AS stored_in, sql AS text, '' AS owner, 1 AS is_own

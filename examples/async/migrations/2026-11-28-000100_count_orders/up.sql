@@ -15,6 +15,12 @@ IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
     AND oid IN ('"public"."orders"'::regclass, '"public"."product_counters"'::regclass)) THEN
     RAISE 'run this migration as the role that owns its tables: % does not', current_user;
 END IF;
+-- The owner of a table that is read can have code run with the rights of this role, so it must have them already.
+IF EXISTS (SELECT FROM pg_class WHERE NOT pg_has_role(relowner, current_user, 'USAGE')
+    AND oid IN ('"public"."products"'::regclass)) THEN
+    RAISE 'the owner of a table that the counters refer to could use the rights of %: give the tables to one role',
+        current_user;
+END IF;
 -- Until this ends, others cannot write these tables.
 LOCK TABLE "public"."orders" IN SHARE ROW EXCLUSIVE MODE;
 
@@ -57,7 +63,8 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."product_counters"'::regclass);
+        AND oid IN ('"public"."orders"'::regclass, '"public"."product_counters"'::regclass)
+        HAVING COUNT(*) = 2;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -114,16 +121,15 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."product_counters"'::regclass, '"public"."products"'::regclass)
-        HAVING COUNT(*) = 2;
+        AND oid IN ('"public"."orders"'::regclass, '"public"."product_counters"'::regclass,
+            '"public"."products"'::regclass)
+        HAVING COUNT(*) = 3;
     IF NOT FOUND THEN
-        -- A parent can be that of another role, if a foreign key of the counters refers to it.
-        PERFORM FROM pg_class WHERE (oid IN ('"public"."product_counters"'::regclass)
+        -- The owner of a parent can have code run with our rights, so it must have them already.
+        PERFORM FROM pg_class WHERE (oid IN ('"public"."orders"'::regclass, '"public"."product_counters"'::regclass)
             AND pg_get_userbyid(relowner) = current_user)
-            OR (oid IN ('"public"."products"'::regclass) AND (pg_get_userbyid(relowner) = current_user
-                OR EXISTS (SELECT FROM pg_constraint WHERE confrelid = pg_class.oid
-                    AND conrelid IN ('"public"."product_counters"'::regclass))))
-            HAVING COUNT(*) = 2;
+            OR (oid IN ('"public"."products"'::regclass) AND pg_has_role(relowner, current_user, 'USAGE'))
+            HAVING COUNT(*) = 3;
         IF NOT FOUND THEN
             RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
         END IF;
@@ -185,16 +191,15 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."product_counters"'::regclass, '"public"."products"'::regclass)
-        HAVING COUNT(*) = 2;
+        AND oid IN ('"public"."orders"'::regclass, '"public"."product_counters"'::regclass,
+            '"public"."products"'::regclass)
+        HAVING COUNT(*) = 3;
     IF NOT FOUND THEN
-        -- A parent can be that of another role, if a foreign key of the counters refers to it.
-        PERFORM FROM pg_class WHERE (oid IN ('"public"."product_counters"'::regclass)
+        -- The owner of a parent can have code run with our rights, so it must have them already.
+        PERFORM FROM pg_class WHERE (oid IN ('"public"."orders"'::regclass, '"public"."product_counters"'::regclass)
             AND pg_get_userbyid(relowner) = current_user)
-            OR (oid IN ('"public"."products"'::regclass) AND (pg_get_userbyid(relowner) = current_user
-                OR EXISTS (SELECT FROM pg_constraint WHERE confrelid = pg_class.oid
-                    AND conrelid IN ('"public"."product_counters"'::regclass))))
-            HAVING COUNT(*) = 2;
+            OR (oid IN ('"public"."products"'::regclass) AND pg_has_role(relowner, current_user, 'USAGE'))
+            HAVING COUNT(*) = 3;
         IF NOT FOUND THEN
             RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
         END IF;
@@ -250,16 +255,15 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."product_counters"'::regclass, '"public"."products"'::regclass)
-        HAVING COUNT(*) = 2;
+        AND oid IN ('"public"."orders"'::regclass, '"public"."product_counters"'::regclass,
+            '"public"."products"'::regclass)
+        HAVING COUNT(*) = 3;
     IF NOT FOUND THEN
-        -- A parent can be that of another role, if a foreign key of the counters refers to it.
-        PERFORM FROM pg_class WHERE (oid IN ('"public"."product_counters"'::regclass)
+        -- The owner of a parent can have code run with our rights, so it must have them already.
+        PERFORM FROM pg_class WHERE (oid IN ('"public"."orders"'::regclass, '"public"."product_counters"'::regclass)
             AND pg_get_userbyid(relowner) = current_user)
-            OR (oid IN ('"public"."products"'::regclass) AND (pg_get_userbyid(relowner) = current_user
-                OR EXISTS (SELECT FROM pg_constraint WHERE confrelid = pg_class.oid
-                    AND conrelid IN ('"public"."product_counters"'::regclass))))
-            HAVING COUNT(*) = 2;
+            OR (oid IN ('"public"."products"'::regclass) AND pg_has_role(relowner, current_user, 'USAGE'))
+            HAVING COUNT(*) = 3;
         IF NOT FOUND THEN
             RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
         END IF;

@@ -61,8 +61,9 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."article_counters"'::regclass, '"public"."articles"'::regclass)
-        HAVING COUNT(*) = 2;
+        AND oid IN ('"public"."article_likes"'::regclass, '"public"."article_counters"'::regclass,
+            '"public"."articles"'::regclass)
+        HAVING COUNT(*) = 3;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -130,8 +131,9 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."article_counters"'::regclass, '"public"."articles"'::regclass)
-        HAVING COUNT(*) = 2;
+        AND oid IN ('"public"."article_likes"'::regclass, '"public"."article_counters"'::regclass,
+            '"public"."articles"'::regclass)
+        HAVING COUNT(*) = 3;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -210,8 +212,9 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."article_counters"'::regclass, '"public"."articles"'::regclass)
-        HAVING COUNT(*) = 2;
+        AND oid IN ('"public"."article_likes"'::regclass, '"public"."article_counters"'::regclass,
+            '"public"."articles"'::regclass)
+        HAVING COUNT(*) = 3;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
@@ -276,8 +279,9 @@ BEGIN
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."article_counters"'::regclass, '"public"."articles"'::regclass)
-        HAVING COUNT(*) = 2;
+        AND oid IN ('"public"."article_likes"'::regclass, '"public"."article_counters"'::regclass,
+            '"public"."articles"'::regclass)
+        HAVING COUNT(*) = 3;
     IF NOT FOUND THEN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
