@@ -216,19 +216,18 @@ fn is_moment(text: &str, is_of_times: bool, database: Database) -> bool {
 /// Why the value of a function can change, if the database finds that only when it calls the
 /// function.
 fn changes(function: &Function, database: Database) -> Option<&'static str> {
-    const ARE_NOW: &str = "which is the current time";
     let name = function.name.to_string().to_lowercase();
     let arguments = arguments(function);
     if database == MYSQL {
         let why = "which reads a time in the time zone of the session";
-        return (name == "unix_timestamp").then_some(why);
+        let is_of_time = name == "unix_timestamp" && !arguments.is_empty();
+        return is_of_time.then_some(why);
     }
     if database != SQLITE {
         return None;
     }
     // The number of arguments with a time.
     let least = match &*name {
-        "current_date" | "current_time" | "current_timestamp" => return Some(ARE_NOW),
         "date" | "time" | "datetime" | "julianday" | "unixepoch" => 1,
         "strftime" => 2,
         _ => return None,
@@ -242,7 +241,7 @@ fn changes(function: &Function, database: Database) -> Option<&'static str> {
         is_any(text, &["subsec", "subsecond"])
     });
     if time.is_none() || is_without_time {
-        Some(ARE_NOW)
+        Some("which is the current time")
     } else if texts.any(|text| is_any(text, &["localtime", "utc"])) {
         Some("whose value depends on the time zone of the program")
     } else {
