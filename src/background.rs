@@ -24,7 +24,8 @@ pub enum BackgroundError {
     Connection(Box<dyn StdError + Send + Sync>),
     /// The database returned an error. What was committed before it stays.
     Database(Error),
-    /// The application panicked, with this message. What was committed before it stays.
+    /// The application panicked, with this message. What was committed before it stays. Or the
+    /// thread of the buffer has ended.
     Panicked(String),
     /// This process is a fork of the one that started the buffer, which writes what was counted
     /// before.

@@ -11,8 +11,8 @@ use diesel::sql_types::Date;
 
 /// A day as a bind value, from 1000-01-01 to 9999-12-31.
 ///
-/// Outside of it, MySQL without its strict mode stores 0000-00-00, and SQLite stores a text that
-/// does not sort as the day does.
+/// After 9999, MySQL without its strict mode stores 0000-00-00, and SQLite stores a text that does
+/// not sort as the day does. MySQL promises no day before 1000.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Day(pub(crate) NaiveDate);
 
@@ -50,13 +50,13 @@ pub struct DayRange {
 }
 
 impl DayRange {
-    /// The first day that a database can store.
+    /// The first day that every database can store.
     pub(crate) const FIRST: Day = Day(NaiveDate::from_ymd_opt(1000, 1, 1).unwrap());
 
-    /// The last day that a database can store.
+    /// The last day that every database can store.
     pub(crate) const LAST: Day = Day(NaiveDate::from_ymd_opt(9999, 12, 31).unwrap());
 
-    /// The days that a database can store.
+    /// The days that every database can store.
     pub(crate) const ALL: Self = DayRange {
         first: Self::FIRST,
         last: Self::LAST,
@@ -91,8 +91,8 @@ impl DayRange {
         DayRange { given, ..Self::ALL }.per(period)
     }
 
-    /// The whole periods of another length that overlap the given range. If there are none, it is a
-    /// range from the last day to the first one.
+    /// The whole periods of another length that overlap the given range. If there are none, the
+    /// range is empty: it begins with the last day of all, and ends with the first.
     pub(crate) fn per(self, period: Period) -> Self {
         let given = self.given;
         let first = Day(given.0).max(Self::FIRST);
@@ -130,8 +130,7 @@ impl DayRange {
 /// A count is stored under the first day of its period. A longer period makes fewer rows. Periods
 /// are ordered by length: `Day` is the least, `Total` the greatest.
 ///
-/// A period is printed and parsed as it is written in [`counter_table!`](crate::counter_table!),
-/// such as in a configuration file:
+/// A period is printed and parsed in lower case, such as in a configuration file:
 ///
 /// ```
 /// use diesel_counters::Period;

@@ -30,7 +30,7 @@ pub fn is_retryable(error: &Error) -> bool {
 }
 
 /// Returns whether the error is an overflow: a count, or a sum of counts, that is out of the range
-/// of an `i64`, or of its own column.
+/// of an `i64`, or of its own column. On SQLite, a read also overflows if a part of its sum does.
 ///
 /// An overflow is an [`Error::DatabaseError`] on all databases. The statement that failed changed
 /// nothing. It is recognized by its text, because Diesel does not return its code. If the

@@ -48,7 +48,8 @@
 //! | choose slots | [`Slot`], [`claim_slot`], [`ClaimSlots`] |
 //!
 //! A count is an `i64`. A write or a read that would leave this range fails with an
-//! [overflow](is_overflow()). A count never wraps, saturates or becomes a floating point number.
+//! [overflow](is_overflow()). A stored count never wraps, saturates or becomes a floating
+//! point number.
 //!
 //! # Databases
 //!

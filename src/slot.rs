@@ -11,8 +11,8 @@ pub const DEFAULT_SLOTS: i16 = 32;
 ///
 /// Defaults to [`Slot::Connection`]. [`set_default_slot`] sets it for the process.
 ///
-/// On SQLite the slot is always 0, because SQLite has one writer at a time. On the other databases
-/// slot 0 has the rows that [`compact`](crate::dsl::compact()) has merged.
+/// On SQLite an increment always writes slot 0, because SQLite has one writer at a time. On the other
+/// databases slot 0 has the rows that [`compact`](crate::dsl::compact()) has merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Slot {
@@ -39,8 +39,9 @@ pub enum Slot {
     /// process without a partition writes and merges the rows of all nodes.
     ///
     /// Set the same `index` in all processes that write to the same node, and the same `of` on all
-    /// nodes. A partition has the slots `index + 1`, `index + 1 + of`, and so on: as many as its
-    /// node has connections that count. Its merged rows are in slot `-index`.
+    /// nodes. A partition has the slots `index + 1`, `index + 1 + of`, and so on, up to the number
+    /// of slots. It requires one for each connection of its node that counts. Its merged rows are in
+    /// slot `-index`.
     Partition {
         /// The share, from 0 to `of - 1`.
         index: u16,
@@ -170,8 +171,9 @@ impl Slot {
         }
         let partition @ Partition { index, of, .. } =
             Partition::of(self).expect("a default is checked when it is set");
-        // At least one: with more partitions than slots, the other ones are beyond.
-        let count = ((slots - 1 - index) / of + 1).max(1);
+        // With more partitions than slots, the only slot of the last ones is beyond `slots`: the
+        // division rounds towards 0.
+        let count = (slots - 1 - index) / of + 1;
         SlotRange::new(index + 1, count, partition)
     }
 }

@@ -9,7 +9,7 @@ use crate::day::Day;
 use crate::shape::{Name, Shape};
 use crate::slot::SlotRange;
 use crate::sql::{Bind, CounterBackend, Dialect, arrays, each, part, rows, sql, value, write};
-use crate::typed::counters::{Counters, KeyType, add, is_zero};
+use crate::typed::counters::{Counters, KeyType, is_zero, sum};
 use crate::typed::key::{BindKey, columns_of};
 use crate::typed::table::CounterTable;
 
@@ -81,19 +81,18 @@ impl<C: Counters, K: Ord> IncrementMany<C, K> {
 }
 
 /// Returns the sums of each key's amounts, in the order of the keys.
-pub(crate) fn add_up<K: Ord, A: AsRef<[i64]> + AsMut<[i64]>>(
+pub(crate) fn add_up<K: Ord, A: AsRef<[i64]> + AsMut<[i64]> + Default>(
     mut counts: Vec<(K, A)>,
 ) -> QueryResult<Vec<(K, A)>> {
     counts.sort_by(|(a, _), (b, _)| a.cmp(b));
-    let mut added = Ok(());
-    counts.dedup_by(|(key, more), (earlier, sums)| {
-        let is_same = key == earlier;
-        if is_same && added.is_ok() {
-            added = add(sums, more);
+    for of_key in counts.chunk_by_mut(|(a, _), (b, _)| a == b) {
+        if of_key.len() > 1 {
+            of_key[0].1 = sum(of_key.iter().map(|(_, amounts)| amounts))?;
         }
-        is_same
-    });
-    added.map(|()| counts)
+    }
+    // It keeps the first one of each key.
+    counts.dedup_by(|(a, _), (b, _)| a == b);
+    Ok(counts)
 }
 
 /// Adds to rows: a key, a day, and an amount for each counter. They are in order, with each key and

@@ -68,9 +68,9 @@ use crate::typed::counters::Counters;
 ///
 /// # Days, forks, asynchronous programs
 ///
-/// A count is stored under the day on which it was counted. Each thread calls the table's `today`
-/// in each second in which it counts, once for each counter or tuple of counters, and not at each
-/// count. All counts are in the slot of the connection that writes them, with the [default
+/// A count is stored under the day on which it was counted. A thread calls the table's `today` at
+/// its first count of a second, and at its first count after a write, once for each counter or
+/// tuple of counters. All counts are in the slot of the connection that writes them, with the [default
 /// slot](crate::with_default_slot()) of the thread that starts the buffer.
 ///
 /// Start the buffer after a `fork`. In a child of the process that started it, it writes nothing,
@@ -195,9 +195,9 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBuffer<Conn> {
     /// Returns what was counted for this entity and is not written yet, on all days: an `i64`, or a
     /// tuple. Give the key as the Rust type that is counted.
     ///
-    /// To show a total with what is pending, call this first, and then read the total. In the other
-    /// order, a count that is written in between would be in neither. Out of the range of an `i64`,
-    /// it returns the nearest one.
+    /// To show a total with what is pending, call this first, and then read the total. A count that
+    /// is written in between is then shown twice, until the next read; in the other order, it would
+    /// be in neither. Out of the range of an `i64`, it returns the nearest one.
     pub fn pending_of<C, K>(&self, _counters: C, key: &K) -> C::Value
     where
         C: Counters<Table: 'static>,
@@ -227,7 +227,8 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBuffer<Conn> {
     }
 
     /// Has the thread write all that was counted before the call, and waits for it. Returns the
-    /// result, which [`on_write`](CounterBufferBuilder::on_write) gets too.
+    /// result, which [`on_write`](CounterBufferBuilder::on_write) gets too, unless there was nothing
+    /// to write.
     pub fn flush(&self) -> Write {
         if self.thread.is_forked() {
             return self.shared.unwritten(Some(BackgroundError::Forked));

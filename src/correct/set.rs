@@ -13,7 +13,7 @@ use crate::day::DayRange;
 use crate::sql::transaction::{is_in_a_lasting_transaction, transaction};
 use crate::sql::{CounterBackend, load, sql};
 use crate::typed::counters::{
-    Counters, KeyType, add, amounts, assert_program_sets, difference, has_stock, is_zero,
+    Counters, KeyType, amounts, assert_program_sets, difference, has_stock, is_zero, sum,
 };
 use crate::typed::key::{BindKey, KeyOf, WholeKey};
 use crate::typed::table::CounterTable;
@@ -53,7 +53,7 @@ use crate::typed::table::CounterTable;
 /// the slots.
 ///
 /// A count of another transaction is neither lost nor counted twice. Other corrections of the
-/// entity wait for it: they lock the entity's row of 1970-01-01 in slot 0, which is inserted if it
+/// entity wait for it: they lock the entity's merged row of 1970-01-01, which is inserted if it
 /// does not exist. Increments do not wait, except on SQLite, and on MySQL and MariaDB if the caller
 /// has a transaction open: there it locks the entity's rows until the transaction ends.
 pub fn set_counter<C: Counters>(_counters: C) -> SetCounter<C> {
@@ -155,10 +155,7 @@ impl<C: Counters, Id> SetCounter<C, Id> {
                 }
                 number = Some(rows.len());
             };
-            let mut before = C::Amounts::default();
-            for row in rows {
-                add(&mut before, &row)?;
-            }
+            let before: C::Amounts = sum(&rows)?;
             let difference = difference(self.value, &before)?;
             if !is_zero(&difference) {
                 let slots = &self.increment.slots;

@@ -76,7 +76,7 @@ impl<'p, Types, K> Materialize<'p, Types, K> {
     }
 
     /// Stops the run if `f`, or that of an earlier call, returns `true`. It is called before each
-    /// statement that reads or writes many rows.
+    /// range of rows is read, and before each statement that writes.
     pub fn stop_when(mut self, f: impl Fn() -> bool + Send + 'p) -> Self {
         let earlier = self.is_stopped;
         self.is_stopped = Box::new(move || earlier() || f());

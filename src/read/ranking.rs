@@ -19,8 +19,9 @@ use crate::typed::table::{CounterTable, EntityOf};
 /// Reads the entities that have the greatest totals of a counter, greatest first. Entities with
 /// equal totals are in the order of their keys.
 ///
-/// [`limit`](Ranking::limit) sets the number of entities, and [`between`](Sums::between) the days:
-/// entities without counts in the range are not in the ranking. Each row has the key of an entity
+/// [`limit`](Ranking::limit) sets the number of entities, and [`between`](Sums::between) the days.
+/// An entity is in the ranking if it has a row in the range: if only its other counters were
+/// counted, its total is 0. Each row has the key of an entity
 /// and its total, a `BigInt`. Load the models by the keys, in a second query:
 ///
 /// ```

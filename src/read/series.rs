@@ -13,7 +13,7 @@ use crate::day::{DayRange, Period, UNDATED};
 use crate::error::refuse;
 use crate::read::sums::{GroupColumns, Many, Sums};
 use crate::sql::{Binds as _, CounterBackend, Sql, load, sql};
-use crate::typed::counters::{Counters, add, amounts};
+use crate::typed::counters::{Counters, amounts, sum};
 use crate::typed::entities::{Entities, Together};
 use crate::typed::key::{BindKey, KeyTypes};
 use crate::typed::table::CounterTable;
@@ -57,7 +57,8 @@ use crate::typed::table::CounterTable;
 ///
 /// # Errors
 ///
-/// `load` returns the errors of [`counter_value`](crate::dsl::counter_value()). It also fails with:
+/// `load` returns the errors of [`counter_value`](crate::dsl::counter_value()), but that a series of
+/// days outside of 1000-01-01 to 9999-12-31 is empty. It also fails with:
 ///
 /// - an [overflow](crate::is_overflow()), if the count of a period is out of the range of an `i64`;
 /// - a [`QueryBuilderError`](diesel::result::Error::QueryBuilderError), if the period is
@@ -211,16 +212,17 @@ fn all_periods<C: Counters>(
     let starts = iter::successors(start, |&start| period.next(start));
     let starts: Vec<_> = starts.take_while(|&start| Some(start) <= last).collect();
     let all = lists.into_iter().map(|rows| {
-        let mut sums = vec![C::Amounts::default(); starts.len()];
+        let mut of_periods = vec![Vec::new(); starts.len()];
         for (day, amounts) in rows {
             // All rows are in the range of the periods.
             let next = starts.partition_point(|&start| start <= day);
-            if let Some(sum) = next.checked_sub(1).and_then(|at| sums.get_mut(at)) {
-                add(sum, &amounts)?;
+            if let Some(of_period) = next.checked_sub(1).and_then(|at| of_periods.get_mut(at)) {
+                of_period.push(amounts);
             }
         }
-        let bars = starts.iter().zip(sums);
-        Ok(bars.map(|(&start, sums)| (start, C::value(sums))).collect())
+        let bars = starts.iter().zip(of_periods);
+        let bars = bars.map(|(&start, of_period)| Ok((start, C::value(sum(&of_period)?))));
+        bars.collect()
     });
     all.collect()
 }

@@ -338,10 +338,10 @@ where
         let days = || and(self.days.condition(shape.day()));
         // A series sorts its days.
         let order = (!By::HAS_NAMES).then(|| sql!(" ORDER BY {NUMBER}{then_by}"));
-        // One way each is the fastest: to sum the rows that are found by the list, and then to
-        // number the sums; a subquery for each key; or a join, which reads the rows once
-        // for several counters. `IN` and `GROUP BY` are not faster on MySQL and MariaDB,
-        // and could not be cached either.
+        // Each case has its fastest way. A series or a total on PostgreSQL: sum the listed keys, and
+        // then number the sums. Up to two counters: a subquery for each key. Otherwise a join, which
+        // reads the rows once for several counters. `IN` and `GROUP BY` are not faster on MySQL and
+        // MariaDB, and could not be cached either.
         if By::HAS_NAMES && db == Dialect::PostgreSql {
             let sums = &SUMS[..counters.len()];
             let is_in = db.is_in(key, keys, len);

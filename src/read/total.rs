@@ -14,6 +14,7 @@ use diesel::{AppearsOnTable, QueryResult, SelectableExpression};
 use crate::day::DayRange;
 use crate::read::days::{AllDays, Days};
 use crate::shape::Name;
+use crate::sql::rows::WANTED_KEY;
 use crate::sql::{CounterBackend, Dialect, Part as _, Values, each, part, value, where_both};
 use crate::typed::counters::{Counters, KeyType};
 use crate::typed::each_key;
@@ -117,7 +118,9 @@ impl<C: Counters, Id, Days> Total<C, Id, Days> {
 
 impl<C: Counters, Days> Total<C, ParentRow<C>, Days> {
     /// Sets the entity: an expression for its key, such as a foreign key or the field of an alias.
-    /// If the key is NULL, the total is 0. For `sql`, name the type: `sql::<BigInt>("…")`.
+    /// If the key is NULL, the total is 0. For `sql`, name the type, and write the table before a
+    /// column: `sql::<BigInt>("dependencies.crate_id")`. A column without its table can be the
+    /// counter table's own.
     ///
     /// For a key of several columns, give a tuple of expressions and values, such as
     /// `(articles::id, "👍")`, none of which can be NULL. With fewer than the key has columns,
@@ -225,14 +228,39 @@ where
         let db = Dialect::of(&out);
         let shape = C::Table::shape();
         let entity = &shape.entity()[..self.entity.columns()];
+        // In a RETURNING of SQLite, Diesel writes the key of the parent without its table. If the
+        // counter table had a column with this name, the condition would compare that with itself.
+        // So its columns get other names there.
+        let is_renamed = db == Dialect::Sqlite;
+        let day = match is_renamed {
+            true => Name("diesel_counters_day"),
+            false => shape.day(),
+        };
+        let count = match is_renamed {
+            true => Name("diesel_counters_count"),
+            false => C::NAMES[0],
+        };
         let is_entity = each(" AND ", entity, |i, column| {
-            part!("{COUNTED}.{*column} = {value(&self.entity, i, 0)}")
+            let column = if is_renamed {
+                Name(WANTED_KEY[i])
+            } else {
+                *column
+            };
+            part!("{COUNTED}.{column} = {value(&self.entity, i, 0)}")
         });
         let is_entity = (!entity.is_empty()).then_some(is_entity);
-        let rows = where_both(is_entity, self.days.condition(shape.day()));
+        let renamed_key = each("", entity, |i, column| {
+            part!("{*column} AS {Name(WANTED_KEY[i])}, ")
+        });
+        let table = part!(match is_renamed {
+            true =>
+                "(SELECT {renamed_key}{shape.day()} AS {day}, {C::NAMES[0]} AS {count} FROM {shape.table})",
+            false => "{shape.table}",
+        });
+        let rows = where_both(is_entity, self.days.condition(day));
         let select = db.select();
-        let sum = db.sum(C::NAMES[0]);
-        part!("({select}{sum} FROM {shape.table} AS {COUNTED}{rows})").walk(out)
+        let sum = db.sum(count);
+        part!("({select}{sum} FROM {table} AS {COUNTED}{rows})").walk(out)
     }
 }
 

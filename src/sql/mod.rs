@@ -109,7 +109,7 @@ pub(crate) fn where_both<'a, DB: CounterBackend>(
     })
 }
 
-/// ` WHERE a AND b`, or nothing if there is no condition.
+/// ` WHERE` and all these conditions, with ` AND ` between them, or nothing if there is none.
 pub(crate) fn where_all<'a, DB: CounterBackend>(
     conditions: impl IntoIterator<Item = Option<Sql<'a, DB>>>,
 ) -> Option<Sql<'a, DB>> {

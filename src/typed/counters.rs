@@ -46,6 +46,28 @@ pub(crate) fn add<A: AsRef<[i64]> + AsMut<[i64]>>(sums: &mut A, more: &A) -> Que
     Ok(())
 }
 
+/// Returns the sum for each counter, or an overflow if a sum is out of the range of an `i64`. What
+/// is added in between can be: whether it is would depend on the order.
+pub(crate) fn sum<'a, A>(amounts: impl IntoIterator<Item = &'a A>) -> QueryResult<A>
+where
+    A: AsRef<[i64]> + AsMut<[i64]> + Default + 'a,
+{
+    let mut sums = [0_i128; MOST_COUNTERS];
+    for amounts in amounts {
+        for (sum, amount) in sums.iter_mut().zip(amounts.as_ref()) {
+            *sum += i128::from(*amount);
+        }
+    }
+    let mut exact = A::default();
+    for (exact, sum) in exact.as_mut().iter_mut().zip(sums) {
+        *exact = sum.try_into().map_err(|_| overflow())?;
+    }
+    Ok(exact)
+}
+
+/// The greatest number of counters in a tuple.
+const MOST_COUNTERS: usize = 8;
+
 pub(crate) fn is_zero(amounts: &impl AsRef<[i64]>) -> bool {
     amounts.as_ref().iter().all(|&amount| amount == 0)
 }

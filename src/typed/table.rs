@@ -88,8 +88,8 @@ pub use diesel_counters_derive::counter_table;
 /// `utf8mb4_nopad_bin` (MariaDB) distinguish all texts. On PostgreSQL, deterministic collations do.
 ///
 /// - Give each key in one spelling only, such as in lower case. [`compact`](crate::dsl::compact())
-///   does not merge rows of one entity whose texts differ, and on PostgreSQL a statement fails if
-///   it has two texts of one entity.
+///   does not merge rows of one entity whose texts differ, and on PostgreSQL a statement that adds
+///   fails if it has two texts of one entity.
 /// - A text that is too long for the column is an error, except on MySQL and MariaDB without the
 ///   strict mode (`sql_mode`): there the server cuts it off.
 /// - On MySQL and MariaDB, the column requires the collation of the parent's key if it has a

@@ -291,3 +291,30 @@ fn a_series_that_is_refused_or_of_a_reversed_range_sends_no_query() {
     });
     assert_eq!(watched.queries, [""; 0]);
 }
+
+/// The greatest count, 1 and -5: whether it overflows in between depends on the order.
+#[test]
+fn only_the_sum_itself_has_to_be_in_range() {
+    let (conn, _database, _article) = &mut TestDatabase::with_connection();
+    let amounts = [i64::MAX, 1, -5];
+    for (on, amount) in day(2026, 1, 1).iter_days().zip(amounts) {
+        count_on(1, on, amount, conn);
+    }
+    let sum = i64::MAX - 4;
+    let months = counter_series(views).of(1_i64).per(Period::Month);
+    assert_eq!(months.load(conn), Ok(vec![(day(2026, 1, 1), sum)]));
+    let set = set_counter(views).of(1_i64).to(7);
+    assert_eq!(set.execute(conn), Ok(sum));
+    // A SUM of SQLite can overflow in between.
+    let again = set_counter(views).of(1_i64).to(7);
+    assert_eq!(again.execute(conn), Ok(7));
+    for order in [[0, 1, 2], [2, 1, 0]] {
+        let counts = order.map(|i| (2_i64, amounts[i]));
+        let added = increment(likes).of_many(counts).execute(conn);
+        assert_eq!(added, Ok(1), "{order:?}");
+        let back = increment(likes).of(2_i64).by(-sum);
+        back.execute(conn).unwrap();
+    }
+    let overflow = increment(likes).of_many([(2_i64, i64::MAX), (2, 1)]);
+    assert!(is_overflow(&overflow.execute(conn).unwrap_err()));
+}

@@ -166,3 +166,16 @@ fn a_total_may_be_of_a_key_that_can_be_null() {
     let read = replies::table.select(read).order(replies::id);
     assert_eq!(read.load(conn), Ok(vec![(1_i64, 20_i64), (2, 0)]));
 }
+
+/// Diesel writes a column of SQLite's RETURNING without its table.
+#[test]
+fn a_key_without_its_table_is_not_the_counter_tables_own() {
+    if crate::HAS_SLOTS {
+        return;
+    }
+    let (conn, _database) = &mut counted();
+    insert_comment(3, "Nice!", conn).unwrap();
+    let article_id = diesel::dsl::sql::<BigInt>("article_id");
+    let read = comments::table.select(total(views).of(article_id));
+    assert_eq!(read.load(conn), Ok(vec![20_i64]));
+}
