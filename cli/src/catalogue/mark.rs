@@ -105,12 +105,12 @@ pub fn statement_of(counters: &CounterTable, mark: &Mark, database: Database) ->
 }
 
 /// The DEFAULT of a day, as SQL. The catalogue has a day with quotes or without, and an expression
-/// without its parentheses.
+/// without its parentheses. In an expression, MySQL has `_utf8mb4\'a\'` for `'a'`.
 fn default_of_mysql(default: &str) -> String {
     let day = default.trim_matches('\'');
     match day.parse::<NaiveDate>() {
         Ok(day) => format!(" DEFAULT '{day}'"),
-        Err(_) => format!(" DEFAULT ({default})"),
+        Err(_) => format!(" DEFAULT ({})", default.replace(r"\'", "'")),
     }
 }
 

@@ -166,7 +166,8 @@ fn triggers_that_leave_the_row_alone_are_no_veto() {
         "BEGIN DECLARE n BIGINT; SELECT 0 INTO n; SET @x = 1, NEW.views = n; END",
     ] {
         database.execute(&format!(
-            "CREATE OR REPLACE TRIGGER refuses BEFORE UPDATE ON article_counters FOR EACH ROW {sets}"
+            "DROP TRIGGER refuses;
+             CREATE TRIGGER refuses BEFORE UPDATE ON article_counters FOR EACH ROW {sets}"
         ));
         assert_eq!(faults(&database)[0]["fault"], "veto", "{sets}");
     }

@@ -74,6 +74,7 @@ fn value(chars: &mut Peekable<Chars<'_>>, quote: char, has_escapes: bool) -> Str
 }
 
 /// Removes a character set such as `_utf8mb4` in front of a literal, which can be bytes: `X'e9'`.
+/// The spaces on both sides of it stay.
 fn remove_introducer(written: &mut String) {
     let is_of_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let literal = match written.strip_suffix(['X', 'x', 'B', 'b']) {
@@ -84,7 +85,7 @@ fn remove_introducer(written: &mut String) {
     let before = written[..literal].trim_end();
     let other = before.trim_end_matches(is_of_word);
     if before[other.len()..].starts_with('_') {
-        written.replace_range(other.len()..literal, "");
+        written.replace_range(other.len()..before.len(), "");
     }
 }
 
@@ -115,8 +116,8 @@ mod tests {
         let [of_mysql, of_mariadb, ..] = &*as_stored(body) else {
             panic!("four texts");
         };
-        assert_eq!(of_mysql, "`it's` = 'a\\b\t'\\%' AND \"x\" \"\" <> x'61'");
-        let of = r#"`it's` = 'a\b\t''\%' AND "x"" """ <> x'61'"#;
+        assert_eq!(of_mysql, "`it's` =  'a\\b\t'\\%' AND \"x\" \"\" <>  x'61'");
+        let of = r#"`it's` =  'a\b\t''\%' AND "x"" """ <>  x'61'"#;
         assert_eq!(of_mariadb, of);
         assert_eq!(as_stored("`a` = 1"), Vec::<String>::new());
     }
