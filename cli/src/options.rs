@@ -51,8 +51,8 @@ pub fn file(text: &str) -> Result<PathBuf, &'static str> {
     name(text).map(PathBuf::from)
 }
 
-/// JSON without characters that could steer the terminal, which `anstream` would also leave out of a
-/// file. JSON has an escape for each of them.
+/// JSON without characters that could steer the terminal, which `anstream` would also leave out of
+/// a file. JSON has an escape for each of them.
 fn json_escaped(json: &str) -> String {
     let mut escaped = String::new();
     for c in json.chars() {
@@ -85,8 +85,8 @@ impl Options {
         Ok(conn)
     }
 
-    /// The slot in which a recount corrects, as SQL: that of the partition. SQLite has one node, and
-    /// the slot 0.
+    /// The slot in which a recount corrects, as SQL: that of the partition. SQLite has one node,
+    /// and the slot 0.
     pub fn merged_slot(&self, database: Database) -> String {
         match (database, self.partition) {
             (MYSQL, Some(Slot::Partition { index, .. })) => format!("-{index}"),

@@ -50,8 +50,8 @@ pub struct Column {
     pub auto_increment: bool,
     /// Computed by the database, and read-only.
     pub generated: bool,
-    /// Its collation, if that takes different texts as equal: 'Foo' and 'foo', or on MySQL 'résumé'
-    /// and 'resume', or 'foo ' and 'foo'.
+    /// Its collation, if that takes different texts as equal: 'Foo' and 'foo', or on MySQL
+    /// 'résumé' and 'resume', or 'foo ' and 'foo'.
     pub loose_collation: Option<String>,
     /// The schema of `=` for its type on PostgreSQL, if that is not the server's own.
     pub equals_in: Option<String>,
@@ -192,8 +192,8 @@ impl Table {
         (&self.in_schema, &self.name) == (&other.in_schema, &other.name)
     }
 
-    /// Whether a definition names it, as `table` or `schema.table`. The schema can have another name
-    /// now.
+    /// Whether a definition names it, as `table` or `schema.table`. The schema can have another
+    /// name now.
     pub fn is_named(&self, name: &str) -> bool {
         let schema = name.strip_suffix(&self.name);
         schema.is_some_and(|schema| schema.is_empty() || schema.ends_with('.'))

@@ -337,8 +337,8 @@ impl Recount {
         }
     }
 
-    /// Whether rows can name their entity in a longer type than that of its key, such as TEXT. MySQL
-    /// cannot make that a key of a temporary table, which then gets the type of the key.
+    /// Whether rows can name their entity in a longer type than that of its key, such as TEXT.
+    /// MySQL cannot make that a key of a temporary table, which then gets the type of the key.
     fn has_longer_rows(&self) -> bool {
         let mut key = self.target.entity.iter();
         let has_length = key.any(|column| matches!(column.kind, Kind::Text | Kind::Binary));
