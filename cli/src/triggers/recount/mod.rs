@@ -6,35 +6,25 @@
 //! the slot of merged rows, which increments do not wait for, except on SQLite. In an ordinary
 //! column it is the row itself. A recount that is killed has corrected the batches before.
 
+mod lines;
+mod values;
+
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use diesel::backend::Backend;
-use diesel::deserialize::{self, FromSql};
 use diesel::prelude::*;
-use diesel::query_builder::SqlQuery;
-use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
 use diesel::result::{DatabaseErrorKind, Error};
-use diesel::row::{Field, NamedRow, Row};
-use diesel::sql_query;
-use diesel::sql_types::{Nullable, Text};
 use diesel_counters::{is_retryable, retry_if};
-use serde::Serialize;
 
-use super::correction::{Compared, Correction, Drift};
+use self::lines::{Line, Lines};
+use self::values::{FOUND, LOCKED, Values, WRONG, sql};
+use super::correction::Compared;
 use super::counting::Counting;
 use super::statement::numbered;
 use super::target::Target;
 use crate::catalogue::{Index, Kind};
-use crate::connection;
 use crate::database::{Joined, MYSQL, POSTGRES, SQLITE};
 use crate::output::thousands;
-use crate::template::render_block;
-
-/// Temporary tables: the entities with wrong counts, those of a batch, and their counts.
-const WRONG: &str = "diesel_counters_wrong";
-const LOCKED: &str = "diesel_counters_locked";
-const FOUND: &str = "diesel_counters_found";
 
 /// The recount of one table.
 pub struct Recount {
@@ -74,46 +64,6 @@ impl fmt::Display for Wrong {
         }
         let [stored, actual] = [self.stored, self.actual].map(thousands);
         write!(f, ": stored {stored}, rows {actual}")
-    }
-}
-
-/// A connection that runs statements. Any connection is one, and not only the command's: the
-/// enumerator of interleavings runs a recount on one that stops before each statement.
-pub trait Lines: Connection {
-    fn run(&mut self, statement: &str) -> QueryResult<()>;
-    /// The rows of a query whose columns are texts.
-    fn lines(&mut self, query: &str) -> QueryResult<Vec<Line>>;
-}
-
-impl<C: Connection> Lines for C
-where
-    SqlQuery: ExecuteDsl<C>,
-    for<'c> SqlQuery: LoadQuery<'c, C, Line>,
-{
-    fn run(&mut self, statement: &str) -> QueryResult<()> {
-        ExecuteDsl::execute(sql_query(statement), self).map(drop)
-    }
-
-    fn lines(&mut self, query: &str) -> QueryResult<Vec<Line>> {
-        LoadQuery::internal_load(sql_query(query), self)?.collect()
-    }
-}
-
-/// The texts of a row, of any number. A key can be any text, so nothing can stand between two of
-/// them.
-#[derive(Debug)]
-pub struct Line(Vec<Option<String>>);
-
-impl<DB: Backend> QueryableByName<DB> for Line
-where
-    String: FromSql<Text, DB>,
-{
-    fn build<'a>(row: &impl NamedRow<'a, DB>) -> deserialize::Result<Self> {
-        let texts = (0..row.field_count()).map(|place| {
-            let field = Row::get(row, place).ok_or("a row has too few columns")?;
-            FromSql::<Nullable<Text>, DB>::from_nullable_sql(field.value())
-        });
-        texts.collect::<deserialize::Result<_>>().map(Line)
     }
 }
 
@@ -287,56 +237,6 @@ impl Recount {
         sql(name, &self.values())
     }
 
-    fn values(&self) -> Values {
-        let counting = &self.counting;
-        let target = &self.target;
-        let database = counting.database;
-        let batch = |place| self.batch(place);
-        let listed = self.temporary(WRONG);
-        let drift = counting.drift_name();
-        let group = counting.group(target);
-        let key = group[..target.entity.len()].to_vec();
-        let names = counting.tables().map(|table| database.table_name(table));
-        let mut tables: Vec<_> = names.collect();
-        tables.dedup();
-        Values {
-            database: connection::option(database),
-            tables,
-            table: database.table_name(&target.table),
-            entity_columns: match &*key {
-                [] => "1 AS entity".to_owned(),
-                key => key.join(", "),
-            },
-            entity: self.entity.clone().unwrap_or_default(),
-            number_of_rows: database.text("COUNT(*)"),
-            zeros: zeros(counting, target),
-            drift_of_all: counting.drift(target, &self.compared, None),
-            drift_of_batch: counting.drift(target, &self.compared, Some(&batch)),
-            lock: counting.lock_in_slots(target, &self.merged),
-            correction: counting.correction(target, &self.merged),
-            exists: counting.exists(
-                "parent",
-                target,
-                &database.columns("locked", &target.entity),
-            ),
-            is_locked: counting.same_key(target, &drift, "locked"),
-            is_done: counting.same_key(target, &listed, "locked"),
-            locked_key: database.columns(&drift, &target.entity),
-            for_update: match database {
-                POSTGRES => format!("FOR NO KEY UPDATE OF {drift}"),
-                _ => "FOR UPDATE".to_owned(),
-            },
-            text_columns: texts(counting, target),
-            batch: self.batch(0),
-            found: self.temporary(FOUND),
-            copy: String::new(),
-            size: 0,
-            listed,
-            group,
-            key,
-        }
-    }
-
     /// Whether rows can name their entity in a longer type than that of its key, such as TEXT.
     /// MySQL cannot make that a key of a temporary table, which then gets the type of the key.
     fn has_longer_rows(&self) -> bool {
@@ -426,53 +326,6 @@ impl Recount {
     }
 }
 
-/// What the statements of a recount have in their holes.
-#[derive(Serialize)]
-struct Values {
-    database: &'static str,
-    /// All tables that it reads.
-    tables: Vec<String>,
-    /// The table with the counters.
-    table: String,
-    key: Vec<String>,
-    /// The key, and the day if rows have one of their own.
-    group: Vec<String>,
-    /// The columns of the list of entities.
-    entity_columns: String,
-    /// The only entity, if there is one.
-    entity: Vec<String>,
-    number_of_rows: String,
-    /// Counts of any size.
-    zeros: Vec<String>,
-    /// The wrong counts of all entities, and of the batch.
-    drift_of_all: Drift,
-    drift_of_batch: Drift,
-    lock: Correction,
-    correction: Correction,
-    /// The conditions of the entities that there are.
-    exists: Vec<String>,
-    /// The condition of the rows that are locked, and of the entities that are done.
-    is_locked: String,
-    is_done: String,
-    locked_key: Vec<String>,
-    for_update: String,
-    /// What is read of wrong counts.
-    text_columns: Vec<String>,
-    /// Temporary tables: the entities with wrong counts, those of a batch, a copy of these, and
-    /// their counts.
-    listed: String,
-    batch: String,
-    copy: String,
-    found: String,
-    /// The number of entities in a batch.
-    size: u64,
-}
-
-fn sql(name: &str, values: &Values) -> QueryResult<String> {
-    render_block("recount.sql", name, values)
-        .map_err(|error| Error::QueryBuilderError(format!("{error:#}").into()))
-}
-
 /// The number of entities in the first batch. It is doubled if the batch is short, and halved if it
 /// is long.
 const FIRST_BATCH: u64 = 32;
@@ -489,33 +342,6 @@ fn passes(error: &Error) -> bool {
 }
 
 const READ_COMMITTED: &str = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED";
-
-/// The key, the day, and the true and the stored count of each counter, as texts. Each has a name
-/// of its own, so that the ORDER BY of the query means the columns.
-fn texts(counting: &Counting, target: &Target) -> Vec<String> {
-    let database = counting.database;
-    let key = target.entity.iter().map(|key| database.as_text(key));
-    let day = match counting.group(target).get(target.entity.len()) {
-        Some(day) => database.text(day),
-        None => "'1970-01-01'".to_owned(),
-    };
-    let counts = target.names.iter().flat_map(|name| {
-        let names = [database.quoted(name), counting.stored_name(target, name)];
-        names.map(|name| database.text(&name))
-    });
-    let all = key.chain([day]).chain(counts).enumerate();
-    let named = all.map(|(place, text)| format!("{text} AS diesel_counters_{place}"));
-    named.collect()
-}
-
-/// A column for each true and each stored count, in the order of a drift.
-fn zeros(counting: &Counting, target: &Target) -> Vec<String> {
-    let stored = |name: &String| counting.stored_name(target, name);
-    let names = counting.counter_names(target);
-    let all = names.into_iter().chain(target.names.iter().map(stored));
-    let zeros = all.map(|name| format!("CAST(0 AS DECIMAL(65)) AS {name}"));
-    zeros.collect()
-}
 
 fn parsed(count: Option<&String>) -> QueryResult<i64> {
     let text = count.map_or("NULL", String::as_str);
