@@ -14,7 +14,7 @@ pub struct Name<'a>(pub &'a str);
 
 /// The name of a table, and of its schema if it has one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
+#[allow(missing_docs, reason = "the type says what they are")]
 pub struct TableName<'a> {
     pub schema: Option<Name<'a>>,
     pub name: Name<'a>,

@@ -121,7 +121,7 @@ pub enum SetDefaultSlotError {
     /// The default was set before, to this.
     AlreadySet(Slot),
     /// The `index` of the partition is not less than its `of`, or `of` is greater than 32,767.
-    #[allow(missing_docs)]
+    #[allow(missing_docs, reason = "the variant says what they are")]
     NoSuchPartition { index: u16, of: u16 },
 }
 

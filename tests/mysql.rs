@@ -4,6 +4,9 @@ mod behaviour;
 mod commits;
 mod server;
 
+use std::thread;
+use std::time::Duration;
+
 use diesel::connection::SimpleConnection;
 use diesel::dsl::sql;
 use diesel::prelude::*;
@@ -11,7 +14,7 @@ use diesel::result::Error;
 use diesel::sql_types::{BigInt, Bool};
 use diesel_counters::dsl::{claim_slot, compact, delete_counters, fold, set_counter, take};
 use diesel_counters::prelude::*;
-use diesel_counters::{Slot, is_overflow, is_retryable};
+use diesel_counters::{CounterBuffer, Slot, is_overflow, is_retryable};
 use diesel_counters_tests::models::Article;
 use diesel_counters_tests::schema::article_counters::{self, views};
 use diesel_counters_tests::schema::articles::total_views;
@@ -19,6 +22,8 @@ use diesel_counters_tests::schema::file_counters::downloads;
 use diesel_counters_tests::schema::site_counters;
 use diesel_counters_tests::schema::user_counters::visits;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
+
+use crate::behaviour::wait_until;
 
 pub use diesel_counters_tests::write_transaction;
 pub use server::TestDatabase;
@@ -335,6 +340,36 @@ fn bytes_that_are_shorter_than_a_binary_column_are_not_found() {
     let keys = [[1, 2].as_slice(), [1, 2, 0, 0].as_slice()];
     let values = counter_value(downloads).of_many(keys).load(conn);
     assert_eq!(values, Ok(vec![0, 1]));
+}
+
+/// A backup keeps commits back, for as long as it takes. If one failed after a second, the buffer could not know
+/// whether it was rolled back.
+#[test]
+fn the_commit_of_a_buffer_waits_for_a_backup() {
+    let (conn, database, _article) = &mut TestDatabase::with_connection();
+    if conn.batch_execute("BACKUP STAGE START").is_err() {
+        return; // Only MariaDB has it.
+    }
+    let url = database.url.clone();
+    let builder = CounterBuffer::builder(move || Conn::establish(&url));
+    let never = Duration::from_secs(1_000_000);
+    let buffer = builder.every(never).start().unwrap();
+    buffer.count(increment(views).of(1_i64)).unwrap();
+    conn.batch_execute("BACKUP STAGE BLOCK_COMMIT").unwrap();
+    thread::scope(|scope| {
+        let flush = scope.spawn(|| buffer.flush());
+        // Longer than it waits for another lock.
+        let waits = sql::<BigInt>(
+            "SELECT COUNT(*) FROM information_schema.processlist
+             WHERE db = DATABASE() AND state = 'Waiting for backup lock' AND time_ms > 1200",
+        );
+        let has_waited = |conn: &mut Conn| waits.clone().get_result(conn) == Ok(1_i64);
+        wait_until(|| flush.is_finished() || has_waited(conn));
+        let is_finished = flush.is_finished();
+        conn.batch_execute("BACKUP STAGE END").unwrap();
+        let write = flush.join().unwrap();
+        assert!(!is_finished && write.written == 1, "{write}");
+    });
 }
 
 /// The migration in docs/coming-from.md, as it stands there.

@@ -22,7 +22,8 @@ use crate::typed::table::CounterTable;
 /// with [`execute`](RunQueryDsl::execute), which returns what the database reports: 1, or 2 on
 /// MySQL and MariaDB if it has changed a row that existed. It returns 0 if [a trigger of your
 /// own](crate::CounterTable#triggers-rules-and-policies-of-your-own) has skipped the row. With
-/// [several entities](Increment::of_many), `execute` returns their number.
+/// [several entities](Increment::of_many), `execute` returns the number of those whose amounts are
+/// not all 0.
 ///
 /// ```
 /// # include!("../../docs/doctest_setup.rs");

@@ -57,7 +57,7 @@ pub enum BufferError {
     /// The increment has new keys, or keys that are pending since an earlier write or by other
     /// counters, and more keys would be pending than
     /// [`max_keys`](crate::dsl::CounterBufferBuilder::max_keys) allows.
-    #[allow(missing_docs)]
+    #[allow(missing_docs, reason = "the variant says what it is")]
     Full { max_keys: usize },
     /// This process is a fork of the one that started the buffer.
     Forked,

@@ -56,8 +56,7 @@ const AT_ONCE: Duration = Duration::from_millis(100);
 // How long a statement waits for a lock: a second. On SQLite, it is the connection's own time.
 const LIMIT_ON_POSTGRES: &str = "SET LOCAL lock_timeout = '1s'";
 
-/// The locks are those of rows, and those of the table, which an ALTER TABLE waits for and holds.
-/// Errors are in English, because some are recognized by their text.
+/// The limit for locks of rows. Errors are in English, because some are recognized by their text.
 ///
 /// A user variable keeps what a setting was. A write that panics does not restore the settings, so
 /// a variable that has a value keeps it. A user variable that is NULL is a text, which MySQL does
@@ -70,8 +69,16 @@ const LIMIT_ON_MYSQL: &str = "SET \
      @diesel_counters_lc_messages = \
      COALESCE(@diesel_counters_lc_messages, @@SESSION.lc_messages), \
      SESSION innodb_lock_wait_timeout = 1, \
-     SESSION lock_wait_timeout = 1, \
      SESSION lc_messages = 'en_US'";
+
+/// The limit for the lock of the table, which an ALTER TABLE waits for and holds.
+const LIMIT_OF_TABLE_ON_MYSQL: &str = "SET SESSION lock_wait_timeout = 1";
+
+/// Ends that limit before the COMMIT, which it would be for, too: a COMMIT waits while a backup
+/// keeps commits back. After an error there, the batch would not be known to be rolled back.
+const NO_LIMIT_OF_TABLE_ON_MYSQL: &str = "SET \
+     SESSION lock_wait_timeout = CAST(@diesel_counters_table_wait AS SIGNED)";
+
 const RESTORE_ON_MYSQL: &str = "SET \
      SESSION innodb_lock_wait_timeout = CAST(@diesel_counters_row_wait AS SIGNED), \
      SESSION lock_wait_timeout = CAST(@diesel_counters_table_wait AS SIGNED), \
@@ -189,8 +196,8 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
         Ok(())
     }
 
-    /// Refuses those of these rows that are at fault: they fail a second time, for a reason that
-    /// does not pass, and the table takes the batch `written` before and after it. Otherwise the
+    /// Refuses those of these rows that are at fault: they fail a second time at once, for a reason
+    /// that does not pass, and the table takes the batch `written` before and after it. Otherwise the
     /// table may take no rows at all, or these the next time. Returns the number of rows that are
     /// held.
     fn settle(
@@ -207,8 +214,11 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
             return self.hold(rows);
         }
         let (at_fault, others): (Vec<_>, Vec<_>) = rows.into_iter().partition(|(rows, _)| {
-            let failed = write_and_roll_back(&**rows, conn).err();
-            failed.is_some_and(|error| !is_passing(&error) && !is_of_all(&error))
+            let begun = Instant::now();
+            let Err(error) = write_and_roll_back(&**rows, conn) else {
+                return false;
+            };
+            begun.elapsed() < AT_ONCE && !is_passing(&error) && !is_of_all(&error)
         });
         let held = self.hold(others);
         if write_and_roll_back(&**written, conn).is_err() {
@@ -268,7 +278,7 @@ pub fn write_once<Of, Conn: Connection<Backend: CounterBackend>>(
     Writer::new(&Mutex::new(gathered), &keys).write(|| Ok(conn))
 }
 
-/// Runs `work` in a transaction. A statement waits up to a second for each lock. On SQLite, it
+/// Runs `work` in a transaction. A statement waits up to a second for a lock of a row. On SQLite, it
 /// waits as long as the connection does.
 fn in_transaction<Conn: Connection<Backend: CounterBackend>>(
     conn: &mut Conn,
@@ -283,14 +293,17 @@ fn in_transaction<Conn: Connection<Backend: CounterBackend>>(
 
 /// Writes rows, and checks what PostgreSQL would check at the COMMIT. An error of a deferred
 /// trigger can have any text, and after a COMMIT it would not say whether the batch was rolled
-/// back. Returns the number of rows that were written.
+/// back. On MySQL and MariaDB, waits for the lock of the table up to a second. Returns the number of
+/// rows that were written.
 fn write_and_check<Conn: Connection<Backend: CounterBackend>>(
     rows: &dyn Rows<Conn>,
     conn: &mut Conn,
 ) -> QueryResult<usize> {
+    execute_on(Dialect::MySql, LIMIT_OF_TABLE_ON_MYSQL, conn)?;
     let number = rows.write(conn)?;
     let check = "SET CONSTRAINTS ALL IMMEDIATE";
     execute_on(Dialect::PostgreSql, check, conn)?;
+    execute_on(Dialect::MySql, NO_LIMIT_OF_TABLE_ON_MYSQL, conn)?;
     Ok(number)
 }
 

@@ -8,7 +8,7 @@ use std::slice;
 use diesel::QueryResult;
 use diesel::connection::LoadConnection;
 
-use crate::correct::{listed, lock_entities, refuse_hidden_rows};
+use crate::correct::{listed, lock_entities, merged_slot, refuse_hidden_rows};
 use crate::day::UNDATED;
 use crate::error::{not_written, refuse};
 use crate::slot::Partition;
@@ -173,6 +173,8 @@ where
         };
         let mut keys = load(conn, find, Stored::<T>::load)?;
         keys.sort_unstable();
+        // SQLite can store one key as values of two types, which are loaded as one.
+        keys.dedup();
         QueryResult::Ok(keys)
     };
     transaction(conn, |conn| {
@@ -254,14 +256,6 @@ where
         return not_written(T::shape().label);
     }
     Ok(())
-}
-
-/// The slot of the row that is an entity's lock.
-fn merged_slot(db: Dialect, partition: &Partition) -> &i16 {
-    match db {
-        Dialect::Sqlite => &0,
-        _ => &partition.merged,
-    }
 }
 
 /// Locks the rows of entities that this node writes, from the first day to the last. Returns their

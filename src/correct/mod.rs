@@ -16,7 +16,7 @@ use crate::add::many::add_rows;
 use crate::day::{Day, DayRange, UNDATED};
 use crate::error::{not_written, refuse};
 use crate::shape::{Name, Shape};
-use crate::slot::SlotRange;
+use crate::slot::{Partition, SlotRange};
 use crate::sql::{
     Binds as _, CounterBackend, Dialect, Keys, NUMBER, Sql, Uncached, load, load_number, row, rows,
     sql, where_all,
@@ -42,6 +42,14 @@ where
     let zeros = vec![0; counters.len()];
     let rows = keys.iter().map(|key| (key.clone(), Day(UNDATED), &zeros));
     add_rows::<Types, K, _, _>(shape, counters, &SlotRange::merged(), rows, conn)
+}
+
+/// The slot of the row that is an entity's lock.
+fn merged_slot(db: Dialect, partition: &Partition) -> &i16 {
+    match db {
+        Dialect::Sqlite => &0, // It ignores partitions.
+        _ => &partition.merged,
+    }
 }
 
 /// Fails if a policy of PostgreSQL's row level security can show the caller some rows of an entity

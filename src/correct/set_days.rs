@@ -10,7 +10,7 @@ use diesel::row::Row;
 
 use crate::add::many::add_up;
 use crate::correct::set::SetCounter;
-use crate::correct::{add_compared, lock_entities, refuse_hidden_rows};
+use crate::correct::{add_compared, lock_entities, merged_slot, refuse_hidden_rows};
 use crate::day::{Day, DayRange, Period, UNDATED};
 use crate::error::refuse;
 use crate::shape::{Name, Shape};
@@ -50,7 +50,8 @@ impl<C: Counters> SetCounter<C> {
     /// - If `counts` has a day of an entity, or a period of the table, more than once, its counts
     ///   are added up: give all counts of a day in one call.
     /// - **Do not set days that were [folded](crate::dsl::fold()).** They would be counted twice.
-    ///   Set the whole month, on its first day.
+    ///   Set the whole period, on its first day. A week that spans two months is stored in two
+    ///   parts: on its Monday, and on the first day of the month that begins in it.
     ///
     /// # Concurrency
     ///
@@ -221,10 +222,7 @@ where
             let slot = shape.slot();
             let texts = list(", ", entity.iter().map(|column| db.stored_text(*column)));
             let is_listed = db.is_listed(entity, (0..keys.len()).map(|i| row(&columns, i)));
-            let merged = match db {
-                Dialect::Sqlite => &0, // It ignores partitions.
-                _ => &partition.merged,
-            };
+            let merged = merged_slot(db, &partition);
             sql!(
                 "{Uncached}{db.select()}{texts} FROM {table} \
                  WHERE {is_listed} AND {day} = {&UNDATED} AND {slot} = {merged}"

@@ -339,7 +339,7 @@ where
         // A series sorts its days.
         let order = (!By::HAS_NAMES).then(|| sql!(" ORDER BY {NUMBER}{then_by}"));
         // Each case has its fastest way. A series or a total on PostgreSQL: sum the listed keys, and
-        // then number the sums. Up to two counters: a subquery for each key. Otherwise a join, which
+        // then number the sums. Up to two counters without a group: a subquery for each key. Otherwise a join, which
         // reads the rows once for several counters. `IN` and `GROUP BY` are not faster on MySQL and
         // MariaDB, and could not be cached either.
         if By::HAS_NAMES && db == Dialect::PostgreSql {

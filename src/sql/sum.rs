@@ -93,6 +93,7 @@ impl Dialect {
         }
     }
 
+    /// The Monday of the week that a day is in.
     fn monday_of<'a, DB: CounterBackend>(self, day: Name<'a>) -> Sql<'a, DB> {
         match self {
             Dialect::PostgreSql => {
