@@ -350,7 +350,7 @@ fn the_commit_of_a_buffer_waits_for_a_backup() {
     if conn.batch_execute("BACKUP STAGE START").is_err() {
         return; // Only MariaDB has it.
     }
-    let url = database.url.clone();
+    let url = database.url();
     let builder = CounterBuffer::builder(move || Conn::establish(&url));
     let never = Duration::from_secs(1_000_000);
     let buffer = builder.every(never).start().unwrap();

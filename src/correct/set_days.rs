@@ -18,7 +18,7 @@ use crate::slot::{Partition, SlotRange};
 use crate::sql::transaction::{refuse_old_snapshots, transaction};
 use crate::sql::vitess::refuse_shards;
 use crate::sql::{
-    Binds as _, CounterBackend, Dialect, NUMBER, Uncached, Values, list, load, row, sql, where_all,
+    Binds as _, CounterBackend, NUMBER, Uncached, Values, list, load, row, sql, where_all,
 };
 use crate::typed::counters::{Counters, KeyType, assert_program_counts, difference, is_zero};
 use crate::typed::key::{BindKey, KeyOf, KeyTypes, WholeKey, columns_of};

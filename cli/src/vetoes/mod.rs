@@ -11,10 +11,10 @@ use diesel::sql_types::Text;
 
 use self::catalogue::other_triggers;
 use self::postgres::{policies, rules};
-use crate::catalogue::{CounterTable, Table};
+use crate::catalogue::CounterTable;
 use crate::connection::AnyConnection;
 use crate::database::{Joined, MYSQL, POSTGRES};
-use crate::fault::{Fault, Severity, wrong};
+use crate::fault::{Fault, Severity, note, wrong};
 use crate::sql::sql_with;
 use crate::triggers::{Counting, Target};
 
