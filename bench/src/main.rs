@@ -1,5 +1,6 @@
 //! What counting with this crate costs, beside the other ways to count, on each database.
 
+#[cfg(feature = "sqlite")]
 mod buffer;
 #[cfg(all(feature = "sqlite", feature = "postgres"))]
 mod client;
@@ -47,6 +48,7 @@ enum Command {
     /// A forum that counts with triggers: votes, comments and posts.
     Forum(Plan),
     /// Counting in memory, beside a map of atomic counters that all threads share.
+    #[cfg(feature = "sqlite")]
     Buffer(Plan),
     /// What a statement costs in the client, beside the same statement written by hand in Diesel:
     /// in SQLite in memory, and on PostgreSQL if POSTGRES_URL is set.
@@ -99,6 +101,7 @@ fn main() -> Result<()> {
         Command::Read(plan) => read::run(&plan),
         Command::Merge { databases, batch } => merge::run(&databases, batch),
         Command::Forum(plan) => forum::run(&plan),
+        #[cfg(feature = "sqlite")]
         Command::Buffer(plan) => buffer::run(&plan.databases, plan.rounds(5), plan.seconds(2.0)),
         #[cfg(all(feature = "sqlite", feature = "postgres"))]
         Command::Client(client) => client::run(&client),

@@ -411,8 +411,9 @@ macro_rules! keys {
                             let merge = compact(thing_counters::table).before(before).batch(batch);
                             merge.execute(conn).map(merged)
                         }
-                        Operation::Fold { before, batch } => {
-                            let merge = fold(thing_counters::table).before(before).batch(batch);
+                        Operation::Fold { per, before, batch } => {
+                            let fold = fold(thing_counters::table).per(per);
+                            let merge = fold.before(before).batch(batch);
                             merge.execute(conn).map(merged)
                         }
                         Operation::Materialize => {

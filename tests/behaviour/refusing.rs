@@ -136,6 +136,46 @@ fn a_row_that_fails_again_for_a_reason_that_passes_is_held() {
     assert_eq!((write.written, write.pending), (1, 1), "{write}");
 }
 
+/// Fails for article 2 with a text that is not known, and for article 1 from its fourth time on.
+const FAILS_FOR_ALL_AT_LAST: [&str; 2] = [
+    "CREATE SEQUENCE tries;
+    CREATE FUNCTION refuses() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF NEW.article_id = 2 OR nextval('tries') > 3 THEN
+            RAISE 'Wert ist nicht erlaubt';
+        END IF;
+        RETURN NEW;
+    END $$;
+    CREATE TRIGGER refuses BEFORE INSERT ON article_counters
+    FOR EACH ROW EXECUTE FUNCTION refuses()",
+    "CREATE TRIGGER refuses BEFORE INSERT ON article_counters FOR EACH ROW
+    BEGIN
+        IF NEW.article_id = 1 THEN
+            SET @tries = COALESCE(@tries, 0) + 1;
+        END IF;
+        IF NEW.article_id = 2 OR @tries > 3 THEN
+            SIGNAL SQLSTATE '22003' SET MESSAGE_TEXT = 'Wert ist nicht erlaubt';
+        END IF;
+    END",
+];
+
+/// Article 1 is written in the batch of both, alone, before the second attempt of article 2, and
+/// after it. The last one fails, so the table may take no rows at all any more.
+#[test]
+fn a_row_is_held_if_the_table_takes_no_other_row_after_it() {
+    if !crate::HAS_SLOTS {
+        return; // Nothing in SQLite survives a rollback.
+    }
+    let mut test = Test::new();
+    let trigger = FAILS_FOR_ALL_AT_LAST[usize::from(crate::IS_MYSQL)];
+    test.conn.batch_execute(trigger).unwrap();
+    let buffer = test.buffer();
+    let count = increment(views).of_many([(1_i64, 1), (2, 1)]);
+    buffer.count(count).unwrap();
+    let write = test.flush(&buffer);
+    assert!(write.error.is_some() && write.refused.is_empty(), "{write}");
+    assert_eq!((write.written, write.pending), (1, 1), "{write}");
+}
+
 /// Each attempt may wait for a lock.
 #[test]
 fn rows_that_all_conflict_are_left_after_some() {

@@ -61,6 +61,7 @@ pub enum Operation {
         batch: usize,
     },
     Fold {
+        per: Period,
         before: NaiveDate,
         batch: usize,
     },
@@ -149,10 +150,21 @@ fn simple_operation() -> BoxedStrategy<Operation> {
         1 => entity().prop_map(Delete),
         1 => entities().prop_map(DeleteMany),
         3 => (a_day(), 1..5_usize).prop_map(|(before, batch)| Compact { before, batch }),
-        2 => (a_day(), 1..5_usize).prop_map(|(before, batch)| Fold { before, batch }),
+        2 => (period(), a_day(), 1..5_usize)
+            .prop_map(|(per, before, batch)| Fold { per, before, batch }),
         1 => Just(Materialize),
     ]
     .boxed()
+}
+
+fn period() -> impl Strategy<Value = Period> {
+    prop::sample::select(vec![
+        Period::Day,
+        Period::Week,
+        Period::Month,
+        Period::Year,
+        Period::Total,
+    ])
 }
 
 fn read() -> BoxedStrategy<Read> {

@@ -74,6 +74,24 @@ fn merged_before(before: NaiveDate, period: Period) -> NaiveDate {
     before.clamp(first_day(), last_day())
 }
 
+/// The day under which a fold stores the count of this day. None if it leaves the day as it is.
+fn folded(day: NaiveDate, per: Period, before: NaiveDate, period: Period) -> Option<NaiveDate> {
+    let before = merged_before(before, period);
+    if per == Period::Day {
+        return (day < before).then_some(day);
+    }
+    let per = per.max(period);
+    let before = merged_before(before, per);
+    // The period of 1970-01-01 has counts without a day.
+    let is_undated = day <= undated() || per < Period::Total && start(day, per) <= undated();
+    let folded = match per {
+        // A week that begins in the month before is stored in two parts.
+        Period::Week => start(day, per).max(start(day, Period::Month)),
+        _ => start(day, per),
+    };
+    (day < before && !is_undated).then_some(folded)
+}
+
 /// The first and the last day of a range that can be stored.
 fn storable(days: Days) -> Option<(NaiveDate, NaiveDate)> {
     let first = match days.0 {
@@ -236,14 +254,16 @@ impl Map {
                 let rows = place.rows.keys();
                 number(rows.filter(|row| row.1 < before && row.2 > 0).count())
             }
-            &Operation::Fold { before, .. } => {
-                let before = merged_before(before, period);
-                let is_folded = |day| day > undated() && day < before;
+            &Operation::Fold { per, before, .. } => {
+                let folded = |day| folded(day, per, before, period);
                 for ((of, day, counter), n) in std::mem::take(&mut map.counts) {
-                    let day = if is_folded(day) { undated() } else { day };
+                    let day = folded(day).unwrap_or(day);
                     *map.counts.entry((of, day, counter)).or_default() += n;
                 }
-                number(place.rows.keys().filter(|row| is_folded(row.1)).count())
+                let is_merged = |row: &&(usize, NaiveDate, i16)| {
+                    folded(row.1).is_some_and(|day| day != row.1 || row.2 > 0)
+                };
+                number(place.rows.keys().filter(is_merged).count())
             }
             Operation::Materialize => {
                 let totals = std::array::from_fn(|of| map.sum(of, 0, |_| true));
