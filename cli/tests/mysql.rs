@@ -5,10 +5,10 @@ mod behaviour;
 mod held;
 #[path = "behaviour/hot_row.rs"]
 mod hot_row;
+#[path = "mysql/mod.rs"]
+mod on_mysql;
 #[path = "../../tests/server.rs"]
 mod server;
-#[path = "mysql/mod.rs"]
-mod trust;
 
 use behaviour::Execute;
 use behaviour::doctor::with_counters;

@@ -6,7 +6,7 @@
 
 use super::*;
 
-#[path = "attempt.rs"]
+#[path = "attempt/mod.rs"]
 mod attempt;
 #[path = "audit.rs"]
 pub mod audit;

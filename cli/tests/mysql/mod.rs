@@ -1,4 +1,4 @@
-//! What accounts that do not trust each other can do, and what dumps and deletions do to triggers.
+//! What only MySQL and MariaDB have or do.
 
 mod accounts;
 mod dumps;

@@ -1,11 +1,18 @@
-//! What roles that do not trust each other can do, what row level security and replaced tables do to counts, and which
-//! old row is which new one.
+//! What only PostgreSQL has or does.
 
 mod attached;
 mod attacks;
+mod changed;
 mod comments;
+mod counting;
+mod doctor;
 mod faults;
+mod foreign_keys;
 mod kept;
+mod migrations;
+mod owners;
+mod planted;
+mod renamed;
 mod replaced;
 mod roles;
 mod row_security;

@@ -30,6 +30,9 @@ const TABLES: &str = "
     INSERT INTO posts VALUES ('a'), ('b'), ('c');
     INSERT INTO likes (id, post) VALUES (1, 'a'), (2, 'a'), (3, 'b')";
 
+/// Whether the owner is a superuser.
+pub const WITH_SUPERUSER: [bool; 2] = [false, true];
+
 /// Counts that are not those of the rows, of tables in one schema.
 const WRONG: &str = "
     SELECT pg_catalog.count(*) FROM (

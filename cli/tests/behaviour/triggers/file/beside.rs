@@ -1,0 +1,98 @@
+//! The file changes beside writers.
+
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
+use std::thread;
+use std::time::Duration;
+
+use diesel::connection::SimpleConnection;
+
+use super::{STEPS, blog, part, run_in};
+use crate::behaviour::Ran;
+use crate::behaviour::triggers::{number, open};
+use crate::{BACKEND, Conn, TestDatabase};
+
+#[test]
+fn the_database_follows_the_file_beside_eight_clients() {
+    let database = &blog();
+    let is_done = &AtomicBool::new(false);
+    let written = &AtomicI64::new(0);
+    thread::scope(|scope| {
+        for client in 1..=8 {
+            scope.spawn(move || write(client, is_done, written, &mut open(database)));
+        }
+        let followed = std::panic::catch_unwind(|| follow(database, written));
+        is_done.store(true, Relaxed);
+        followed.unwrap();
+    });
+    assert!(number("SELECT COUNT(*) FROM article_likes", &mut open(database)) > 3);
+    database.assert_agrees();
+}
+
+/// Whoever writes while triggers are dropped and created waits, or tries again.
+fn write(client: i64, is_done: &AtomicBool, written: &AtomicI64, conn: &mut Conn) {
+    for number in 0.. {
+        if is_done.load(Relaxed) {
+            return;
+        }
+        let id = client * 1_000_000 + number;
+        let article = id % 5 + 1;
+        for statement in [
+            format!(
+                "INSERT INTO article_likes (id, article_id, stars) VALUES ({id}, {article}, 2)"
+            ),
+            format!("UPDATE article_likes SET stars = 3, approved = FALSE WHERE id = {id}"),
+            format!("DELETE FROM article_likes WHERE id = {id} - 2"),
+        ] {
+            while let Err(error) = conn.batch_execute(&statement) {
+                assert!(is_conflict(&error), "{error}: {statement}");
+            }
+            written.fetch_add(1, Relaxed);
+        }
+        if BACKEND == "sqlite" {
+            // Its only write lock is not fair.
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+/// MariaDB says that a table of a new trigger does not exist if the statement has begun before the trigger.
+fn is_conflict(error: &diesel::result::Error) -> bool {
+    let text = error.to_string().to_lowercase();
+    ["deadlock", "locked", "lock wait", "doesn't exist"]
+        .iter()
+        .any(|one| text.contains(one))
+}
+
+fn follow(database: &TestDatabase, written: &AtomicI64) {
+    // Beside writers of SQLite, it can wait too long for its locks.
+    let patient = |command: &dyn Fn() -> Ran| loop {
+        let ran = command();
+        if ran.code == 0 || BACKEND != "sqlite" || !ran.stderr.contains("locked") {
+            break ran;
+        }
+    };
+    for (step, toml) in STEPS {
+        let generated = patient(&|| database.with_file("generate triggers --json", toml));
+        generated.works();
+        for one in ["up", "down", "up"] {
+            let migration = part(&generated, one);
+            let conn = &mut open(database);
+            while let Err(error) = run_in(conn, &migration) {
+                assert!(is_conflict(&error), "{step}, {one}: {error}");
+                // Otherwise MySQL keeps the locks of tables.
+                *conn = open(database);
+            }
+            let before = written.load(Relaxed);
+            while written.load(Relaxed) < before + 40 {
+                thread::yield_now();
+            }
+            let agrees = patient(&|| database.run(&["recount", "--dry-run"]));
+            let is_wrong = agrees.stdout.contains("would be corrected");
+            let has_none = agrees
+                .stderr
+                .contains("this database has no triggers that count rows");
+            let is_good = agrees.code == 0 || has_none;
+            assert!(is_good && !is_wrong, "{step}, {one}: {agrees:?}");
+        }
+    }
+}

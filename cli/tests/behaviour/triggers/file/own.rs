@@ -1,0 +1,124 @@
+//! Triggers of the application, by names that a definition has or could have.
+
+use super::{STEPS, blog, part, run};
+use crate::{BACKEND, TestDatabase};
+
+/// Its name is taken by what a program has.
+#[test]
+fn a_trigger_of_the_application_is_not_replaced() {
+    let database = blog();
+    let body = match BACKEND {
+        "postgres" => {
+            database.execute(
+                "CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'",
+            );
+            "FOR EACH ROW EXECUTE FUNCTION nothing()"
+        }
+        "mysql" => "FOR EACH ROW DO 1",
+        _ => "BEGIN SELECT 1; END",
+    };
+    let create = |name: &str| format!("CREATE TRIGGER {name} AFTER INSERT ON article_likes {body}");
+    database.execute(&create("count_likes_insert"));
+    let refused = database.with_file("generate triggers", STEPS[0].1);
+    refused.fails("article_likes has a trigger count_likes_insert already");
+    let on = if BACKEND == "postgres" {
+        " ON article_likes"
+    } else {
+        ""
+    };
+    database.execute(&format!("DROP TRIGGER count_likes_insert{on}"));
+    database.execute(&create("count_likes_again"));
+    for toml in [STEPS[0].1, ""] {
+        run(&database, &part(&database.generated(toml), "up"));
+    }
+    assert_eq!(database.trigger_names(), ["count_likes_again"]);
+}
+
+/// A definition without a trigger of each event, so that the application can have names of the others.
+const KEPT: &str = r#"
+    [[trigger]]
+    name = "count_likes"
+    rows = "article_likes"
+    count = ["article_id:article_counters.likes"]
+    deleted = "kept"
+    "#;
+
+/// Triggers of the application, which write another table, by names that the definition could have.
+fn own_triggers(database: &TestDatabase) -> [&'static str; 2] {
+    database.execute("CREATE TABLE audit (what VARCHAR(20))");
+    let (names, create) = match BACKEND {
+        "postgres" => {
+            database.execute(
+                "CREATE FUNCTION audit() RETURNS trigger LANGUAGE plpgsql AS
+                     'BEGIN INSERT INTO audit VALUES (TG_NAME); RETURN NULL; END';
+                 CREATE FUNCTION count_likes_delete() RETURNS INTEGER LANGUAGE sql AS 'SELECT 1'",
+            );
+            let names = ["count_likes_delete", "count_likes_insert"];
+            (names, "FOR EACH ROW EXECUTE FUNCTION audit()")
+        }
+        "mysql" => {
+            let names = ["count_likes_delete", "count_likes_lock_delete"];
+            (names, "FOR EACH ROW INSERT INTO audit VALUES ('a')")
+        }
+        _ => {
+            let names = ["count_likes_delete", "count_likes_replace_by_insert"];
+            (names, "BEGIN INSERT INTO audit VALUES ('a'); END")
+        }
+    };
+    for name in names {
+        database.execute(&format!(
+            "CREATE TRIGGER {name} AFTER DELETE ON users {create}"
+        ));
+    }
+    names
+}
+
+#[test]
+fn own_triggers_with_a_name_that_a_definition_could_have_stay() {
+    let database = blog();
+    let own = own_triggers(&database);
+    for toml in [KEPT, &format!("{KEPT}slots = 16\n"), ""] {
+        run(&database, &part(&database.generated(toml), "up"));
+        let names = database.trigger_names();
+        assert!(
+            own.iter().all(|own| names.iter().any(|name| name == own)),
+            "{names:?}: {toml}"
+        );
+    }
+    assert_eq!(database.trigger_names(), own);
+    if BACKEND == "postgres" {
+        database.execute("SELECT count_likes_delete()");
+    }
+}
+
+/// Only PostgreSQL has names by table.
+#[test]
+fn a_definition_that_changes_does_not_replace_an_own_trigger() {
+    let database = blog();
+    let own = own_triggers(&database);
+    run(&database, &part(&database.generated(KEPT), "up"));
+    let taken_off = KEPT.replace("deleted = \"kept\"", "");
+    if BACKEND != "postgres" {
+        let refused = database.with_file("generate triggers", &taken_off);
+        refused.fails("users has a trigger count_likes_delete already");
+    }
+    // The application has put its own trigger in the place of one of the definition's.
+    let name = if BACKEND == "postgres" {
+        "count_likes_update ON article_likes"
+    } else {
+        "count_likes_update"
+    };
+    database.execute(&format!("DROP TRIGGER {name}"));
+    let create = match BACKEND {
+        "postgres" => "FOR EACH ROW EXECUTE FUNCTION audit()",
+        "mysql" => "FOR EACH ROW INSERT INTO audit VALUES ('a')",
+        _ => "BEGIN INSERT INTO audit VALUES ('a'); END",
+    };
+    database.execute(&format!(
+        "CREATE TRIGGER count_likes_update AFTER DELETE ON users {create}"
+    ));
+    run(&database, &part(&database.generated(""), "up"));
+    let mut kept = [&own[..], &["count_likes_update"]].concat();
+    kept.sort();
+    assert_eq!(database.trigger_names(), kept);
+}
