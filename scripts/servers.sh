@@ -69,7 +69,7 @@ prepare() {
   case $1 in
   postgres)
     server=(postgres -D "$folder/data" --listen_addresses=127.0.0.1 "--unix_socket_directories=$folder"
-      --max_connections=300)
+      --max_connections=300 --max_prepared_transactions=10)
     (as_owner initdb -D "$folder/data" -U postgres -A trust -E UTF8 --locale=C "--lc-ctype=$(ctype)") ;;
   mariadb)
     server=(mariadbd "${options[@]}")

@@ -79,11 +79,11 @@ fn a_strict_table_counts_with_a_table_of_other_types() {
     let database = TestDatabase::create();
     database.execute(STRICT);
     let conn = &mut database.connect();
+    let today = chrono::Utc::now().date_naive();
     for hits in [i64::MAX - 1, 1] {
         let count = increment(hit_counters::hits).by(hits);
-        count.execute(conn).unwrap();
+        count.on(today).execute(conn).unwrap();
     }
-    let today = chrono::Utc::now().date_naive();
     let of_today = counter_value(hit_counters::hits).on(today);
     assert_eq!(of_today.get_result(conn), Ok(i64::MAX));
 }

@@ -159,8 +159,9 @@ fn a_table_without_a_counter_has_a_note() {
             views INTEGER NOT NULL, PRIMARY KEY (id, day, slot)
         )",
     );
-    let checked = database.command("check article_counters --json");
-    checked.prints(r#""no_counter""#);
+    let faults = database.command("check article_counters --json").faults();
+    let fault = faults.iter().find(|one| one["fault"] == "no_counter");
+    assert_eq!(fault.unwrap()["severity"], "note", "{faults:?}");
 }
 
 /// Its name is taken, and another role can give a table a name that a shell runs.

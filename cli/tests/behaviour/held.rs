@@ -1,17 +1,9 @@
 //! A merge whose lock another session has.
 
-use diesel::connection::SimpleConnection;
-use diesel::prelude::*;
-use diesel::sql_types::BigInt;
-
+use crate::behaviour::Execute;
 use crate::behaviour::doctor::with_counters;
-use crate::{BACKEND, Conn, SESSION_ID, TestDatabase};
-
-#[derive(QueryableByName)]
-struct Number {
-    #[diesel(sql_type = BigInt)]
-    value: i64,
-}
+use crate::hot_row::{session_id, wait_until};
+use crate::{BACKEND, Conn, TestDatabase};
 
 /// Two rows that can be merged.
 const ROWS: &str =
@@ -35,11 +27,9 @@ fn held() -> (TestDatabase, Conn, i64) {
     let database = with_counters();
     database.execute(ROWS);
     let mut holder = database.connect();
-    holder.batch_execute(lock()).unwrap();
-    let session: Number = diesel::sql_query(SESSION_ID)
-        .get_result(&mut holder)
-        .unwrap();
-    (database, holder, session.value)
+    holder.run(lock());
+    let session = session_id(&mut holder);
+    (database, holder, session)
 }
 
 #[test]
@@ -62,6 +52,9 @@ fn a_merge_that_another_session_blocks_names_it_and_does_not_succeed() {
         .command("compact article_counters --dry-run")
         .works();
     drop(holder);
-    while database.command("compact article_counters").code == 4 {}
+    // The server ends the session only after its client has gone.
+    wait_until("the lock stays", || {
+        database.command("compact article_counters").code != 4
+    });
     assert_eq!(database.rows_and_sum("article_counters", "views"), (1, 2));
 }

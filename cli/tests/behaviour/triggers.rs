@@ -153,6 +153,16 @@ pub fn number(query: &str, conn: &mut Conn) -> i64 {
     diesel::select(query).get_result(conn).unwrap()
 }
 
+/// Runs a command, and again if it has waited too long for the lock of SQLite, beside writers.
+fn patient(command: impl Fn() -> Ran) -> Ran {
+    loop {
+        let ran = command();
+        if ran.code == 0 || BACKEND != "sqlite" || !ran.stderr.contains("locked") {
+            return ran;
+        }
+    }
+}
+
 /// The likes of each of these articles.
 pub fn likes<const N: usize>(articles: [i64; N], conn: &mut Conn) -> [i64; N] {
     articles.map(|article| likes_of(article, conn))

@@ -150,6 +150,26 @@ fn the_sql_of_a_definition_of_another_account_is_not_printed() {
     run_with(&["check"], Some(&attacker.url())).prints("CREATE TRIGGER");
 }
 
+/// Has the server set `sql_safe_updates` for the sessions of an account, until this is dropped.
+struct SafeUpdates<'a>(&'a TestDatabase);
+
+impl<'a> SafeUpdates<'a> {
+    fn set(account: &Account<'a>) -> Self {
+        let name = &account.name;
+        account.database.execute(&format!(
+            "SET GLOBAL init_connect =
+                 \"SET SESSION sql_safe_updates = IF(CURRENT_USER() = '{name}@%', 1, 0)\""
+        ));
+        SafeUpdates(account.database)
+    }
+}
+
+impl Drop for SafeUpdates<'_> {
+    fn drop(&mut self) {
+        self.0.execute("SET GLOBAL init_connect = ''");
+    }
+}
+
 /// What a server sets for the sessions of some accounts.
 #[test]
 fn a_recount_works_with_safe_updates() {
@@ -158,17 +178,16 @@ fn a_recount_works_with_safe_updates() {
     let account = Account::create(&database);
     counted_by(&account, &["--count", "article_id:articles.likes"]);
     let conn = &mut open(&database);
-    conn.batch_execute(&format!(
-        "{INSERT}; UPDATE article_counters SET likes = 7; UPDATE articles SET likes = 7;
-         SET GLOBAL init_connect = \"SET SESSION sql_safe_updates = IF(CURRENT_USER() LIKE 'u%', 1, 0)\""
-    ))
-    .unwrap();
+    conn.run(&format!(
+        "{INSERT}; UPDATE article_counters SET likes = 7; UPDATE articles SET likes = 7"
+    ));
+    let safe_updates = SafeUpdates::set(&account);
     let is_set = number(
         "SELECT CAST(@@sql_safe_updates AS SIGNED)",
         &mut crate::Conn::establish(&account.url()).unwrap(),
     );
     let ran = run_with(&["recount"], Some(&account.url()));
-    conn.run("SET GLOBAL init_connect = ''");
+    drop(safe_updates);
     assert_eq!(is_set, 1);
     ran.works();
     assert_eq!(likes_of(1, conn), 1);

@@ -59,12 +59,10 @@ fn a_missing_right_is_named_and_the_rest_is_told() {
 /// Runs `doctor` as a role that may read the counters only.
 fn look_as_reader(database: &TestDatabase, option: &[&str]) -> Ran {
     let role = format!("counters_test_{}", uuid::Uuid::new_v4().simple());
-    database.execute(&format!(
-        "CREATE ROLE {role} LOGIN; GRANT SELECT ON article_counters TO {role}"
-    ));
-    let url = database.url().replace("postgres@", &format!("{role}@"));
+    database.create_role(&role);
+    database.execute(&format!("GRANT SELECT ON article_counters TO {role}"));
     let doctor = [&["doctor", "article_counters"], option].concat();
-    let answer = behaviour::run_with(&doctor, Some(&url));
+    let answer = behaviour::run_with(&doctor, Some(&database.url_as(&role)));
     database.execute(&format!("DROP OWNED BY {role}; DROP ROLE {role}"));
     answer
 }
@@ -128,7 +126,7 @@ fn a_row_of_a_partition_is_told() {
     assert!(kind == "row" && on.starts_with("entity 7, "), "{report}");
 }
 
-/// Only of a server with max_prepared_transactions, which by default it has none of.
+/// A server has none by default, but that of `scripts/test` has.
 #[test]
 fn a_prepared_transaction_is_left_to_its_view() {
     let database = with_counters();

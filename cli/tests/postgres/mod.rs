@@ -19,3 +19,25 @@ mod row_security;
 mod schemas;
 mod slots;
 mod types;
+
+use diesel::prelude::*;
+use diesel::sql_types::Text;
+
+use crate::{Conn, TestDatabase};
+
+impl TestDatabase {
+    /// Creates a role that can log in. Its password is its name.
+    fn create_role(&self, role: &str) {
+        self.execute(&format!("CREATE ROLE {role} LOGIN PASSWORD '{role}'"));
+        let conn = &mut Conn::establish(&self.url_as(role)).unwrap();
+        let user = diesel::select(diesel::dsl::sql::<Text>("current_user::text"));
+        assert_eq!(user.get_result(conn), Ok(role.to_owned()));
+    }
+
+    /// The URL of this database for a role, whoever the other tests are.
+    fn url_as(&self, role: &str) -> String {
+        let url = self.url();
+        let (_user, server) = url.rsplit_once('@').unwrap();
+        format!("postgres://{role}:{role}@{server}")
+    }
+}

@@ -3,7 +3,7 @@
 use diesel::connection::SimpleConnection;
 
 use super::roles::{Roles, WITH_SUPERUSER, generate};
-use crate::behaviour::{Execute, run_with, words};
+use crate::behaviour::{Execute, words};
 
 /// Whatever the attacker names like the definition is not what it says.
 #[test]
@@ -74,16 +74,12 @@ fn a_definition_of_another_role_is_not_read() {
                  hits BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (day, slot));
              GRANT ALL ON public.bait, public.bait_counters TO PUBLIC",
         );
-        // Of the attacker, for tables of its own.
-        let url = roles
-            .database
-            .url()
-            .replace("postgres@", &format!("{}@", roles.attacker));
+        // The attacker runs the command for tables of its own.
         let generate = |when: &str, by: &str| {
             let count =
                 words("generate triggers count_bait --rows bait --count bait_counters.hits");
             let args = [&count[..], &["--when", when, "--by", by]].concat();
-            crate::behaviour::run_with(&args, Some(&url))
+            roles.run_as(&roles.attacker, &args)
         };
         let with_functions = generate("is_liked(hits)", "stars_of(hits)");
         let plain = generate("hits > 0", "1");

@@ -99,10 +99,14 @@ impl Roles {
         let (owner, attacker) = (format!("owner_{id}"), format!("attacker_{id}"));
         let database = TestDatabase::create();
         let name = database.url().rsplit('/').next().unwrap().to_owned();
-        let superuser = if superuser { "SUPERUSER" } else { "" };
+        for role in [&owner, &attacker] {
+            database.create_role(role);
+        }
+        if superuser {
+            database.execute(&format!("ALTER ROLE {owner} SUPERUSER"));
+        }
         database.execute(&format!(
-            "CREATE ROLE {owner} LOGIN {superuser}; CREATE ROLE {attacker} LOGIN;
-             ALTER DATABASE {name} OWNER TO {owner}; ALTER SCHEMA public OWNER TO {owner};
+            "ALTER DATABASE {name} OWNER TO {owner}; ALTER SCHEMA public OWNER TO {owner};
              ALTER ROLE {owner} IN DATABASE {name} SET search_path = {path}"
         ));
         let _dropped = Dropped([owner.clone(), attacker.clone()]);
@@ -131,28 +135,22 @@ impl Roles {
         Self::with_tables(superuser, "public", "\"$user\", public")
     }
 
-    fn url(&self, role: &str) -> String {
-        self.database
-            .url()
-            .replace("postgres@", &format!("{role}@"))
-    }
-
     pub fn owner(&self) -> Conn {
-        Conn::establish(&self.url(&self.owner)).unwrap()
+        Conn::establish(&self.database.url_as(&self.owner)).unwrap()
     }
 
     pub fn attacker(&self) -> Conn {
-        Conn::establish(&self.url(&self.attacker)).unwrap()
+        Conn::establish(&self.database.url_as(&self.attacker)).unwrap()
     }
 
     /// The command, run by the owner.
     pub fn run(&self, args: &[&str]) -> Ran {
-        run_with(args, Some(&self.url(&self.owner)))
+        self.run_as(&self.owner, args)
     }
 
     /// The command, run by this role.
     pub fn run_as(&self, role: &str, args: &[&str]) -> Ran {
-        run_with(args, Some(&self.url(role)))
+        run_with(args, Some(&self.database.url_as(role)))
     }
 
     /// The migration that the owner generates.

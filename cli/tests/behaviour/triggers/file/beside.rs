@@ -7,8 +7,7 @@ use std::time::Duration;
 use diesel::connection::SimpleConnection;
 
 use super::{STEPS, blog, part, run_in};
-use crate::behaviour::Ran;
-use crate::behaviour::triggers::{number, open};
+use crate::behaviour::triggers::{number, open, patient};
 use crate::{BACKEND, Conn, TestDatabase};
 
 #[test]
@@ -64,15 +63,8 @@ fn is_conflict(error: &diesel::result::Error) -> bool {
 }
 
 fn follow(database: &TestDatabase, written: &AtomicI64) {
-    // Beside writers of SQLite, it can wait too long for its locks.
-    let patient = |command: &dyn Fn() -> Ran| loop {
-        let ran = command();
-        if ran.code == 0 || BACKEND != "sqlite" || !ran.stderr.contains("locked") {
-            break ran;
-        }
-    };
     for (step, toml) in STEPS {
-        let generated = patient(&|| database.with_file("generate triggers --json", toml));
+        let generated = patient(|| database.with_file("generate triggers --json", toml));
         generated.works();
         for one in ["up", "down", "up"] {
             let migration = part(&generated, one);
@@ -86,7 +78,7 @@ fn follow(database: &TestDatabase, written: &AtomicI64) {
             while written.load(Relaxed) < before + 40 {
                 thread::yield_now();
             }
-            let agrees = patient(&|| database.run(&["recount", "--dry-run"]));
+            let agrees = patient(|| database.run(&["recount", "--dry-run"]));
             let is_wrong = agrees.stdout.contains("would be corrected");
             let has_none = agrees
                 .stderr
