@@ -14,7 +14,7 @@ const KEYSPACE: &str = "VITESS_KEYSPACE";
 
 /// An empty database, which goes when this is dropped.
 pub struct TestDatabase {
-    name: String,
+    pub name: String,
     server: String,
 }
 

@@ -23,6 +23,10 @@ const REFERENCE: &str =
     include_str!("../../migrations/mysql/00000000000001_create_article_counters/up.sql");
 const BAD: &str = include_str!("bad/mysql.sql");
 
+/// A text of which each spelling is a key of its own.
+const TEXT: &str = "VARCHAR(50) CHARACTER SET utf8mb4
+    COLLATE /*!80017 utf8mb4_0900_bin */ /*M! utf8mb4_nopad_bin */";
+
 /// What keys of bytes and of UUIDs are here.
 const BYTES: [&str; 2] = ["VARBINARY(255)", "x'00ff'"];
 const UUID: [&str; 2] = ["BINARY(16)", "x'67e5504410b1426f9247bb680e5fe0c8'"];
@@ -47,38 +51,6 @@ fn a_url_may_say_mariadb() {
     let url = database.url().replace("mysql://", "mariadb://");
     let checked = behaviour::run(&["check", "--database-url", &url]);
     checked.is_good("article_counters");
-}
-
-#[test]
-fn a_missing_right_is_named() {
-    let database = with_counters();
-    let url = database.url();
-    let (server, name) = url.rsplit_once('/').unwrap();
-    let (_, host) = server.rsplit_once('@').unwrap();
-    // Digits with an e in between would be a number.
-    let user = &format!("u{}", uuid::Uuid::new_v4().simple())[..16];
-    database.execute(&format!(
-        "CREATE USER {user}@'%'; GRANT SELECT ON {name}.* TO {user}@'%'"
-    ));
-    let url = format!("mysql://{user}@{host}/{name}");
-    let look = |args: &[&str]| behaviour::run_with(args, Some(&url));
-    let answers = [look(&["doctor", "article_counters"]), look(&["doctor"])];
-    let of_table = look(&["doctor", "article_counters", "--json"]);
-    let of_all = look(&["doctor", "--json"]);
-    database.execute(&format!("DROP USER {user}@'%'"));
-    for answer in answers {
-        answer.prints("GRANT PROCESS ON *.* TO");
-        answer.prints("article_counters: it is not known whether there is contention");
-        // A script does not take it for a table without contention.
-        answer.fails("could not see all waits");
-    }
-    for report in [
-        of_table.json(),
-        of_all.json(),
-        of_all.json()["tables"][0].clone(),
-    ] {
-        assert_eq!(report["contention"], serde_json::Value::Null);
-    }
 }
 
 #[test]
@@ -140,12 +112,7 @@ fn a_url_without_a_database_is_an_error() {
 /// A counter table of pages, whose paths have this type.
 fn with_paths(path: &str) -> TestDatabase {
     let database = TestDatabase::create();
-    database.execute(&format!(
-        "CREATE TABLE page_counters (
-             path {path} NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
-             hits BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (path, day, slot)
-         )"
-    ));
+    database.create_counters("page_counters", &format!("path {path}"));
     database
 }
 
@@ -156,8 +123,7 @@ fn a_collation_that_pads_is_a_note() {
     checked.works();
     let [fault, severity] = ["fault", "severity"].map(|key| checked.faults()[0][key].clone());
     assert_eq!([fault, severity], ["padding", "note"]);
-    let exact = "/*!80017 utf8mb4_0900_bin */ /*M! utf8mb4_nopad_bin */";
-    let checked = with_paths(&format!("VARCHAR(50) COLLATE {exact}")).run(&["check"]);
+    let checked = with_paths(TEXT).run(&["check"]);
     assert!(!checked.stdout.contains("collation"), "{checked:?}");
 }
 
@@ -224,7 +190,7 @@ mod triggers {
     fn rows_and_cascades_of_another_database_are_refused() {
         let (database, other) = (tables(true), crate::TestDatabase::create());
         other.execute("CREATE TABLE articles (id BIGINT PRIMARY KEY)");
-        let in_other = format!("{}.articles", other.url().rsplit('/').next().unwrap());
+        let in_other = format!("{}.articles", other.name);
         let rows = [
             "generate",
             "triggers",
@@ -253,7 +219,7 @@ mod triggers {
             "CREATE TABLE visits (page_id BIGINT PRIMARY KEY, number BIGINT NOT NULL DEFAULT 0);
              INSERT INTO visits (page_id) VALUES (1), (2)",
         );
-        let other_name = other.url().rsplit('/').next().unwrap().to_owned();
+        let other_name = &other.name;
         let count = format!("page_id:{other_name}.visits.number");
         create_triggers(
             &database,

@@ -30,6 +30,9 @@ const REFERENCE: &str =
     include_str!("../../migrations/postgres/00000000000001_create_article_counters/up.sql");
 const BAD: &str = include_str!("bad/postgres.sql");
 
+/// A text of which each spelling is a key of its own.
+const TEXT: &str = "TEXT";
+
 /// What keys of bytes and of UUIDs are here.
 const BYTES: [&str; 2] = ["BYTEA", "decode('00ff', 'hex')"];
 const UUID: [&str; 2] = ["UUID", "'67e55044-10b1-426f-9247-bb680e5fe0c8'"];

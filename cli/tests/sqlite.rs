@@ -21,6 +21,9 @@ const REFERENCE: &str =
     include_str!("../../migrations/sqlite/00000000000001_create_article_counters/up.sql");
 const BAD: &str = include_str!("bad/sqlite.sql");
 
+/// A text of which each spelling is a key of its own.
+const TEXT: &str = "TEXT";
+
 /// What keys of bytes and of UUIDs are here.
 const BYTES: [&str; 2] = ["BLOB", "x'00ff'"];
 const UUID: [&str; 2] = ["BLOB", "x'67e5504410b1426f9247bb680e5fe0c8'"];

@@ -60,11 +60,6 @@ pub fn waits(report: &serde_json::Value) -> Vec<[&str; 2]> {
 /// A database with a counter table of no foreign key.
 pub fn with_counters() -> TestDatabase {
     let database = TestDatabase::create();
-    database.execute(
-        "CREATE TABLE article_counters (
-            article_id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
-            views BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (article_id, day, slot)
-        )",
-    );
+    database.create_counters("article_counters", "article_id BIGINT");
     database
 }

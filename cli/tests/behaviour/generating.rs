@@ -5,7 +5,7 @@ use diesel::prelude::*;
 use diesel_counters::prelude::*;
 use diesel_migrations::{FileBasedMigrations, MigrationHarness};
 
-use super::{Ran, check_of, run};
+use super::{Ran, check_of, quote, run};
 use crate::{BACKEND, Conn, REFERENCE, TestDatabase};
 
 diesel::table! {
@@ -204,7 +204,7 @@ fn a_stock_has_a_check_that_check_asks_for() {
 
 #[test]
 fn check_compares_the_comment_with_the_checks() {
-    let quote = if BACKEND == "mysql" { "`" } else { "\"" };
+    let quote = quote();
     for (from, to, expected) in [
         ("# >= 0", "1 = 1 AND (0) <= #", ""),
         ("# >= 0", "# > -1", ""),
@@ -267,10 +267,6 @@ fn the_guides_stock_is_generated() {
             "{name}: {more:?}"
         );
     }
-}
-
-fn quote() -> char {
-    if BACKEND == "mysql" { '`' } else { '"' }
 }
 
 #[test]

@@ -205,12 +205,9 @@ fn a_wait_for_another_tables_row_is_not_the_counters() {
 /// A counter table of URLs with one row.
 fn with_url_counters(url: &str, row: &str) -> TestDatabase {
     let database = TestDatabase::create();
+    database.create_counters("url_counters", &format!("url {url}"));
     database.execute(&format!(
-        "CREATE TABLE url_counters (
-            url {url} NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
-            views BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (url, day, slot)
-        );
-        INSERT INTO url_counters VALUES ({row}, '2026-01-01', 1, 5)"
+        "INSERT INTO url_counters VALUES ({row}, '2026-01-01', 1, 5)"
     ));
     database
 }

@@ -4,7 +4,7 @@ use diesel::prelude::*;
 use diesel::sql_types::Text;
 use serde_json::json;
 
-use super::Ran;
+use super::{Ran, quote};
 use crate::{BACKEND, BYTES, TestDatabase, UUID};
 
 /// Articles 1 and 2 in five slots of three days.
@@ -152,13 +152,13 @@ fn no_name_and_no_key_is_taken_for_anything_else() {
         ]);
         generated.works();
         database.execute(&generated.stdout);
-        let (quote, value) = match BACKEND {
-            "mysql" => ("`", "?"),
-            "postgres" => ("\"", "$1"),
-            _ => ("\"", "?"),
+        let quote = quote();
+        let twice = format!("{quote}{quote}");
+        let quoted = |name: &str| format!("{quote}{}{quote}", name.replace(quote, &twice));
+        let value = match BACKEND {
+            "postgres" => "$1",
+            _ => "?",
         };
-        let quoted =
-            |name: &str| format!("{quote}{}{quote}", name.replace(quote, &quote.repeat(2)));
         let table = quoted(name);
         for slot in 0..=2 {
             for key in keys {

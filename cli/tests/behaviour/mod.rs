@@ -15,6 +15,7 @@ mod vetoes;
 use std::process::Command;
 
 use diesel::connection::SimpleConnection;
+use serde_json::Value;
 use tempfile::{TempDir, tempdir};
 
 use crate::{BACKEND, Conn, REFERENCE, TestDatabase};
@@ -67,8 +68,16 @@ impl Ran {
         assert_eq!(self.summary(), format!("{table}: good"), "{self:?}");
     }
 
+    /// The faults that `check --json` has found of all tables.
+    pub fn all_faults(&self) -> Vec<Value> {
+        let report = self.json();
+        let tables = report["tables"].as_array().unwrap().iter();
+        let faults = tables.flat_map(|table| table["faults"].as_array().unwrap());
+        faults.cloned().collect()
+    }
+
     /// The faults that `check --json` has found of its first table.
-    pub fn faults(&self) -> Vec<serde_json::Value> {
+    pub fn faults(&self) -> Vec<Value> {
         let faults = self.json()["tables"][0]["faults"].clone();
         serde_json::from_value(faults).unwrap()
     }
@@ -85,7 +94,7 @@ impl Ran {
         folder
     }
 
-    pub fn json(&self) -> serde_json::Value {
+    pub fn json(&self) -> Value {
         serde_json::from_str(&self.stdout)
             .unwrap_or_else(|e| panic!("{e}: {}{}", self.stdout, self.stderr))
     }
@@ -106,7 +115,12 @@ pub fn run_with(args: &[&str], database_url: Option<&str>) -> Ran {
         Some(url) => command.env("DATABASE_URL", url),
         None => command.env_remove("DATABASE_URL"),
     };
-    let output = command.output().unwrap();
+    ran(&mut command)
+}
+
+/// Runs a program.
+fn ran(program: &mut Command) -> Ran {
+    let output = program.output().unwrap();
     Ran {
         code: output.status.code().unwrap(),
         stdout: String::from_utf8(output.stdout).unwrap(),
@@ -127,6 +141,17 @@ impl TestDatabase {
         database.execute("INSERT INTO articles VALUES (1), (2), (3), (10)");
         database.execute(REFERENCE);
         database
+    }
+
+    /// Creates a counter table without a foreign key. The key begins with this column.
+    pub fn create_counters(&self, table: &str, column: &str) {
+        let (name, _) = column.split_once(' ').unwrap();
+        self.execute(&format!(
+            "CREATE TABLE {table} (
+                 {column} NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+                 views BIGINT NOT NULL DEFAULT 0, PRIMARY KEY ({name}, day, slot)
+             )"
+        ));
     }
 
     pub fn execute(&self, sql: &str) {
@@ -165,16 +190,21 @@ impl TestDatabase {
     }
 
     /// The faults of triggers that `check` finds, of a table or of all.
-    pub fn trigger_faults(&self, table: &str) -> Vec<serde_json::Value> {
-        let checked = self.command(&format!("check {table} --json")).json();
-        let tables = checked["tables"].as_array().unwrap().iter();
-        let faults = tables.flat_map(|table| table["faults"].as_array().unwrap());
-        let faults = faults.filter(|one| one["fault"].as_str().unwrap().starts_with("trigger"));
-        faults.cloned().collect()
+    pub fn trigger_faults(&self, table: &str) -> Vec<Value> {
+        let mut faults = self.command(&format!("check {table} --json")).all_faults();
+        faults.retain(|one| one["fault"].as_str().unwrap().starts_with("trigger"));
+        faults
+    }
+
+    /// The faults of all tables that `check` finds, without notes.
+    pub fn faults(&self) -> Vec<Value> {
+        let mut faults = self.command("check --json").all_faults();
+        faults.retain(|fault| fault["severity"] != "note");
+        faults
     }
 
     /// Runs the SQL of a fault.
-    pub fn mend(&self, fault: &serde_json::Value) {
+    pub fn mend(&self, fault: &Value) {
         for sql in fault["sql"].as_array().unwrap() {
             self.execute(sql.as_str().unwrap());
         }
@@ -192,6 +222,14 @@ impl TestDatabase {
     /// Runs the command on it.
     pub fn run(&self, args: &[&str]) -> Ran {
         run_with(args, Some(&self.url()))
+    }
+}
+
+/// The quote of names.
+fn quote() -> char {
+    match BACKEND {
+        "mysql" => '`',
+        _ => '"',
     }
 }
 

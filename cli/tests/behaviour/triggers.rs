@@ -23,7 +23,7 @@ use diesel::sql_types::BigInt;
 use diesel_migrations::{FileBasedMigrations, MigrationHarness};
 use tempfile::{TempDir, tempdir};
 
-use super::Ran;
+use super::{Ran, quote};
 use crate::{BACKEND, Conn, REFERENCE, TestDatabase};
 
 /// Rows, which refer to articles and users, and may refer to none.
@@ -109,6 +109,14 @@ pub fn create_triggers(database: &TestDatabase, words: &str, more: &[&str]) {
 /// Runs `generate triggers count_likes` for article_likes.
 pub fn generate(database: &TestDatabase, args: &[&str]) -> (Ran, TempDir) {
     generate_triggers(database, "count_likes --rows article_likes", args)
+}
+
+/// Only PostgreSQL has names of triggers by table.
+pub fn drop_trigger(name: &str, table: &str) -> String {
+    match BACKEND {
+        "postgres" => format!("DROP TRIGGER {name} ON {table}"),
+        _ => format!("DROP TRIGGER {name}"),
+    }
 }
 
 /// A file of definitions, which goes when the folder is dropped, and the option that names it.
@@ -415,8 +423,7 @@ fn an_expression_keeps_its_text() {
 #[test]
 fn names_can_be_any() {
     let database = TestDatabase::create();
-    let quote = if BACKEND == "mysql" { "`" } else { "\"" };
-    let quoted = |sql: &str| sql.replace(['[', ']'], quote);
+    let quoted = |sql: &str| sql.replace(['[', ']'], &quote().to_string());
     database.execute(&quoted(
         "CREATE TABLE [order] ([group] BIGINT NOT NULL, [key] INTEGER NOT NULL, [when] BOOLEAN NOT NULL);
          CREATE TABLE [select] ([entity] BIGINT NOT NULL, [day] DATE NOT NULL, [slot] SMALLINT NOT NULL,

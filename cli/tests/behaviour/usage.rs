@@ -1,6 +1,6 @@
 //! The command line.
 
-use super::run;
+use super::{quote, run};
 use crate::TestDatabase;
 
 #[test]
@@ -148,13 +148,8 @@ fn a_server_that_accepts_and_says_nothing_is_not_awaited_for_ever() {
 #[test]
 fn a_tables_name_has_no_power_over_the_terminal() {
     let database = TestDatabase::create();
-    database.execute(
-        "CREATE TABLE of_\u{200e}counters (
-            id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
-            views BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (id, day, slot)
-        )",
-    );
     let table = "of_\u{200e}counters";
+    database.create_counters(table, "id BIGINT");
     for args in [
         &["check", table][..],
         &["compact", table],
@@ -190,13 +185,8 @@ fn a_migration_that_reads_as_another_one_is_refused() {
 fn json_has_no_power_over_the_terminal_and_no_character_less() {
     let table = "of_\u{202e}\u{7f}\u{9b}counters";
     let database = TestDatabase::create();
-    let q = if crate::BACKEND == "mysql" { '`' } else { '"' };
-    database.execute(&format!(
-        "CREATE TABLE {q}{table}{q} (
-            id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
-            views BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (id, day, slot)
-        )"
-    ));
+    let q = quote();
+    database.create_counters(&format!("{q}{table}{q}"), "id BIGINT");
     let checked = database.run(&["check", table, "--json"]);
     assert_eq!(checked.json()["tables"][0]["table"], table);
     let raw = ['\u{202e}', '\u{7f}', '\u{9b}'];

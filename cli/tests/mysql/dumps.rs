@@ -84,13 +84,13 @@ fn a_dump_restores() {
             assert!(ran.status.success(), "{counts:?}: {errors}");
             ran.stdout
         };
-        let what = ["--routines", "--triggers", &schema(&database)];
+        let what = ["--routines", "--triggers", &database.name];
         let dumped = run(dump, &what, Stdio::null());
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("dump.sql");
         std::fs::write(&file, dumped).unwrap();
         let file = std::fs::File::open(&file).unwrap();
-        run(client, &[&schema(&restored)], file.into());
+        run(client, &[&restored.name], file.into());
         let triggers =
             "SELECT COUNT(*) FROM information_schema.triggers WHERE trigger_schema = DATABASE()";
         let [before, after] = [&database, &restored].map(|one| number(triggers, &mut open(one)));

@@ -1,13 +1,11 @@
 //! Errors of the server, and what the command says of them.
 
-use diesel::connection::SimpleConnection;
 use diesel_counters::is_overflow;
 
-use super::schema;
+use super::accounts::Account;
 use crate::TestDatabase;
-use crate::behaviour::Execute;
-use crate::behaviour::run_with;
 use crate::behaviour::triggers::{create_triggers, number, open, tables};
+use crate::behaviour::{Execute, run_with, words};
 
 /// 1690: a count that is lower than its rows would become negative.
 #[test]
@@ -40,26 +38,19 @@ fn an_unsigned_count_below_0_is_an_overflow_that_a_recount_repairs() {
 #[test]
 fn an_account_that_cannot_create_triggers_is_told() {
     let database = tables(true);
-    let name = format!("u{}", &uuid::Uuid::new_v4().simple().to_string()[..15]);
-    let conn = &mut database.connect();
-    conn.run(&format!(
-        "CREATE USER {name}@'%'; GRANT ALL ON {}.* TO {name}@'%'",
-        schema(&database)
-    ));
-    let url = database.url();
-    let (_, host) = url.rsplit_once('@').unwrap();
+    let account = Account::create(&database, "ALL");
     let line =
         "generate triggers count_it --rows article_likes --count article_id:article_counters.likes";
-    let ran = run_with(
-        &crate::behaviour::words(line),
-        Some(&format!("mysql://{name}@{host}")),
-    );
-    let _ = conn.batch_execute(&format!("DROP USER {name}@'%'"));
+    let ran = run_with(&words(line), Some(&account.url()));
     ran.works();
     let needs =
         "SELECT CAST(@@GLOBAL.log_bin AND NOT @@GLOBAL.log_bin_trust_function_creators AS SIGNED)";
     let is_told = ran.stderr.contains("1419");
-    assert_eq!(i64::from(is_told), number(needs, conn), "{ran:?}");
+    assert_eq!(
+        i64::from(is_told),
+        number(needs, &mut open(&database)),
+        "{ran:?}"
+    );
     let own = database.command(line);
     assert!(!own.stderr.contains("1419"), "{own:?}");
 }

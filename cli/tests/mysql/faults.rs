@@ -8,21 +8,14 @@ use crate::behaviour::triggers::{
     LIKES_OF_ARTICLES, counted, counted_likes, likes_of, number, open, tables,
 };
 
-fn faults(database: &TestDatabase) -> Vec<Value> {
-    let checked = database.run(&["check", "--json"]).json();
-    let tables = checked["tables"].as_array().unwrap().iter();
-    let faults = tables.flat_map(|table| table["faults"].as_array().unwrap().clone());
-    faults.filter(|fault| fault["severity"] != "note").collect()
-}
-
 /// Asserts that there is this fault, and none after its SQL has run.
 #[track_caller]
 fn finds_and_mends(database: &TestDatabase, expected: &str) {
-    let found = faults(database);
+    let found = database.faults();
     let names: Vec<_> = found.iter().map(|fault| fault["fault"].clone()).collect();
     assert_eq!(names, [expected], "{found:?}");
     found.iter().for_each(|fault| database.mend(fault));
-    assert_eq!(faults(database), Vec::<Value>::new());
+    assert_eq!(database.faults(), Vec::<Value>::new());
 }
 
 #[test]
@@ -68,7 +61,7 @@ fn rows_that_do_not_roll_back_are_found_and_refused() {
         "ALTER TABLE article_likes DROP FOREIGN KEY article_likes_ibfk_1, DROP FOREIGN KEY article_likes_ibfk_2;
          ALTER TABLE article_likes ENGINE = MyISAM",
     );
-    let names = faults(&database);
+    let names = database.faults();
     assert!(
         names
             .iter()
@@ -96,7 +89,7 @@ fn a_unique_index_of_the_beginning_of_a_key_is_found() {
             ));
         }
         assert_eq!(database.rows_and_sum("tag_counters", "hits"), (1, 2));
-        let found = faults(&database);
+        let found = database.faults();
         let names: Vec<_> = found.iter().map(|fault| fault["fault"].clone()).collect();
         assert_eq!(names, ["unique_index"], "{keys}");
     }
@@ -137,7 +130,7 @@ fn a_collation_that_ignores_accents_is_found() {
                  ON DUPLICATE KEY UPDATE hits = hits + 1"
         ));
         assert_eq!(database.rows_and_sum("page_counters", "hits"), (1, 2));
-        let found = faults(&database);
+        let found = database.faults();
         assert_eq!(found.len(), 1, "{collation}: {found:?}");
         assert_eq!(found[0]["fault"], "collation");
         assert!(
@@ -159,7 +152,7 @@ fn triggers_that_leave_the_row_alone_are_no_veto() {
     counted(&database, &LIKES_OF_ARTICLES);
     database.execute("INSERT INTO article_likes (id, article_id) VALUES (1, 1), (2, 1)");
     assert_eq!(likes_of(1, &mut open(&database)), 2);
-    assert_eq!(faults(&database), Vec::<Value>::new());
+    assert_eq!(database.faults(), Vec::<Value>::new());
     for sets in [
         "SET NEW.likes = 0",
         "SET NEW.slot = 1",
@@ -169,7 +162,7 @@ fn triggers_that_leave_the_row_alone_are_no_veto() {
             "DROP TRIGGER refuses;
              CREATE TRIGGER refuses BEFORE UPDATE ON article_counters FOR EACH ROW {sets}"
         ));
-        assert_eq!(faults(&database)[0]["fault"], "veto", "{sets}");
+        assert_eq!(database.faults()[0]["fault"], "veto", "{sets}");
     }
 }
 
@@ -212,5 +205,5 @@ fn an_enum_needs_no_default() {
          );
          INSERT INTO hit_counters (day, slot) VALUES ('2026-01-01', 1)",
     );
-    assert_eq!(faults(&database), Vec::<Value>::new());
+    assert_eq!(database.faults(), Vec::<Value>::new());
 }

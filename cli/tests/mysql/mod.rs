@@ -9,11 +9,5 @@ mod order;
 mod parents;
 mod slots;
 
-use crate::TestDatabase;
-
 /// Another like of an article.
 const INSERT: &str = "INSERT INTO article_likes (id, article_id) SELECT COALESCE(MAX(id), 0) + 1, 1 FROM article_likes";
-
-fn schema(database: &TestDatabase) -> String {
-    database.url().rsplit('/').next().unwrap().to_owned()
-}

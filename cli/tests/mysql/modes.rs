@@ -3,7 +3,9 @@
 
 use crate::TestDatabase;
 use crate::behaviour::Execute;
-use crate::behaviour::triggers::{generate, generate_triggers, likes_of, number, open, tables};
+use crate::behaviour::triggers::{
+    file_of, generate, generate_triggers, likes_of, number, open, tables,
+};
 
 /// Runs a migration in a session of this mode.
 fn migrate_in(mode: &str, database: &TestDatabase, args: &[&str]) {
@@ -112,10 +114,7 @@ fn literals_are_what_they_were() {
              when = '''{when} '''\n"
         );
     }
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("counters.toml");
-    std::fs::write(&path, file).unwrap();
-    let words = format!("--file {}", path.display());
+    let (_folder, words) = file_of(&file);
     let (ran, _) = generate_triggers(&database, &words, &[]);
     database.execute(ran.json()["up"].as_str().unwrap());
     let conn = &mut open(&database);

@@ -69,7 +69,7 @@ fn the_function_of_a_trigger_counts_the_rows_of_its_own_table_only() {
     for superuser in [false, true] {
         let roles = Roles::create(superuser);
         roles.counted();
-        let name = roles.database.url().rsplit('/').next().unwrap().to_owned();
+        let name = &roles.database.name;
         roles
             .checker()
             .run(&format!("GRANT CREATE ON DATABASE {name} TO PUBLIC"));

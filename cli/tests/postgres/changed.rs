@@ -99,8 +99,8 @@ fn a_schema_of_several_that_is_renamed_is_found() {
     let database = tables(true);
     database.execute("CREATE SCHEMA other; ALTER TABLE article_counters SET SCHEMA other");
     let path = "ALTER DATABASE {} SET search_path = public, {schema}";
-    let name = database.url().rsplit('/').next().unwrap().to_owned();
-    let path = |schema: &str| path.replace("{}", &name).replace("{schema}", schema);
+    let name = &database.name;
+    let path = |schema: &str| path.replace("{}", name).replace("{schema}", schema);
     database.execute(&path("other"));
     counted(&database, &LIKES_OF_ARTICLES);
     let conn = &mut open(&database);

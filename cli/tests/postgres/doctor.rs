@@ -164,7 +164,7 @@ fn a_prepared_transaction_is_left_to_its_view() {
 #[test]
 fn the_row_of_a_correction_is_known_in_each_form_of_days() {
     let database = with_counters();
-    let name = database.url().rsplit('/').next().unwrap().to_owned();
+    let name = &database.name;
     database.execute(&format!(
         "ALTER DATABASE {name} SET datestyle = 'SQL, DMY';
          INSERT INTO article_counters VALUES (7, '1970-01-01', 0, 0)"

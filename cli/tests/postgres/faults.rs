@@ -8,13 +8,6 @@ use crate::TestDatabase;
 use crate::behaviour::triggers::{counted_likes, create_triggers};
 use crate::behaviour::{Execute, words};
 
-fn faults(database: &TestDatabase) -> Vec<Value> {
-    let checked = database.run(&["check", "--json"]).json();
-    let tables = checked["tables"].as_array().unwrap().iter();
-    let faults = tables.flat_map(|table| table["faults"].as_array().unwrap().clone());
-    faults.filter(|fault| fault["severity"] != "note").collect()
-}
-
 fn names(faults: &[Value]) -> Vec<&str> {
     let names = faults.iter().map(|fault| fault["fault"].as_str().unwrap());
     names.collect()
@@ -23,10 +16,10 @@ fn names(faults: &[Value]) -> Vec<&str> {
 /// Asserts that there are these faults, and none after their SQL has run.
 #[track_caller]
 fn finds_and_mends(database: &TestDatabase, expected: &[&str]) {
-    let found = faults(database);
+    let found = database.faults();
     assert_eq!(names(&found), expected, "{found:?}");
     found.iter().for_each(|fault| database.mend(fault));
-    assert_eq!(faults(database), Vec::<Value>::new());
+    assert_eq!(database.faults(), Vec::<Value>::new());
 }
 
 const COUNTERS: &str = "page_id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
@@ -66,7 +59,7 @@ fn days_without_a_partition_are_found() {
             "CREATE TABLE page_counters ({COUNTERS}, {key}) PARTITION BY RANGE (day); {partitions}"
         ));
         assert_eq!(
-            names(&faults(&database)),
+            names(&database.faults()),
             Vec::<&str>::new(),
             "{partitions}"
         );
@@ -76,7 +69,7 @@ fn days_without_a_partition_are_found() {
         "CREATE TABLE page_counters ({COUNTERS}, {key}) PARTITION BY HASH (page_id);
          CREATE TABLE pages_0 PARTITION OF page_counters FOR VALUES WITH (MODULUS 1, REMAINDER 0)"
     ));
-    assert_eq!(names(&faults(&by_id)), Vec::<&str>::new());
+    assert_eq!(names(&by_id.faults()), Vec::<&str>::new());
 }
 
 #[test]
@@ -155,7 +148,7 @@ fn an_owner_who_may_read_another_column_of_the_parent_is_found() {
 fn a_rule_and_a_policy_on_the_counters_are_told() {
     let database = TestDatabase::with_article_counters();
     database.execute("CREATE RULE nothing AS ON DELETE TO article_counters DO INSTEAD NOTHING");
-    assert_eq!(names(&faults(&database)), ["veto"]);
+    assert_eq!(names(&database.faults()), ["veto"]);
     database.execute(
         "DROP RULE nothing ON article_counters;
          ALTER TABLE article_counters ENABLE ROW LEVEL SECURITY;
@@ -182,7 +175,7 @@ fn a_disabled_rule_that_refuses_increments_is_found() {
         let fails = database.connect().batch_execute(insert).is_err();
         assert_eq!(fails, is_refused, "{event}");
         let expected: &[&str] = if is_refused { &["veto"] } else { &[] };
-        assert_eq!(names(&faults(&database)), expected, "{event}");
+        assert_eq!(names(&database.faults()), expected, "{event}");
     }
 }
 
@@ -199,13 +192,13 @@ fn an_index_that_depends_on_a_counter_is_slow() {
         database.execute(&format!(
             "CREATE INDEX by_likes ON article_counters {index}"
         ));
-        let found = faults(&database);
+        let found = database.faults();
         assert_eq!(names(&found), ["counter_index"], "{index}");
         assert_eq!(found[0]["what"], "The index by_likes holds likes.");
     }
     let database = TestDatabase::with_article_counters();
     database.execute("CREATE INDEX by_day ON article_counters ((day + 1)) WHERE slot > 0");
-    assert_eq!(names(&faults(&database)), Vec::<&str>::new());
+    assert_eq!(names(&database.faults()), Vec::<&str>::new());
 }
 
 /// A domain has its own default, and can refuse a NULL that the column allows.
@@ -228,7 +221,7 @@ fn what_a_domain_gives_and_refuses_is_known() {
         let inserts = database.connect().batch_execute(insert).is_ok();
         assert_eq!(inserts, is_good, "{domain} {column}");
         let expected: &[&str] = if is_good { &[] } else { &["no_default"] };
-        assert_eq!(names(&faults(&database)), expected, "{domain} {column}");
+        assert_eq!(names(&database.faults()), expected, "{domain} {column}");
     }
 }
 
@@ -238,11 +231,9 @@ fn the_right_to_create_triggers_is_told() {
     let roles = Roles::create(false);
     roles.counted();
     let told = |ran: &crate::behaviour::Ran| {
-        let json = ran.json();
-        let tables = json["tables"].as_array().unwrap().iter();
-        let faults = tables.flat_map(|table| table["faults"].as_array().unwrap().clone());
-        let told = faults.filter(|fault| fault["fault"] == "trigger_grant");
-        told.collect::<Vec<_>>()
+        let mut faults = ran.all_faults();
+        faults.retain(|fault| fault["fault"] == "trigger_grant");
+        faults
     };
     let checked = roles.run(&["check", "--json"]);
     assert_eq!(told(&checked), Vec::<Value>::new());
@@ -335,7 +326,7 @@ fn a_table_that_is_counted_in_may_have_other_rules() {
         "count_likes --rows likes --count post_id:posts.likes",
         &[],
     );
-    assert_eq!(names(&faults(&database)), Vec::<&str>::new());
+    assert_eq!(names(&database.faults()), Vec::<&str>::new());
     database.execute("CREATE RULE none AS ON UPDATE TO posts DO INSTEAD NOTHING");
-    assert_eq!(names(&faults(&database)), ["veto"]);
+    assert_eq!(names(&database.faults()), ["veto"]);
 }

@@ -12,6 +12,14 @@ use crate::behaviour::triggers::{
 };
 use crate::hot_row::wait_until;
 
+/// Until the migration waits for a lock.
+fn await_migration(database: &TestDatabase) {
+    let waits = "SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+        WHERE NOT l.granted AND d.datname = current_database()";
+    let conn = &mut open(database);
+    wait_until("the migration does not wait", || number(waits, conn) > 0);
+}
+
 /// A writer of the column that has not committed, and one that deadlocks with a migration that locks
 /// the rows first.
 #[test]
@@ -28,12 +36,7 @@ fn a_migration_waits_for_writers_of_its_column() {
     writer.run("BEGIN; UPDATE posts SET likes = likes + 1");
     std::thread::scope(|scope| {
         let migrates = scope.spawn(|| migrate(&database, &folder));
-        let conn = &mut open(&database);
-        wait_until("the migration does not wait", || {
-            let waits = "SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-                WHERE NOT l.granted AND d.datname = current_database()";
-            number(waits, conn) > 0
-        });
+        await_migration(&database);
         writer.run("INSERT INTO article_likes VALUES (1, 'c'); COMMIT");
         migrates.join().unwrap();
     });
@@ -70,11 +73,7 @@ fn a_migration_that_drops_triggers_locks_tables_as_a_writer_does() {
     writer.run("BEGIN; LOCK TABLE votes IN ROW EXCLUSIVE MODE");
     std::thread::scope(|scope| {
         let migrates = scope.spawn(|| open(&database).batch_execute(down));
-        wait_until("the migration does not wait", || {
-            let waits = "SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-                WHERE NOT l.granted AND d.datname = current_database()";
-            number(waits, &mut open(&database)) > 0
-        });
+        await_migration(&database);
         let written = writer.batch_execute("INSERT INTO votes VALUES (1); COMMIT");
         assert_eq!((written, migrates.join().unwrap()), (Ok(()), Ok(())));
     });

@@ -98,7 +98,7 @@ impl Roles {
         let id = Uuid::new_v4().simple().to_string();
         let (owner, attacker) = (format!("owner_{id}"), format!("attacker_{id}"));
         let database = TestDatabase::create();
-        let name = database.url().rsplit('/').next().unwrap().to_owned();
+        let name = &database.name;
         for role in [&owner, &attacker] {
             database.create_role(role);
         }

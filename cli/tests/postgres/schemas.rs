@@ -35,7 +35,7 @@ impl Tenants {
 
     /// Runs a command as the role does that has this search path.
     fn run(&self, path: &str, command: &str, toml: &str) -> Ran {
-        let name = self.database.url().rsplit('/').next().unwrap().to_owned();
+        let name = &self.database.name;
         let set = format!("ALTER DATABASE {name} SET search_path = {path}");
         self.database.execute(&set);
         let (_folder, file) = file_of(toml);

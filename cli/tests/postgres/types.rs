@@ -41,7 +41,7 @@ fn keys_of_types_of_another_schema_are_counted() {
                 _ => "SELECT 1".to_owned(),
             };
             let path = format!("SET search_path = public, {schema}");
-            let name = roles.database.url().rsplit('/').next().unwrap().to_owned();
+            let name = &roles.database.name;
             roles.owner().run(&create);
             roles
                 .owner()

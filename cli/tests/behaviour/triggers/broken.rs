@@ -1,19 +1,13 @@
 //! What `check` says of triggers that do not count all rows, and `recount` after it.
 
 use super::{
-    LIKES_OF_ARTICLES, counted_likes, counted_too, generate_triggers, likes_of, open, tables,
+    LIKES_OF_ARTICLES, counted_likes, counted_too, drop_trigger, generate_triggers, likes_of, open,
+    tables,
 };
 use crate::behaviour::Execute;
 use crate::{BACKEND, TestDatabase};
 
 const TRIGGER: &str = "count_likes_delete";
-
-fn drop_trigger(name: &str) -> String {
-    match BACKEND {
-        "postgres" => format!("DROP TRIGGER {name} ON article_likes"),
-        _ => format!("DROP TRIGGER {name}"),
-    }
-}
 
 /// A trigger written by hand: what it does when a row of article_likes is deleted.
 fn by_hand(name: &str, statement: &str) -> String {
@@ -54,11 +48,12 @@ fn broken(database: &TestDatabase, breaking: &str) -> serde_json::Value {
 fn a_trigger_is_missing_or_changed() {
     let update =
         |set: &str| format!("UPDATE article_counters SET {set} WHERE article_id = OLD.article_id");
-    let changed = |set| drop_trigger(TRIGGER) + "; " + &by_hand(TRIGGER, &update(set));
+    let drop = drop_trigger(TRIGGER, "article_likes");
+    let changed = |set| drop.clone() + "; " + &by_hand(TRIGGER, &update(set));
     let missing = "article_likes has no trigger count_likes_delete.";
     let is_not = "The trigger count_likes_delete is not what its definition says.";
     for (breaking, name, what) in [
-        (drop_trigger(TRIGGER), "trigger_missing", missing),
+        (drop.clone(), "trigger_missing", missing),
         (changed("likes = likes - 2"), "trigger_changed", is_not),
         (changed("views = views - 1"), "trigger_changed", is_not),
     ] {
@@ -118,12 +113,11 @@ fn the_counter_table_has_another_name() {
 fn the_rows_have_lost_a_column() {
     let database = tables(true);
     counted_too(&database, &["--by", "stars"]);
-    let names =
-        ["insert", "update", "delete"].map(|event| drop_trigger(&format!("count_likes_{event}")));
-    database.execute(&format!(
-        "{}; ALTER TABLE article_likes RENAME COLUMN stars TO points",
-        names.join("; ")
-    ));
+    for event in ["insert", "update", "delete"] {
+        let name = format!("count_likes_{event}");
+        database.execute(&drop_trigger(&name, "article_likes"));
+    }
+    database.execute("ALTER TABLE article_likes RENAME COLUMN stars TO points");
     let fault = database.trigger_faults("").pop().unwrap();
     assert_eq!(fault["fault"], "trigger_definition");
     let what = fault["what"].as_str().unwrap();

@@ -9,7 +9,7 @@ use diesel::prelude::*;
 use diesel::sql_types::Text;
 
 use super::{LIKES, OTHER_COUNTERS, PARENTS, file_of, open};
-use crate::behaviour::{Execute, Ran, check_of};
+use crate::behaviour::{self, Ran, check_of};
 use crate::{BACKEND, Conn, REFERENCE, TestDatabase};
 
 /// A counter moves from one definition to another, and from a column to slots.
@@ -315,18 +315,8 @@ fn the_file_is_that_of_the_nearest_directory() {
     std::fs::create_dir_all(&below).unwrap();
     let run_in = |directory: &std::path::Path, words: &str| {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_diesel-counters"));
-        command
-            .args(crate::behaviour::words(words))
-            .current_dir(directory);
-        let output = command
-            .env("DATABASE_URL", database.url())
-            .output()
-            .unwrap();
-        Ran {
-            code: output.status.code().unwrap(),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
-        }
+        command.args(behaviour::words(words)).current_dir(directory);
+        behaviour::ran(command.env("DATABASE_URL", database.url()))
     };
     run_in(&below, "generate triggers").prints("Counts the rows of article_likes");
     run_in(&below, "check").finds("counters.toml has the triggers");

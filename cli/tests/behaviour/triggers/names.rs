@@ -1,7 +1,7 @@
 //! Columns and tables that have the names which generated SQL uses itself.
 
 use super::{create_triggers, file_of, number, open};
-use crate::behaviour::Execute;
+use crate::behaviour::{Execute, quote};
 use crate::{BACKEND, Conn, TestDatabase};
 
 /// The names that statements, triggers and recounts give.
@@ -77,7 +77,7 @@ struct Case<'c> {
 impl Case<'_> {
     /// SQL in which `[part]` is a quoted name, and `<part>` the name.
     fn of(&self, sql: &str) -> String {
-        let quote = if BACKEND == "mysql" { '`' } else { '"' };
+        let quote = quote();
         let mut sql = sql.replace("<it>", &format!("triggers_{}", self.name));
         for part in PARTS {
             let name = match self.parts.contains(&part) {

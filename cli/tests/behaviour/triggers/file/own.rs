@@ -1,6 +1,7 @@
 //! Triggers of the application, by names that a definition has or could have.
 
 use super::{STEPS, blog, part, run};
+use crate::behaviour::triggers::drop_trigger;
 use crate::{BACKEND, TestDatabase};
 
 /// Its name is taken by what a program has.
@@ -21,12 +22,7 @@ fn a_trigger_of_the_application_is_not_replaced() {
     database.execute(&create("count_likes_insert"));
     let refused = database.with_file("generate triggers", STEPS[0].1);
     refused.fails("article_likes has a trigger count_likes_insert already");
-    let on = if BACKEND == "postgres" {
-        " ON article_likes"
-    } else {
-        ""
-    };
-    database.execute(&format!("DROP TRIGGER count_likes_insert{on}"));
+    database.execute(&drop_trigger("count_likes_insert", "article_likes"));
     database.execute(&create("count_likes_again"));
     for toml in [STEPS[0].1, ""] {
         run(&database, &part(&database.generated(toml), "up"));
@@ -103,12 +99,7 @@ fn a_definition_that_changes_does_not_replace_an_own_trigger() {
         refused.fails("users has a trigger count_likes_delete already");
     }
     // The application has put its own trigger in the place of one of the definition's.
-    let name = if BACKEND == "postgres" {
-        "count_likes_update ON article_likes"
-    } else {
-        "count_likes_update"
-    };
-    database.execute(&format!("DROP TRIGGER {name}"));
+    database.execute(&drop_trigger("count_likes_update", "article_likes"));
     let create = match BACKEND {
         "postgres" => "FOR EACH ROW EXECUTE FUNCTION audit()",
         "mysql" => "FOR EACH ROW INSERT INTO audit VALUES ('a')",
