@@ -1,7 +1,7 @@
 // The tables, the model and the connection of the examples in the docs.
 
 use diesel::prelude::*;
-#[allow(unused_imports)]
+#[allow(unused_imports, reason = "not every example uses it")]
 use diesel_counters::HasCounters;
 
 mod schema {
@@ -33,13 +33,13 @@ mod schema {
     }
     diesel_counters::counter_table!(article_counters { parent = articles::id });
 }
-#[allow(unused_imports)]
+#[allow(unused_imports, reason = "not every example uses it")]
 use schema::{article_counters, articles};
 
 #[derive(Queryable, Selectable, HasCounters)]
 #[diesel(table_name = articles)]
 #[counters(table_name = article_counters)]
-#[allow(dead_code)]
+#[allow(dead_code, reason = "not every example uses it")]
 struct Article {
     id: i64,
     title: String,
@@ -48,7 +48,7 @@ struct Article {
     recent_views: i64,
 }
 
-#[allow(dead_code)]
+#[allow(dead_code, reason = "not every example uses it")]
 fn establish_connection() -> SqliteConnection {
     use diesel::connection::SimpleConnection;
 

@@ -53,7 +53,7 @@ diesel_counters::counter_table!(bench_version_counters {
 #[derive(diesel_counters::HasCounters)]
 #[diesel(table_name = bench_versions)]
 #[counters(table_name = bench_version_counters)]
-#[allow(dead_code)] // Only its type is used.
+#[allow(dead_code, reason = "only its type is used")]
 struct BenchVersion {
     id: i64,
 }

@@ -5,8 +5,6 @@ mod behaviour;
 mod held;
 #[path = "behaviour/hot_row.rs"]
 mod hot_row;
-#[path = "behaviour/nodes.rs"]
-mod nodes;
 #[path = "postgres/mod.rs"]
 mod on_postgres;
 #[path = "../../tests/server.rs"]

@@ -1,5 +1,5 @@
-//! What the command does, whatever the database. Each database's own file is the crate
-//! root, and says which it is.
+//! What the command does on every database. The root of each test crate says which one it is.
+//! Those of servers include `held` and `hot_row` too.
 
 mod checking;
 mod definition;

@@ -1,4 +1,4 @@
-//! Faults of storage and of partitions.
+//! Faults of tables and triggers that only MySQL and MariaDB have.
 
 use diesel::connection::SimpleConnection;
 use serde_json::Value;

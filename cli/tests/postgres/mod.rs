@@ -10,6 +10,7 @@ mod faults;
 mod foreign_keys;
 mod kept;
 mod migrations;
+mod nodes;
 mod owners;
 mod planted;
 mod renamed;

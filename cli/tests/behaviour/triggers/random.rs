@@ -254,7 +254,7 @@ fn statement(rng: &mut StdRng) -> String {
 
 /// A counter and an entity with another count than the rows.
 #[derive(Debug, QueryableByName)]
-#[allow(dead_code)] // It is printed.
+#[allow(dead_code, reason = "it is printed")]
 struct Wrong {
     #[diesel(sql_type = BigInt)]
     c: i64,
