@@ -1,27 +1,30 @@
 //! The triggers of a table, as each database lists them.
 
 use anyhow::Result;
-use diesel::sql_types::Text;
+use diesel::sql_types::{Bool, Text};
 use diesel::{QueryableByName, RunQueryDsl};
 
 use super::other::{OtherTrigger, words};
 use crate::catalogue::Table;
 use crate::connection::AnyConnection;
-use crate::database::{MYSQL, POSTGRES, SQLITE};
+use crate::database::{Database, MYSQL, POSTGRES, SQLITE};
 use crate::sql::sql_with;
 use crate::triggers::{Definition, Stored, definitions};
 
 const OF_MYSQL: &str = "
     SELECT CAST(trigger_name AS CHAR) AS name,
         CAST(CONCAT_WS(' ROW ', action_timing, event_manipulation) AS CHAR) AS event,
-        '[]' AS columns, COALESCE(CAST(action_statement AS CHAR), '') AS body
+        '[]' AS columns, COALESCE(CAST(action_statement AS CHAR), '') AS body,
+        '' AS function_name, '' AS function_owner, FALSE AS is_trusted
     FROM information_schema.triggers
     WHERE event_object_schema = {schema} AND event_object_table = {table}
     ORDER BY 1";
 
 /// Its event is in its text.
 const OF_SQLITE: &str = "
-    SELECT name, '' AS event, '[]' AS columns, sql AS body FROM sqlite_schema
+    SELECT name, '' AS event, '[]' AS columns, sql AS body,
+        '' AS function_name, '' AS function_owner, FALSE AS is_trusted
+    FROM sqlite_schema
     WHERE type = 'trigger' AND tbl_name = {table} COLLATE NOCASE ORDER BY 1";
 
 /// The bits of `tgtype` are 1 for each row, 2 before it, 4 INSERT, 8 DELETE and 16 UPDATE. A
@@ -38,7 +41,11 @@ const OF_POSTGRES: &str = "
             SELECT json_agg(a.attname) FROM pg_attribute a
             WHERE a.attrelid = t.tgrelid AND a.attnum = ANY (CAST(t.tgattr AS int2[])))::text,
             '[]') AS columns,
-        p.prosrc AS body
+        p.prosrc AS body, p.proname::text AS function_name,
+        pg_get_userbyid(p.proowner)::text AS function_owner,
+        pg_get_userbyid(p.proowner) = current_user
+            OR p.proowner = (SELECT relowner FROM pg_class
+                             WHERE oid = CAST(to_regclass({table}) AS oid)) AS is_trusted
     FROM pg_trigger t
     JOIN pg_proc p ON p.oid = t.tgfoid
     JOIN pg_class c ON c.oid = t.tgrelid
@@ -61,6 +68,14 @@ struct TriggerRow {
     /// The statements; on SQLite the whole `CREATE TRIGGER`.
     #[diesel(sql_type = Text)]
     body: String,
+    /// Its function on PostgreSQL, without the schema, and the role that owns the function.
+    #[diesel(sql_type = Text)]
+    function_name: String,
+    #[diesel(sql_type = Text)]
+    function_owner: String,
+    /// Whether that role is the one of this connection, or owns the table.
+    #[diesel(sql_type = Bool)]
+    is_trusted: bool,
 }
 
 /// What the names of generated triggers have behind the name of their definition.
@@ -90,14 +105,8 @@ pub fn other_triggers(table: &Table, conn: &mut AnyConnection) -> Result<Vec<Oth
     if database != MYSQL {
         let definitions = definitions(conn)?;
         found.retain(|trigger| {
-            let is_of = |stored: &Stored| {
-                let Definition { name, rows, .. } = &stored.definition;
-                let end = trigger.name.strip_prefix(&**name);
-                // On SQLite, no two triggers have the same name.
-                let is_of_rows = database == SQLITE || table.is_named(rows);
-                is_of_rows && end.is_some_and(|end| ENDS.contains(&end))
-            };
-            !definitions.iter().any(is_of)
+            let mut definitions = definitions.iter();
+            !definitions.any(|stored| trigger.is_of(stored, table, database))
         });
     }
     let others = found.into_iter().map(|trigger| {
@@ -117,6 +126,29 @@ pub fn other_triggers(table: &Table, conn: &mut AnyConnection) -> Result<Vec<Oth
         }
     });
     Ok(others.collect())
+}
+
+impl TriggerRow {
+    /// Whether it is a trigger of this definition, which counts the rows of its own table.
+    fn is_of(&self, stored: &Stored, table: &Table, database: Database) -> bool {
+        let Definition { name, rows, .. } = &stored.definition;
+        let end = self.name.strip_prefix(&**name);
+        if !end.is_some_and(|end| ENDS.contains(&end)) {
+            return false;
+        }
+        // On SQLite, no two triggers have the same name, and there are no roles.
+        if database == SQLITE {
+            return true;
+        }
+        // A role that may create triggers on the table can give one this name, and can comment on
+        // a function of its own. A generated trigger calls a function of the definition, and none
+        // runs before a row.
+        let functions = [&self.name, &stored.function];
+        let calls_definition =
+            functions.contains(&&self.function_name) && self.function_owner == stored.owner;
+        let is_before_row = self.event.starts_with("BEFORE ROW");
+        self.is_trusted && calls_definition && !is_before_row && table.is_named(rows)
+    }
 }
 
 /// The event of `CREATE TRIGGER name AFTER UPDATE OF likes ON articles …`, and its columns.

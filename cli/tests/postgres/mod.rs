@@ -13,6 +13,7 @@ mod migrations;
 mod nodes;
 mod owners;
 mod planted;
+mod planted_triggers;
 mod renamed;
 mod replaced;
 mod roles;
