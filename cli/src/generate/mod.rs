@@ -2,6 +2,7 @@
 
 mod binary_log;
 mod migration;
+mod names;
 mod own_triggers;
 mod refuse;
 mod triggers;

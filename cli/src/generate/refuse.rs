@@ -1,4 +1,4 @@
-//! What triggers cannot be named, cannot count, and cannot run.
+//! What triggers cannot count, and cannot run.
 
 use anyhow::{Context, Result, bail};
 use diesel::connection::{Connection, SimpleConnection};
@@ -8,86 +8,11 @@ use diesel::{QueryResult, QueryableByName, RunQueryDsl};
 
 use crate::code_of_others::OfOthers;
 use crate::connection::AnyConnection;
-use crate::database::{Joined, MYSQL, POSTGRES};
+use crate::database::{Joined, POSTGRES};
 use crate::fault::Fault;
 use crate::sql::sql_with;
-use crate::triggers::{
-    Compared, Counting, Difference, Existing, FunctionName, LiveTrigger, Plan, Stored, Target,
-    live_triggers,
-};
+use crate::triggers::{Compared, Counting, Existing, FunctionName, Plan, Target};
 use crate::vetoes;
-
-/// Names of new triggers that are too long, or are taken.
-pub fn names(
-    difference: &Difference,
-    of_others: &[Stored],
-    conn: &mut AnyConnection,
-) -> Result<()> {
-    // On PostgreSQL.
-    const LONGEST: usize = 63;
-    let live = live_triggers(conn)?;
-    for plan in &difference.new {
-        let mut names = plan.triggers.iter().map(|trigger| &trigger.name);
-        if let Some(name) = names.find(|name| name.len() > LONGEST) {
-            let why = format!("which is longer than {LONGEST} bytes");
-            bail!("a trigger would be named {name}, {why}: choose a shorter name");
-        }
-        let name = plan.name();
-        // It is free when the definition of this name is dropped.
-        if !difference.gone.iter().any(|gone| gone.name() == name) {
-            let mut known = of_others.iter();
-            if known.any(|other| other.definition.name == name) {
-                let choose = "choose another name, or revert their migration";
-                bail!("there are triggers {name} already: {choose}");
-            }
-            if has_relation(name, conn)? {
-                let choose = format!("choose another name, such as count_{name}");
-                bail!("there is a table or view {name} already: {choose}");
-            }
-        }
-        // A migration of MySQL would drop it.
-        let mut taken = live.iter().filter(|live| has_name_of(live, plan));
-        let is_gone = |live: &&LiveTrigger| difference.gone.iter().any(|gone| gone.has(live));
-        if let Some(live) = taken.find(|live| !is_gone(live)) {
-            let taken = &live.name;
-            let table = &live.table.name;
-            bail!(
-                "{table} has a trigger {taken} already: choose another name than {name}, or drop it"
-            );
-        }
-    }
-    Ok(())
-}
-
-/// Whether a trigger has the name of one that would be created. Only PostgreSQL has names by table.
-fn has_name_of(live: &LiveTrigger, plan: &Plan) -> bool {
-    let is_by_table = plan.counting.database == POSTGRES;
-    plan.triggers
-        .iter()
-        .any(|trigger| trigger.name == live.name && (!is_by_table || trigger.table == live.table))
-}
-
-/// Whether there is a table or a view with the name of the view that will have the definition. It
-/// is looked up, and not queried: a view runs what its author wants. PostgreSQL itself refuses a
-/// second function.
-fn has_relation(name: &str, conn: &mut AnyConnection) -> Result<bool> {
-    // The server can ignore the case of names.
-    const OF_MYSQL: &str = "
-        SELECT COUNT(*) > 0 FROM information_schema.tables
-        WHERE table_schema = DATABASE() AND table_name = {name}
-            AND (@@lower_case_table_names > 0
-                OR CAST(table_name AS BINARY) = CAST({name} AS BINARY))";
-    const OF_SQLITE: &str = "
-        SELECT COUNT(*) > 0 FROM sqlite_schema
-        WHERE type IN ('table', 'view') AND name = {name} COLLATE NOCASE";
-    let query = match conn.database() {
-        POSTGRES => return Ok(false),
-        MYSQL => OF_MYSQL,
-        _ => OF_SQLITE,
-    };
-    let has_relation = sql_with(query, &[("name", name)]);
-    Ok(has_relation.typed::<Bool>().get_result(conn)?)
-}
 
 /// Definitions that do not go together. A counter equals the rows of one definition: another one
 /// would set it to its own rows.

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::Written;
 use super::binary_log;
+use super::names::Names;
 use super::own_triggers;
 use super::refuse;
 use crate::catalogue::Table;
@@ -22,8 +23,8 @@ use crate::output::printable;
 use crate::sql::sql;
 use crate::template::render;
 use crate::triggers::{
-    Compared, Counting, Difference, Existing, File, Gone, Last, Plan, Stored, definitions,
-    migration, order,
+    Compared, Counting, Difference, Existing, File, Gone, Last, LiveTrigger, Plan, Stored,
+    definitions, migration, order,
 };
 
 /// Print the migration from the triggers of the database to what counters.toml says.
@@ -77,13 +78,14 @@ pub(super) fn up_and_down(args: Triggers, is_down: bool, options: &Options) -> R
     if difference.is_empty() {
         let path = file.path.display();
         if is_down {
-            return way_back(difference.stay, args.existing, conn);
+            return way_back(difference.stay, &of_others, args.existing, conn);
         }
         note(&format!("the database has what {path} says"));
         return Ok(Written::default());
     }
     // What is wrong with the definitions themselves comes before what is wrong with the database.
-    refuse::names(&difference, &of_others, conn)?;
+    let names = names_beside(&difference, &of_others, conn)?;
+    names.refuse(&difference.new, conn)?;
     let of_elsewhere = elsewhere.into_iter().filter_map(|one| shared(one, conn));
     let others = difference.stay.iter().cloned().chain(of_elsewhere);
     refuse::others(&difference.new, &others.collect::<Vec<_>>())?;
@@ -95,15 +97,24 @@ pub(super) fn up_and_down(args: Triggers, is_down: bool, options: &Options) -> R
         ));
     }
     let sides = difference.sides(args.existing, conn)?;
-    let lost = difference.gone.iter().filter_map(|gone| {
+    let unplanned = difference.gone.iter().filter_map(|gone| {
         let why = gone.plan.as_ref().err()?;
         Some(format!("{}: {why:#}", gone.name()))
     });
+    let mut lost: Vec<_> = unplanned.collect();
+    // Others can have taken a name of what goes, which the way back would take from them.
+    let mut restored = Vec::new();
+    for plan in sides.restored {
+        match names.taken(&plan, conn)? {
+            Some(why) => lost.push(format!("{}: {why}", plan.name())),
+            None => restored.push(plan),
+        }
+    }
     let up_comment = locks(&difference.new, &difference.stay)?;
     // What the database has may be from a version that did not look for an order.
-    let down_comment = locks(&sides.restored, &difference.stay).unwrap_or_default();
+    let down_comment = locks(&restored, &difference.stay).unwrap_or_default();
     if is_down {
-        note_changes(&sides.created, &sides.restored);
+        note_changes(&sides.created, &restored);
         note_lost(lost);
     } else {
         note_changes(&sides.gone, &difference.new);
@@ -111,8 +122,20 @@ pub(super) fn up_and_down(args: Triggers, is_down: bool, options: &Options) -> R
     }
     Ok(Written {
         up: migration(&sides.gone, &difference.new, &up_comment)?,
-        down: migration(&sides.created, &sides.restored, &down_comment)?,
+        down: migration(&sides.created, &restored, &down_comment)?,
     })
+}
+
+/// The names that are taken beside those of what goes.
+fn names_beside<'o>(
+    difference: &Difference,
+    of_others: &'o [Stored],
+    conn: &mut AnyConnection,
+) -> Result<Names<'o>> {
+    let gone = difference.gone.iter();
+    let definitions = gone.map(|gone| gone.name().to_owned()).collect();
+    let goes = |live: &LiveTrigger| difference.gone.iter().any(|gone| gone.has(live));
+    Names::new(definitions, goes, of_others, conn)
 }
 
 /// A definition of another schema that can count in the same table as one of the file. Its own
@@ -125,8 +148,17 @@ fn shared(stored: Stored, conn: &mut AnyConnection) -> Option<Counting> {
 }
 
 /// From what the database has to what it had before the last migration.
-fn way_back(stay: Vec<Counting>, existing: Existing, conn: &mut AnyConnection) -> Result<Written> {
+fn way_back(
+    stay: Vec<Counting>,
+    of_others: &[Stored],
+    existing: Existing,
+    conn: &mut AnyConnection,
+) -> Result<Written> {
     let last = Last::of(stay, existing, conn)?;
+    let created = last.created.iter().map(|gone| gone.name.clone());
+    let goes = |live: &LiveTrigger| last.created.iter().any(|gone| gone.has(live));
+    let names = Names::new(created.collect(), goes, of_others, conn)?;
+    names.refuse(&last.restored, conn)?;
     refuse::others(&last.restored, &last.stay)?;
     let comment = locks(&last.restored, &last.stay).unwrap_or_default();
     note("the migration has run: this is the way back of the last one that created triggers");

@@ -165,6 +165,12 @@ impl Gone {
         }
     }
 
+    /// Whether a trigger is one of them.
+    pub fn has(&self, live: &LiveTrigger) -> bool {
+        let is_it = |one: &DroppedTrigger| one.name == live.name && one.table == live.table;
+        self.triggers.iter().any(is_it)
+    }
+
     /// Adds triggers that are there.
     pub fn add(&mut self, live: &[&LiveTrigger], database: Database) {
         for trigger in live {

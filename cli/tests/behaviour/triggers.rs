@@ -13,6 +13,7 @@ mod random;
 mod recipes;
 mod recounts;
 mod refused;
+mod restored;
 mod targets;
 mod writers;
 
