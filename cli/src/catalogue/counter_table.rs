@@ -1,6 +1,6 @@
 //! What makes a table a counter table.
 
-use super::table::{Column, Kind, Table};
+use super::table::{Column, Kind, Parent, Table};
 
 /// A counter table: its primary key is `(entity, day, slot)`, with up to five columns for the
 /// entity.
@@ -51,6 +51,15 @@ impl TryFrom<Table> for CounterTable {
             slot,
             table,
         })
+    }
+}
+
+impl CounterTable {
+    /// What the foreign keys of its columns refer to, also those of several columns.
+    pub fn parents(&self) -> impl Iterator<Item = &Parent> {
+        let of_columns = self.table.columns.iter().flat_map(Column::parents);
+        let wide = self.table.wide_foreign_keys.iter();
+        of_columns.chain(wide.map(|key| &key.parent))
     }
 }
 

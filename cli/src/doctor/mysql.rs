@@ -7,7 +7,7 @@ use diesel::result::Error;
 use diesel::sql_types::{Bool, Text};
 
 use super::wait::{LockWait, Look, Wait};
-use crate::catalogue::Kind;
+use crate::catalogue::{Kind, Parent};
 use crate::database::MYSQL;
 use crate::sql::{Sql, sql};
 
@@ -43,10 +43,6 @@ pub(super) fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
     let locks = if is_mariadb { OF_MARIADB } else { OF_MYSQL };
     let table = &counters.table;
     let sql_table = MYSQL.quoted_in(Some(&table.in_schema), &table.name);
-    // The foreign key of an entity is that of its first column.
-    let first = counters.entity.first();
-    let parent = first.and_then(|key| key.refers_to.as_ref());
-    let sql_parent = parent.map(|parent| MYSQL.quoted_in(Some(&parent.in_schema), &parent.table));
     let mut rows = allowed(look, is_mariadb, sql(ROW_WAITS.replace("{waits}", locks)))?;
     // They are in the order of the sessions, each with the locks that it waits for.
     rows.dedup_by_key(|lock| lock.waiter);
@@ -58,7 +54,14 @@ pub(super) fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
         if lock_table.as_ref() == Some(&sql_table) {
             let row = lock.place.as_ref().and_then(|data| lock_row(data, &kinds));
             waits.push(lock.wait(row, counters));
-        } else if lock_table == sql_parent && lock.may_count_in(&[&table.name]) {
+            continue;
+        }
+        let is_locked = |parent: &&Parent| {
+            let name = MYSQL.quoted_in(Some(&parent.in_schema), &parent.table);
+            lock_table.as_ref() == Some(&name)
+        };
+        let parent = counters.parents().find(is_locked);
+        if parent.is_some() && lock.may_count_in(&[&table.name]) {
             lock.parent = parent.map(|parent| parent.table.clone());
             waits.push(lock.wait(None, counters));
         }

@@ -244,6 +244,26 @@ fn a_wait_for_the_foreign_keys_row_is_not_the_slots() {
     assert_eq!(waits(&report), [["parent_row", on]]);
 }
 
+#[test]
+fn a_wait_for_the_row_of_any_foreign_key_is_told() {
+    let database = TestDatabase::create();
+    database.execute(
+        "CREATE TABLE articles (id BIGINT NOT NULL PRIMARY KEY, title BIGINT NOT NULL);
+         INSERT INTO articles VALUES (7, 0);
+         CREATE TABLE article_counters (
+            emoji VARCHAR(9) NOT NULL, article_id BIGINT NOT NULL, day DATE NOT NULL,
+            slot SMALLINT NOT NULL, views BIGINT NOT NULL DEFAULT 0,
+            PRIMARY KEY (emoji, article_id, day, slot),
+            FOREIGN KEY (article_id) REFERENCES articles (id)
+        )",
+    );
+    let hold = "SELECT id FROM articles WHERE id = 7 FOR UPDATE";
+    let wait = "INSERT INTO article_counters VALUES ('a', 7, '2026-01-01', 1, 1)";
+    let report = report(&database, hold, wait);
+    let on = "a row of articles, which the foreign key locks";
+    assert_eq!(waits(&report), [["parent_row", on]], "{report}");
+}
+
 /// Increments do not wait for the row that corrections lock, whatever the number of slots, but takes do.
 #[test]
 fn a_wait_of_two_corrections_is_not_the_slots() {
