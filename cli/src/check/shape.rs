@@ -410,8 +410,7 @@ fn nodes(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
         let remedy = "Take on one node only, from a table that the others do not write.";
         faults.push(wrong("stock_on_nodes", what, cost).remedy(remedy));
     }
-    let mut parents = shape.entity.iter().filter_map(|key| key.refers_to.as_ref());
-    if let Some(parent) = parents.find(|parent| parent.cascades()) {
+    if let Some(parent) = shape.parents().find(|parent| parent.cascades()) {
         let what = format!("Deleting from {} deletes its rows.", parent.table);
         let cost = "A cascade on one node deletes rows that another node writes: then the nodes \
                     can differ.";

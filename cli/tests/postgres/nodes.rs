@@ -91,16 +91,18 @@ const REPLICATED: &str = "
     SELECT oid, to_regclass('article_counters'), 'r' FROM pg_subscription WHERE subname = 'counts'
         AND subdbid = (SELECT oid FROM pg_database WHERE datname = current_database())";
 
+/// The names of what is wrong with the table.
+fn faults(database: &TestDatabase) -> Vec<String> {
+    // The partition of a run is not that of the database.
+    let check = ["check", "--json", "--partition", "1/2"];
+    let faults = database.run(&check).faults().into_iter();
+    let faults = faults.filter(|fault| fault["severity"] == "wrong");
+    let names = faults.map(|fault| fault["fault"].as_str().unwrap().to_owned());
+    names.collect()
+}
+
 #[test]
 fn tables_that_several_nodes_write_require_a_partition_and_no_cascade() {
-    let faults = |database: &TestDatabase| {
-        // The partition of a run is not that of the database.
-        let check = ["check", "--json", "--partition", "1/2"];
-        let faults = database.run(&check).faults().into_iter();
-        let faults = faults.filter(|fault| fault["severity"] == "wrong");
-        let names = faults.map(|fault| fault["fault"].as_str().unwrap().to_owned());
-        names.collect::<Vec<_>>()
-    };
     let database = TestDatabase::with_article_counters();
     database.execute("CREATE PUBLICATION only_read FOR TABLE article_counters");
     assert_eq!(faults(&database), [""; 0]);
@@ -117,4 +119,28 @@ fn tables_that_several_nodes_write_require_a_partition_and_no_cascade() {
     ));
     assert_eq!(faults(&database), ["stock_on_nodes"]);
     database.execute("DROP SUBSCRIPTION counts");
+}
+
+/// A second foreign key of a column, or one of several columns.
+#[test]
+fn each_foreign_key_of_a_table_that_several_nodes_write_must_not_cascade() {
+    for foreign_key in [
+        "(article_id) REFERENCES drafts (id)",
+        "(article_id, day) REFERENCES editions (article_id, day)",
+    ] {
+        let database = TestDatabase::with_article_counters();
+        database.execute(&format!(
+            "CREATE TABLE drafts (id BIGINT PRIMARY KEY);
+             CREATE TABLE editions (article_id BIGINT, day DATE, PRIMARY KEY (article_id, day));
+             ALTER TABLE article_counters DROP CONSTRAINT article_counters_article_id_fkey;
+             ALTER TABLE article_counters
+                 ADD CONSTRAINT a FOREIGN KEY (article_id) REFERENCES articles (id),
+                 ADD CONSTRAINT b FOREIGN KEY {foreign_key} ON DELETE CASCADE"
+        ));
+        set_partition("0/2", &database);
+        assert_eq!(faults(&database), [""; 0]);
+        database.execute(REPLICATED);
+        assert_eq!(faults(&database), ["cascade_on_nodes"], "{foreign_key}");
+        database.execute("DROP SUBSCRIPTION counts");
+    }
 }
