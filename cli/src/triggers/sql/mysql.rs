@@ -34,10 +34,12 @@ pub const SQL: TriggerSql = TriggerSql {
     // BINARY tells apart what a collation takes as equal.
     differs: |new, old| format!("NOT (CAST({new} AS BINARY) <=> CAST({old} AS BINARY))"),
     // A stored column requires a constant value. ALTER TABLE commits, and a rollback leaves a
-    // temporary table anyway.
+    // temporary table anyway. A server can require a key of each table.
     trial: Trial {
-        create_table: "CREATE TEMPORARY TABLE diesel_counters_try AS \
-                       SELECT * FROM {rows} WHERE 1 = 0",
+        create_table: "CREATE TEMPORARY TABLE diesel_counters_try \
+                           (diesel_counters_id INT PRIMARY KEY) AS \
+                       SELECT 1 AS diesel_counters_id, counted.* \
+                       FROM {rows} AS counted WHERE 1 = 0",
         require_constant: "ALTER TABLE diesel_counters_try \
                            ADD COLUMN diesel_counters_try VARCHAR(100) AS ({expression}) STORED",
         drop_table: Some("DROP TEMPORARY TABLE IF EXISTS diesel_counters_try"),
@@ -61,3 +63,15 @@ pub const SQL: TriggerSql = TriggerSql {
         ON c.table_schema = v.table_schema AND c.table_name = v.table_name
         WHERE v.table_schema = DATABASE() AND c.column_name = 'diesel_counters_trigger'",
 };
+
+#[cfg(test)]
+mod tests {
+    use super::SQL;
+
+    /// With `sql_require_primary_key` or `innodb_force_primary_key`, which is a setting of a whole
+    /// server.
+    #[test]
+    fn a_trial_runs_on_a_server_that_requires_a_primary_key() {
+        assert!(SQL.trial.create_table.contains("PRIMARY KEY"));
+    }
+}
