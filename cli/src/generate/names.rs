@@ -7,7 +7,7 @@ use diesel::sql_types::Bool;
 use crate::connection::AnyConnection;
 use crate::database::{MYSQL, POSTGRES};
 use crate::sql::sql_with;
-use crate::triggers::{LiveTrigger, Plan, Stored, live_triggers};
+use crate::triggers::{LiveTrigger, Plan, Stored, TriggerTable, live_triggers};
 
 /// The names that are taken when a migration has dropped what goes.
 pub struct Names<'o> {
@@ -36,9 +36,22 @@ impl<'o> Names<'o> {
 
     /// Fails if these definitions cannot be created together.
     pub fn refuse(&self, plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
-        for plan in plans {
+        for (place, plan) in plans.iter().enumerate() {
             if let Some(why) = self.taken(plan, conn)? {
                 bail!("{why}");
+            }
+            // A migration of MySQL would drop the first one of them.
+            for before in &plans[..place] {
+                let mut triggers = before.triggers.iter();
+                if let Some(shared) = triggers.find(|one| is_in(plan, &one.name, &one.table)) {
+                    bail!(
+                        "{} and {} would both have a trigger {}: choose another name for one of \
+                         them",
+                        before.name(),
+                        plan.name(),
+                        shared.name
+                    );
+                }
             }
         }
         Ok(())
@@ -72,7 +85,8 @@ impl<'o> Names<'o> {
             }
         }
         // A migration of MySQL would drop it.
-        let taken = self.live.iter().find(|live| has_name_of(live, plan));
+        let mut live = self.live.iter();
+        let taken = live.find(|live| is_in(plan, &live.name, &live.table));
         Ok(taken.map(|live| {
             let taken = &live.name;
             let table = &live.table.name;
@@ -83,12 +97,16 @@ impl<'o> Names<'o> {
     }
 }
 
-/// Whether a trigger has the name of one that would be created. Only PostgreSQL has names by table.
-fn has_name_of(live: &LiveTrigger, plan: &Plan) -> bool {
-    let is_by_table = plan.counting.database == POSTGRES;
+/// Whether a trigger of this name, on this table, has the name of one of the plan.
+fn is_in(plan: &Plan, name: &str, table: &TriggerTable) -> bool {
     plan.triggers
         .iter()
-        .any(|trigger| trigger.name == live.name && (!is_by_table || trigger.table == live.table))
+        .any(|trigger| match plan.counting.database {
+            // Only PostgreSQL has names by table.
+            POSTGRES => trigger.name == name && trigger.table == *table,
+            MYSQL => trigger.name == name,
+            _ => trigger.name.eq_ignore_ascii_case(name),
+        })
 }
 
 /// Whether there is a table or a view with the name of the view that will have the definition. It

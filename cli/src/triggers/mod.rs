@@ -41,4 +41,4 @@ pub use plan::{Gone, Plan};
 pub use recount::{Recount, Wrong};
 pub use stored::{Lost, Stored, definitions, lost, replace};
 pub use target::Target;
-pub use trigger::{LiveTrigger, Trigger, live_triggers};
+pub use trigger::{LiveTrigger, Trigger, TriggerTable, live_triggers};

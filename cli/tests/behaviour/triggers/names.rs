@@ -1,6 +1,6 @@
 //! Columns and tables that have the names which generated SQL uses itself.
 
-use super::{create_triggers, file_of, number, open};
+use super::{create_triggers, file_of, number, open, tables};
 use crate::behaviour::{Execute, quote};
 use crate::{BACKEND, Conn, TestDatabase};
 
@@ -178,4 +178,36 @@ fn counters_can_have_long_names() {
     database.command("recount").prints("2 counts corrected");
     let right = format!("SELECT COUNT(*) FROM sites WHERE {one} = 2 AND {other} = 12");
     assert_eq!(number(&right, conn), 1);
+}
+
+/// The name of a trigger is that of its definition, with an end that another definition can have.
+#[test]
+fn two_definitions_with_a_trigger_of_the_same_name_are_refused() {
+    let names: &[[&str; 3]] = match BACKEND {
+        "mysql" => &[["votes", "votes_lock", "votes_lock_insert"]],
+        "sqlite" => &[
+            ["votes", "votes_replace_by", "votes_replace_by_insert"],
+            ["votes", "Votes", "votes_insert"],
+        ],
+        // The names of PostgreSQL have other ends.
+        _ => &[],
+    };
+    for [one, other, trigger] in names {
+        let database = tables(true);
+        database.execute("ALTER TABLE articles ADD COLUMN likes BIGINT NOT NULL DEFAULT 0");
+        let (_folder, words) = file_of(&format!(
+            "[[trigger]]
+             name = '{one}'
+             rows = 'article_likes'
+             count = ['article_id:articles.likes']
+             [[trigger]]
+             name = '{other}'
+             rows = 'article_likes'
+             count = ['user_id:user_counters.stars']"
+        ));
+        let generated = database.command(&format!("generate triggers {words}"));
+        generated.fails(&format!(
+            "{one} and {other} would both have a trigger {trigger}"
+        ));
+    }
 }
