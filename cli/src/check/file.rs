@@ -23,38 +23,52 @@ pub fn check(file: &File, tables: &[Table], conn: &mut AnyConnection) -> Result<
     let (stored, _) = file.separate(stored, conn)?;
     let of_file = file.definitions(&stored, conn)?;
     let mut found = Vec::new();
-    for definition in of_file.iter().filter(|one| counts_in(one, tables)) {
+    // The definitions of the database that the file has.
+    let mut known: Vec<&Stored> = Vec::new();
+    for definition in &of_file {
+        let wanted = as_stored(definition.clone(), conn);
+        let mut named = stored
+            .iter()
+            .filter(|stored| stored.definition.name == definition.name);
+        // Several schemas can have triggers of this name.
+        let same = named
+            .clone()
+            .find(|stored| wanted.counts_as(&stored.definition));
+        let compared = same.or_else(|| named.next());
+        known.extend(compared);
+        if same.is_some() || !counts_in(definition, tables) {
+            continue;
+        }
         let name = &definition.name;
-        let is_same = |stored: &&Stored| stored.definition.name == *name;
-        let fault = match stored.iter().find(is_same) {
-            None => {
-                let what = format!("{path} has the triggers {name}, and the database does not.");
-                let cost = "The rows that they should count are not counted.";
-                wrong("not_generated", what, cost)
-            }
-            Some(same) if !as_stored(definition.clone(), conn).counts_as(&same.definition) => {
-                let what = format!("The triggers {name} do not count what {path} says.");
-                let cost = "Counts are those of another definition.";
-                wrong("generated_otherwise", what, cost)
-            }
-            Some(_) => continue,
+        let fault = if compared.is_none() {
+            let what = format!("{path} has the triggers {name}, and the database does not.");
+            let cost = "The rows that they should count are not counted.";
+            wrong("not_generated", what, cost)
+        } else {
+            let what = format!("The triggers {name} do not count what {path} says.");
+            let cost = "Counts are those of another definition.";
+            wrong("generated_otherwise", what, cost)
         };
         found.push(FaultsOf {
             table: definition.rows.clone(),
             faults: vec![with_remedy(fault)],
         });
     }
-    let is_in_file = |name: &str| of_file.iter().any(|one| one.name == name);
-    // A migration of this role drops its own triggers only.
-    let own = stored
-        .iter()
-        .filter(|stored| stored.is_own)
-        .map(|stored| &stored.definition);
-    for definition in own.filter(|one| !is_in_file(&one.name) && counts_in(one, tables)) {
-        let what = format!("The triggers {} are not in {path}.", definition.name);
+    for one in &stored {
+        let is_in_file = known.iter().any(|known| std::ptr::eq(*known, one));
+        // A migration of this role drops its own triggers only.
+        if is_in_file || !one.is_own || !counts_in(&one.definition, tables) {
+            continue;
+        }
+        let name = &one.definition.name;
+        let of_schema = match &*one.schema {
+            "" => String::new(),
+            schema => format!(" of the schema {schema}"),
+        };
+        let what = format!("The triggers {name}{of_schema} are not in {path}.");
         let fault = wrong("not_in_file", what, "The next migration drops them.");
         found.push(FaultsOf {
-            table: definition.rows.clone(),
+            table: one.definition.rows.clone(),
             faults: vec![with_remedy(fault)],
         });
     }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::definition::{
     Count, Definition, Deleted, Existing, Functions, is_default, none_replaced, one, slots,
 };
-use super::stored::{Stored, path};
+use super::stored::{Stored, search_path};
 use crate::catalogue::{CounterTable, table};
 use crate::connection::AnyConnection;
 use crate::database::Joined;
@@ -172,18 +172,14 @@ impl File {
         stored: Vec<Stored>,
         conn: &mut AnyConnection,
     ) -> Result<(Vec<Stored>, Vec<Stored>)> {
-        let mut schemas = path(conn)?;
+        let mut schemas = search_path(conn)?;
         for one in &self.triggers {
             // What is no table is an error of its own.
             if let Ok(rows) = table(conn, &one.rows) {
                 schemas.push(rows.in_schema);
             }
         }
-        // The first schema of the path is an empty text.
-        let is_of_file = |one: &Stored| {
-            one.schema.is_empty() || schemas.contains(&one.schema) || one.names_schema()
-        };
-        Ok(stored.into_iter().partition(is_of_file))
+        Ok(stored.into_iter().partition(|one| one.is_of(&schemas)))
     }
 
     /// The definitions, for these tables. `stored` are those that the database has.

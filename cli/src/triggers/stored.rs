@@ -70,6 +70,12 @@ impl Stored {
     pub fn names_schema(&self) -> bool {
         self.written.rows.contains('.')
     }
+
+    /// Whether a file for these schemas is about it. The first schema of the user's path is an
+    /// empty text.
+    pub fn is_of(&self, schemas: &[String]) -> bool {
+        self.schema.is_empty() || schemas.contains(&self.schema) || self.names_schema()
+    }
 }
 
 impl Lost {
@@ -140,7 +146,7 @@ pub fn schema_of(stored: &Stored, conn: &mut AnyConnection) -> Result<String> {
 }
 
 /// The schemas of the user's path on PostgreSQL.
-pub fn path(conn: &mut AnyConnection) -> Result<Vec<String>> {
+pub fn search_path(conn: &mut AnyConnection) -> Result<Vec<String>> {
     if conn.database() != POSTGRES {
         return Ok(Vec::new());
     }

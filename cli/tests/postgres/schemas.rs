@@ -33,11 +33,20 @@ impl Tenants {
         Tenants { database }
     }
 
-    /// Runs a command as the role does that has this search path.
-    fn run(&self, path: &str, command: &str, toml: &str) -> Ran {
+    fn set_path(&self, path: &str) {
         let name = &self.database.name;
         let set = format!("ALTER DATABASE {name} SET search_path = {path}");
         self.database.execute(&set);
+    }
+
+    fn show(&self, path: &str) -> Ran {
+        self.set_path(path);
+        self.database.command("show")
+    }
+
+    /// Runs a command as the role does that has this search path.
+    fn run(&self, path: &str, command: &str, toml: &str) -> Ran {
+        self.set_path(path);
         let (_folder, file) = file_of(toml);
         self.database.command(&format!("{command} {file}"))
     }
@@ -119,6 +128,52 @@ fn a_file_has_the_definitions_of_the_schemas_that_it_names() {
     tenants.counts(&["a"]);
     let dropped = tenants.run("public", "generate triggers", "");
     dropped.prints("DROP FUNCTION");
+}
+
+/// A file has each name once.
+#[test]
+fn show_prints_the_file_of_the_search_path() {
+    let tenants = Tenants::new();
+    tenants.migrate("a", FILE);
+    tenants.migrate("b", FILE);
+    for (path, left_out) in [
+        (
+            "a",
+            "of the schema b are left out: it is not in the search_path",
+        ),
+        (
+            "b",
+            "of the schema a are left out: it is not in the search_path",
+        ),
+        (
+            "b, a",
+            "of the schema a are left out: a file has each name once",
+        ),
+    ] {
+        let shown = tenants.show(path);
+        shown.prints(left_out);
+        let again = tenants.run(path, "check", &shown.stdout);
+        assert!(!again.stderr.contains("two [[trigger]]"), "{again:?}");
+        assert_eq!(shown.stdout.matches("[[trigger]]").count(), 1, "{shown:?}");
+    }
+}
+
+/// A migration drops what is in the schemas of the path and not in the file.
+#[test]
+fn check_finds_the_triggers_of_another_schema_of_the_path() {
+    let tenants = Tenants::new();
+    tenants.migrate("a", FILE);
+    tenants.migrate("b", FILE);
+    let path = "b, a";
+    tenants
+        .run(path, "check", FILE)
+        .finds("The triggers count_likes of the schema a are not in");
+    let generated = tenants.run(path, "generate triggers", FILE);
+    generated.prints(r#"DROP FUNCTION IF EXISTS "a"."count_likes_insert"()"#);
+    tenants.database.execute(&generated.stdout);
+    tenants.counts(&["b"]);
+    let checked = tenants.run(path, "check", FILE);
+    assert!(!checked.stdout.contains("count_likes"), "{checked:?}");
 }
 
 #[test]
