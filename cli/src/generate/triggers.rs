@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Args;
 use diesel::RunQueryDsl;
 use diesel::sql_types::BigInt;
@@ -110,6 +110,10 @@ pub(super) fn up_and_down(args: Triggers, is_down: bool, options: &Options) -> R
             None => restored.push(plan),
         }
     }
+    // The SQL of both is in the JSON.
+    if is_down || options.json {
+        refuse_later(&restored)?;
+    }
     let up_comment = locks(&difference.new, &difference.stay)?;
     // What the database has may be from a version that did not look for an order.
     let down_comment = locks(&restored, &difference.stay).unwrap_or_default();
@@ -159,6 +163,7 @@ fn way_back(
     let goes = |live: &LiveTrigger| last.created.iter().any(|gone| gone.has(live));
     let names = Names::new(created.collect(), goes, of_others, conn)?;
     names.refuse(&last.restored, conn)?;
+    refuse_later(&last.restored)?;
     refuse::others(&last.restored, &last.stay)?;
     let comment = locks(&last.restored, &last.stay).unwrap_or_default();
     note("the migration has run: this is the way back of the last one that created triggers");
@@ -195,6 +200,14 @@ fn check(plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
             let count_wrong = render("number.sql", json!({ "drift": drift }))?;
             sql(count_wrong).typed::<BigInt>().get_result::<i64>(conn)?;
         }
+    }
+    Ok(())
+}
+
+/// Refuses to count the rows of definitions later that are created again.
+fn refuse_later(restored: &[Plan]) -> Result<()> {
+    for plan in restored {
+        refuse::later(plan).with_context(|| format!("the way back creates {}", plan.name()))?;
     }
     Ok(())
 }

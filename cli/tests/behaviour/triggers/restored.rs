@@ -111,3 +111,31 @@ fn the_way_back_after_the_migration_takes_no_name_of_the_application() {
     own_trigger("count_likes_update", &database);
     back().fails("users has a trigger count_likes_update already");
 }
+
+/// Likes of articles, in a column that stays at 0 or more, and in slots.
+const IN_COLUMN: [&str; 2] = ["--count", "article_id:articles.likes"];
+const IN_SLOTS: &str = r#"
+    [[trigger]]
+    name = "count_likes"
+    rows = "article_likes"
+    count = ["article_id:article_counters.likes"]
+    "#;
+
+/// A row that is not counted yet can be deleted, and the column refuses to count that.
+#[test]
+fn the_way_back_does_not_count_later_what_a_column_would_refuse() {
+    const WHY: &str = "the way back creates count_likes: --existing later: a CHECK keeps";
+    const LATER: &str = "generate triggers --existing later";
+    let database = tables(true);
+    database.execute(
+        "ALTER TABLE articles ADD COLUMN likes BIGINT NOT NULL DEFAULT 0 CHECK (likes >= 0)",
+    );
+    counted(&database, &IN_COLUMN);
+    with_file(&database, LATER, IN_SLOTS).works();
+    with_file(&database, &format!("{LATER} --down"), IN_SLOTS).fails(WHY);
+    with_file(&database, &format!("{LATER} --json"), IN_SLOTS).fails(WHY);
+    change_to(IN_SLOTS, &database);
+    // Now it is made from what the database keeps.
+    with_file(&database, &format!("{LATER} --down"), IN_SLOTS).fails(WHY);
+    with_file(&database, "generate triggers --down", IN_SLOTS).works();
+}
