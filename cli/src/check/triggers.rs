@@ -80,13 +80,18 @@ fn of_definition(
         faults.extend(before.iter().filter_map(|other| twice(other, &counting)));
         let triggers = triggers(&counting)?;
         for trigger in &triggers {
-            if let Some(fault) = fault(trigger, &counting, live) {
+            for fault in faults_of(trigger, &counting, live) {
                 faults.push(whose.shown(fault, &not_seen(&counting)));
             }
         }
         faults.extend(modes::several(&triggers, &counting, conn)?);
-        // The function of several triggers is the same.
-        faults.dedup_by(|one, other| one.what == other.what);
+        // The function of several triggers can be the same.
+        let mut told = Vec::new();
+        faults.retain(|fault| {
+            let is_new = !told.contains(&fault.what);
+            told.push(fault.what.clone());
+            is_new
+        });
         let targets = counting.targets.iter();
         for target in targets.filter(|target| target.slots.is_none()) {
             faults.extend(in_column(target, conn)?);
@@ -186,12 +191,13 @@ fn storage(counting: &Counting) -> Vec<Fault> {
     faults
 }
 
-/// The fault of a trigger that should be there, if it has one.
-fn fault(trigger: &Trigger, counting: &Counting, live: &[LiveTrigger]) -> Option<Fault> {
+/// The faults of a trigger that should be there.
+fn faults_of(trigger: &Trigger, counting: &Counting, live: &[LiveTrigger]) -> Vec<Fault> {
     let of_table = || live.iter().filter(|live| live.table == trigger.table);
     // One that does the same can have another name.
     if let Some(same) = of_table().find(|live| live.is_like(trigger)) {
-        return fault_of_same(same, counting);
+        let open = open_to_others(same);
+        return open.into_iter().chain(disabled(same, counting)).collect();
     }
     let named = of_table().find(|live| live.name == trigger.name);
     let name = &counting.definition.name;
@@ -223,31 +229,32 @@ fn fault(trigger: &Trigger, counting: &Counting, live: &[LiveTrigger]) -> Option
         .iter()
         .map(|sql| sql.trim_end().to_owned())
         .collect();
-    Some(fault)
+    vec![fault]
 }
 
-/// The fault of a trigger that does what its definition says, if it does not always run, or if
-/// others can use its function.
-fn fault_of_same(live: &LiveTrigger, counting: &Counting) -> Option<Fault> {
+/// The fault of a function that others can use. A dump without privileges has lost the migration's
+/// REVOKE, and default privileges can grant the right again.
+fn open_to_others(live: &LiveTrigger) -> Option<Fault> {
+    let roles = live.open_to.as_ref()?;
+    let function = live.function.as_deref().unwrap_or_default();
+    let who = if roles.starts_with("PUBLIC") {
+        "Every role"
+    } else {
+        roles
+    };
+    let what = format!("{who} can use the function {function}().");
+    let cost = "They could attach it to tables of their own, and it runs with the rights of its \
+                owner.";
+    let fault = wrong("trigger_open", what, cost).remedy("Take the right from them.");
+    let revoke = format!("REVOKE EXECUTE ON FUNCTION {function}() FROM {roles};");
+    Some(fault.run(revoke))
+}
+
+/// The fault of a trigger that does what its definition says, and does not always run.
+fn disabled(live: &LiveTrigger, counting: &Counting) -> Option<Fault> {
+    let why = live.disabled.as_ref()?;
     let name = &counting.definition.name;
     let table = counting.database.table_name(&counting.rows);
-    // A dump without privileges has lost the migration's REVOKE, and default privileges can grant
-    // the right again.
-    if let Some(roles) = &live.open_to {
-        let function = live.function.as_deref().unwrap_or_default();
-        let who = if roles.starts_with("PUBLIC") {
-            "Every role"
-        } else {
-            roles
-        };
-        let what = format!("{who} can use the function {function}().");
-        let cost = "They could attach it to tables of their own, and it runs with the rights \
-                    of its owner.";
-        let fault = wrong("trigger_open", what, cost).remedy("Take the right from them.");
-        let revoke = format!("REVOKE EXECUTE ON FUNCTION {function}() FROM {roles};");
-        return Some(fault.run(revoke));
-    }
-    let why = live.disabled.as_ref()?;
     let what = format!("The trigger {} does not always run: {why}.", live.name);
     let cost = "Rows that are written meanwhile are not counted, or counted twice.";
     let remedy = format!("Enable it; then run `diesel-counters recount {name}`.");

@@ -85,6 +85,17 @@ fn rows_that_a_crash_empties_are_found_and_refused() {
     database.command(words).fails("UNLOGGED");
 }
 
+/// The function that it calls can be used by everybody, too.
+#[test]
+fn a_trigger_that_is_disabled_is_found_whoever_can_use_its_function() {
+    let database = counted_likes();
+    database.execute(
+        "GRANT EXECUTE ON FUNCTION count_likes_update() TO PUBLIC;
+         ALTER TABLE article_likes DISABLE TRIGGER count_likes_update",
+    );
+    finds_and_mends(&database, &["trigger_open", "trigger_disabled"]);
+}
+
 #[test]
 fn an_owner_who_may_not_read_the_parent_is_found() {
     let roles = Roles::create(false);
