@@ -82,6 +82,8 @@ pub struct KeyType {
     postgres: &'static str,
     mysql: &'static str,
     sqlite: &'static str,
+    /// The bytes that it takes of a key of MySQL and MariaDB.
+    mysql_bytes: usize,
 }
 
 impl KeyType {
@@ -90,12 +92,14 @@ impl KeyType {
         postgres: &'static str,
         mysql: &'static str,
         sqlite: &'static str,
+        mysql_bytes: usize,
     ) -> Self {
         KeyType {
             name,
             postgres,
             mysql,
             sqlite,
+            mysql_bytes,
         }
     }
 
@@ -109,12 +113,13 @@ impl KeyType {
 }
 
 const KEY_TYPES: [KeyType; 6] = [
-    KeyType::new("smallint", "SMALLINT", "SMALLINT", "SMALLINT"),
-    KeyType::new("integer", "INTEGER", "INTEGER", "INTEGER"),
-    KeyType::new("bigint", "BIGINT", "BIGINT", "BIGINT"),
-    KeyType::new("text", "TEXT", "VARCHAR(255)", "TEXT"),
-    KeyType::new("binary", "BYTEA", "VARBINARY(255)", "BLOB"),
-    KeyType::new("uuid", "UUID", "BINARY(16)", "BLOB"),
+    KeyType::new("smallint", "SMALLINT", "SMALLINT", "SMALLINT", 2),
+    KeyType::new("integer", "INTEGER", "INTEGER", "INTEGER", 4),
+    KeyType::new("bigint", "BIGINT", "BIGINT", "BIGINT", 8),
+    // In utf8mb4.
+    KeyType::new("text", "TEXT", "VARCHAR(255)", "TEXT", 4 * 255),
+    KeyType::new("binary", "BYTEA", "VARBINARY(255)", "BLOB", 255),
+    KeyType::new("uuid", "UUID", "BINARY(16)", "BLOB", 16),
 ];
 
 impl FromStr for Entity {
@@ -257,6 +262,9 @@ pub(super) fn up_and_down(mut args: Migration) -> Result<Written> {
         }
         names.push(name);
     }
+    if database == MYSQL {
+        refuse_long_key(&args.entity)?;
+    }
     let counter = |name: &String| Counter {
         name: database.quoted(name),
         is_stock: mark.stock.contains(name),
@@ -290,6 +298,29 @@ pub(super) fn up_and_down(mut args: Migration) -> Result<Written> {
         up: render(&template, values)?,
         down,
     })
+}
+
+/// Refuses a primary key that is too long for InnoDB.
+fn refuse_long_key(entity: &[Entity]) -> Result<()> {
+    const LONGEST: usize = 3072;
+    const DAY_AND_SLOT: usize = 3 + 2;
+    let bytes = |column: &Entity| {
+        // Its character set is that of the database: in some, each character is a byte.
+        let is_of_database = column.key_type.name == "text" && column.refers_to.is_some();
+        if is_of_database {
+            255
+        } else {
+            column.key_type.mysql_bytes
+        }
+    };
+    let length = entity.iter().map(bytes).sum::<usize>() + DAY_AND_SLOT;
+    if length > LONGEST {
+        bail!(
+            "the primary key would have {length} bytes, and MySQL and MariaDB take {LONGEST}: \
+             count by numbers in place of some of the texts"
+        );
+    }
+    Ok(())
 }
 
 /// What a comment says of the table. It is an error if it cannot be so, or cannot be read again.
