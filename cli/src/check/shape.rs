@@ -65,6 +65,9 @@ fn fixed_width(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fau
     Ok(shape.entity.iter().filter(is_fixed).map(fault).collect())
 }
 
+const SPACES_AT_THE_END: &str =
+    "It takes 'foo ', with a space at its end, and 'foo' as equal, and counts them as one.";
+
 /// Collations of the key that take different texts as equal.
 fn collations(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     let mut faults = Vec::new();
@@ -84,17 +87,18 @@ fn collations(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Faul
             }
         }
         let what = format!("{} has the collation {collation}.", entity.name);
+        let is_of_spaces = conn.database() == SQLITE && collation == "RTRIM";
         let is_of_case = conn.database() != MYSQL || collation.ends_with("_ci");
-        let fault = if is_of_case {
+        let fault = if is_of_spaces {
+            wrong("collation", what, SPACES_AT_THE_END)
+        } else if is_of_case {
             let cost = "It takes 'Foo' and 'foo' as equal, and counts them as one.";
             wrong("collation", what, cost)
         } else if collation.contains("_ai_") {
             let cost = "It takes 'résumé' and 'resume' as equal, and counts them as one.";
             wrong("collation", what, cost)
         } else {
-            let cost = "It takes 'foo ', with a space at its end, and 'foo' as equal, and counts \
-                        them as one.";
-            note("padding", what, cost)
+            note("padding", what, SPACES_AT_THE_END)
         };
         let remedy = "Give it a collation that tells them apart, such as \"C\", utf8mb4_0900_bin \
                       or utf8mb4_nopad_bin, and the same one to each column that it is joined to.";
