@@ -38,7 +38,8 @@ pub struct Recount {
     #[arg(long)]
     dry_run: bool,
     /// Recount one entity only, such as 42, in each table with such a key. Write a key of several
-    /// columns as in 7,heart, and bytes as hexadecimal digits.
+    /// columns as in 7,heart, or as a JSON list of texts if one has a comma, as in '["7","a, b"]'.
+    /// Write bytes as hexadecimal digits.
     #[arg(
         long,
         value_name = "KEY",
@@ -205,10 +206,10 @@ fn asked(counting: &Counting, merged: &str, of: Option<&str>) -> Result<Vec<OfTa
     let mut asked = Vec::new();
     for mut of_table in all {
         let key = &of_table.target.entity;
-        let values: Vec<&str> = if is_whole {
-            vec![text]
+        let values = if is_whole {
+            vec![text.to_owned()]
         } else {
-            text.split(',').map(str::trim).collect()
+            values(text)
         };
         if key.is_empty() || values.len() != key.len() {
             continue;
@@ -216,7 +217,7 @@ fn asked(counting: &Counting, merged: &str, of: Option<&str>) -> Result<Vec<OfTa
         let literals = key
             .iter()
             .zip(values)
-            .map(|(key, value)| database.key_literal(key, value));
+            .map(|(key, value)| database.key_literal(key, &value));
         of_table.entity = Some(literals.collect::<Result<_>>()?);
         asked.push(of_table);
     }
@@ -227,11 +228,18 @@ fn asked(counting: &Counting, merged: &str, of: Option<&str>) -> Result<Vec<OfTa
             format!("{} ({key})", target.table)
         });
         bail!(
-            "--of {text}: {name} counts in no table whose key has as many columns. It counts in {}",
+            "--of {text}: {name} counts in no table whose key has as many columns. It counts in \
+             {}. Write a text that has a comma in a JSON list, such as [\"7\",\"a, b\"]",
             tables.joined(", ")
         );
     }
     Ok(asked)
+}
+
+/// The values of a key of several columns: a JSON list of texts, or a list with commas.
+fn values(text: &str) -> Vec<String> {
+    let divided = || text.split(',').map(|value| value.trim().to_owned());
+    serde_json::from_str(text).unwrap_or_else(|_| divided().collect())
 }
 
 fn of_tables(counting: &Counting, merged: &str) -> impl Iterator<Item = OfTable> {

@@ -169,7 +169,7 @@ fn rows_can_have_longer_texts_than_a_key() {
     }
 }
 
-/// Each line of a dry run names an entity, as the option takes it.
+/// Each line of a dry run names an entity, of which the option takes the values.
 #[test]
 fn one_entity_can_be_recounted() {
     let database = TestDatabase::create();
@@ -189,7 +189,7 @@ fn one_entity_can_be_recounted() {
              votes BIGINT NOT NULL DEFAULT 0 {check}, PRIMARY KEY (hash, day, slot)
          );
          CREATE TABLE posts (id BIGINT NOT NULL PRIMARY KEY, votes BIGINT NOT NULL DEFAULT 0);
-         INSERT INTO posts (id) VALUES (1), (2);
+         INSERT INTO posts (id) VALUES (1), (2), (3);
          CREATE TABLE votes (
              id BIGINT NOT NULL PRIMARY KEY, kind {TEXT} NOT NULL, of_id BIGINT NOT NULL, hash {bytes} NOT NULL
          )"
@@ -207,14 +207,17 @@ fn one_entity_can_be_recounted() {
         _ => ["X'00ff'", "X'ab'"],
     };
     conn.run(&format!(
-        "INSERT INTO votes VALUES (1, 'it''s \"x\"', 1, {one}), (2, 'b', 2, {other})"
+        "INSERT INTO votes VALUES (1, 'it''s \"x\"', 1, {one}), (2, 'b', 2, {other}),
+             (3, 'c, d', 3, {other})"
     ));
     for table in ["kind_counters", "hash_counters", "posts"] {
         conn.run(&format!("UPDATE {table} SET votes = 7"));
     }
     for (name, of, entity) in [
         ("count_kinds", "it's \"x\",1", "it's \"x\", 1"),
+        ("count_kinds", "[\"c, d\",\"3\"]", "c, d, 3"),
         ("count_kinds", "2", "2"),
+        ("count_kinds", "3", "3"),
         ("count_hashes", "00ff", "00ff"),
     ] {
         let wrong = format!("of {entity}: stored 7, rows 1");
