@@ -153,10 +153,9 @@ impl TriggerRow {
 
 /// The event of `CREATE TRIGGER name AFTER UPDATE OF likes ON articles …`, and its columns.
 fn event_of_sqlite(words: &[String]) -> (String, Vec<String>) {
-    // Behind `create trigger name`, where the name can have a schema, and a point behind that.
-    let has_schema = words.get(3).is_some_and(|word| word == ".");
-    let behind_name = if has_schema { 5 } else { 3 };
-    let rest = words.get(behind_name..).unwrap_or_default();
+    // Behind `create trigger name`. SQLite stores the statement without IF NOT EXISTS, and the name
+    // without a schema.
+    let rest = words.get(3..).unwrap_or_default();
     let on = rest.iter().position(|word| word == "on");
     let head = &rest[..on.unwrap_or(rest.len())];
     let has = |word: &str| head.iter().any(|other| other == word);
@@ -189,7 +188,7 @@ mod tests {
             of("AFTER ROW UPDATE", &["likes", "x"])
         );
         assert_eq!(
-            event("CREATE TRIGGER main.a INSERT ON b BEGIN SELECT 1; END"),
+            event("CREATE TRIGGER a INSERT ON b BEGIN SELECT 1; END"),
             of("BEFORE ROW INSERT", &[])
         );
         assert_eq!(event("CREATE TRIGGER"), of("BEFORE ROW ", &[]));
