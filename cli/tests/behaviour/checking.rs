@@ -130,7 +130,27 @@ fn tables_that_only_look_alike_are_left_alone() {
              price NUMERIC(10, 2) NOT NULL, PRIMARY KEY (product_id, valid_date, tier)
          )",
     );
-    database.command("check").is_good("article_counters");
+    let checked = database.command("check");
+    checked.is_good("article_counters");
+    assert_eq!(checked.stderr, "");
+}
+
+/// Its counters are neither `NOT NULL DEFAULT 0` nor in a table of the usual name.
+#[test]
+fn a_table_with_the_key_of_counters_that_is_not_checked_is_named() {
+    let database = TestDatabase::with_article_counters();
+    database.execute(
+        "CREATE TABLE article_stats (
+            id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+            views BIGINT NOT NULL, PRIMARY KEY (id, day, slot)
+        )",
+    );
+    let checked = database.command("check");
+    checked.is_good("article_counters");
+    let says = "article_stats has the key of a counter table";
+    assert!(checked.stderr.contains(says), "{checked:?}");
+    let of_one = database.command("check article_counters");
+    assert_eq!(of_one.stderr, "");
 }
 
 #[test]
