@@ -71,8 +71,8 @@ impl Drop for TestDatabase {
         }
         let sql = format!("DROP DATABASE {}", self.name);
         let mut dropped = self.on_server(&sql);
-        // PostgreSQL waits five seconds for those whose clients have gone, which a busy machine has not
-        // ended by then.
+        // PostgreSQL waits five seconds for those whose clients have gone, which a busy machine has
+        // not ended by then.
         let has_sessions =
             |error: &Error| error.to_string().contains("being accessed by other users");
         for _ in 0..60 {

@@ -10,8 +10,6 @@ mod on_mysql;
 #[path = "../../tests/server.rs"]
 mod server;
 
-use behaviour::Execute;
-use behaviour::doctor::with_counters;
 use server::TestDatabase;
 
 type Conn = diesel::MysqlConnection;
@@ -87,15 +85,6 @@ fn an_engine_without_transactions_is_told() {
     assert_eq!(faults[0]["fault"], "no_transactions");
     database.mend(&faults[0]);
     database.command("check").is_good("hit_counters");
-}
-
-#[test]
-fn no_command_hangs_behind_a_lock() {
-    let database = with_counters();
-    let holder = &mut database.connect();
-    holder.run("LOCK TABLES article_counters WRITE");
-    let merged = database.command("compact article_counters");
-    merged.fails("see `diesel-counters doctor TABLE`");
 }
 
 #[test]
@@ -293,7 +282,8 @@ mod triggers {
         }
     }
 
-    /// A statement that deletes no parent, or puts it back, changes as many rows as without triggers.
+    /// A statement that deletes no parent, or puts it back, changes as many rows as without
+    /// triggers.
     #[test]
     fn a_parent_that_stays_keeps_its_rows() {
         let site = ["--count", "site_counters.likes"];

@@ -10,13 +10,10 @@ mod on_postgres;
 #[path = "../../tests/server.rs"]
 mod server;
 
-use diesel::connection::{AnsiTransactionManager, TransactionManager};
 use diesel::prelude::*;
 
 use behaviour::Execute;
-use behaviour::doctor::with_counters;
 use behaviour::triggers::assert_kept;
-use hot_row::begin;
 use server::TestDatabase;
 
 type Conn = diesel::PgConnection;
@@ -153,19 +150,6 @@ fn a_table_that_a_crash_empties_is_told() {
     assert_eq!(faults[0]["fault"], "unlogged");
     database.mend(&faults[0]);
     database.command("check").works();
-}
-
-#[test]
-fn no_command_hangs_behind_a_lock() {
-    let database = with_counters();
-    let holder = &mut database.connect();
-    begin(holder);
-    diesel::sql_query("LOCK TABLE article_counters")
-        .execute(holder)
-        .unwrap();
-    let merged = database.command("compact article_counters");
-    merged.fails("see `diesel-counters doctor TABLE`");
-    AnsiTransactionManager::commit_transaction(holder).unwrap();
 }
 
 /// It refuses what is written from then on.

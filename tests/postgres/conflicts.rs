@@ -87,7 +87,8 @@ fn dropping_a_compactor_does_not_wait_until_another_session_has_ended() {
     assert_eq!(last.len(), 1, "{last:?}");
 }
 
-/// The deletion waits for a correction of the first label, and another one gets its first count meanwhile.
+/// The deletion waits for a correction of the first label, and another one gets its first count
+/// meanwhile.
 #[test]
 fn a_deletion_by_a_prefix_removes_an_entity_that_was_counted_while_it_waited() {
     use behaviour::key_columns::{reaction_counters, with_tables};

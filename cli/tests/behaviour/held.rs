@@ -1,7 +1,8 @@
-//! A merge whose lock another session has.
+//! Commands whose lock another session has.
 
 use crate::behaviour::Execute;
 use crate::behaviour::doctor::with_counters;
+use crate::behaviour::triggers::counted_likes;
 use crate::hot_row::{session_id, wait_until};
 use crate::{BACKEND, Conn, TestDatabase};
 
@@ -57,4 +58,23 @@ fn a_merge_that_another_session_blocks_names_it_and_does_not_succeed() {
         database.command("compact article_counters").code != 4
     });
     assert_eq!(database.rows_and_sum("article_counters", "views"), (1, 2));
+}
+
+#[test]
+fn no_command_hangs_behind_a_lock() {
+    let database = counted_likes();
+    let holder = &mut database.connect();
+    holder.run(match BACKEND {
+        "postgres" => "BEGIN; LOCK TABLE article_counters",
+        _ => "LOCK TABLES article_counters WRITE",
+    });
+    for command in [
+        "compact article_counters",
+        "compact article_counters --dry-run",
+        "fold article_counters --before 2026-01-01",
+        "recount",
+    ] {
+        let ran = database.command(command);
+        ran.fails("see `diesel-counters doctor TABLE`");
+    }
 }

@@ -264,7 +264,8 @@ fn a_wait_for_the_row_of_any_foreign_key_is_told() {
     assert_eq!(waits(&report), [["parent_row", on]], "{report}");
 }
 
-/// Increments do not wait for the row that corrections lock, whatever the number of slots, but takes do.
+/// Increments do not wait for the row that corrections lock, whatever the number of slots, but
+/// takes do.
 #[test]
 fn a_wait_of_two_corrections_is_not_the_slots() {
     let stock = TestDatabase::create();

@@ -1,4 +1,5 @@
-//! Accounts that are gone or lost a right, definitions that others planted, and settings of an account.
+//! Accounts that are gone or lost a right, definitions that others planted, and settings of an
+//! account.
 
 use crate::behaviour::Execute;
 use diesel::connection::{Connection, SimpleConnection};
@@ -110,7 +111,8 @@ fn a_view_of_another_account_is_not_read() {
     }
 }
 
-/// A view runs what its author wants as the account that queries it: nothing that is found by its name is queried.
+/// A view runs what its author wants as the account that queries it: nothing that is found by its
+/// name is queried.
 #[test]
 fn a_view_with_the_name_of_a_trigger_is_not_queried() {
     let database = tables(true);
@@ -128,7 +130,8 @@ fn a_view_with_the_name_of_a_trigger_is_not_queried() {
     assert_eq!(loot, 0, "{ran:?}");
 }
 
-/// The definition of another account: what it counts is compared, and its SQL is not printed to be run.
+/// The definition of another account: what it counts is compared, and its SQL is not printed to be
+/// run.
 #[test]
 fn the_sql_of_a_definition_of_another_account_is_not_printed() {
     let database = tables(true);

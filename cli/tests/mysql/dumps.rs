@@ -5,7 +5,6 @@ use std::process::{Command, Stdio};
 use diesel::prelude::*;
 use diesel::sql_types::Text;
 
-use super::schema;
 use crate::TestDatabase;
 use crate::behaviour::triggers::{counted, number, open, tables};
 use crate::behaviour::words;
@@ -30,8 +29,8 @@ fn counted_tables(counts: &str) -> TestDatabase {
     database
 }
 
-/// Of a single statement, MySQL stores the semicolon, too, which `mysqldump` then writes into a comment that it
-/// must not end.
+/// Of a single statement, MySQL stores the semicolon, too, which `mysqldump` then writes into a
+/// comment that it must not end.
 #[test]
 fn no_trigger_is_a_single_statement() {
     for counts in COUNTS {

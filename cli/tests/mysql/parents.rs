@@ -3,10 +3,11 @@
 use crate::behaviour::{Execute, words};
 use diesel::connection::SimpleConnection;
 
-use crate::TestDatabase;
 use crate::behaviour::triggers::{create_triggers, generate_triggers, migrate, open, table_of};
+use crate::{TEXT, TestDatabase};
 
-/// Both cascades would change the row of the parent that is deleted, in a trigger that the deletion runs.
+/// Both cascades would change the row of the parent that is deleted, in a trigger that the deletion
+/// runs.
 #[test]
 fn several_foreign_keys_of_a_parent_with_counters_in_its_columns_are_refused_or_counted() {
     let mut wrong = Vec::new();

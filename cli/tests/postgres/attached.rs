@@ -1,5 +1,5 @@
-//! The function of the owner's triggers in a trigger of somebody else's table. `pg_restore --no-acl` leaves it
-//! to everybody.
+//! The function of the owner's triggers in a trigger of somebody else's table. `pg_restore
+//! --no-acl` leaves it to everybody.
 
 use crate::behaviour::Execute;
 use diesel::connection::SimpleConnection;
@@ -41,7 +41,8 @@ const TABLES: [(&str, &str); 4] = [
     ("theft.other", ""),
     ("theft.likes", ""),
     ("pg_temp.likes", ""),
-    // Its key and what is counted are of the attacker's types, whose casts are functions of the attacker.
+    // Its key and what is counted are of the attacker's types, whose casts are functions of the
+    // attacker.
     ("theft.typed", "evil"),
 ];
 

@@ -1,5 +1,5 @@
-//! A role that may create objects in the schema `public` and write rows, which triggers count. None of its
-//! functions runs as another role.
+//! A role that may create objects in the schema `public` and write rows, which triggers count. None
+//! of its functions runs as another role.
 
 use crate::behaviour::{Execute, words};
 use diesel::connection::SimpleConnection;
@@ -9,7 +9,8 @@ use super::roles::{Roles, WITH_SUPERUSER, generate};
 /// Operators and functions that fit better than those of the system.
 const PLANTED: &str = include_str!("planted.sql");
 
-/// The names that the triggers of earlier versions shared, and those of the system for what a trigger needs.
+/// The names that the triggers of earlier versions shared, and those of the system for what a
+/// trigger needs.
 fn squatted(names: &[&str]) -> String {
     let functions = names.iter().map(|signature| {
         format!(

@@ -78,8 +78,8 @@ fn a_wait_for_the_parents_row_is_told_though_the_statements_are_hidden() {
     answer.finds("parent_row");
 }
 
-/// What a transaction has counted in does not tell what another one waits for. Of a parent's row that
-/// was changed and locked, the waiter has locked no place.
+/// What a transaction has counted in does not tell what another one waits for. Of a parent's row
+/// that was changed and locked, the waiter has locked no place.
 #[test]
 fn a_wait_for_the_parents_row_is_told_whatever_its_holder_has_written() {
     for written in [

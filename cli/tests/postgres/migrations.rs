@@ -20,8 +20,8 @@ fn await_migration(database: &TestDatabase) {
     wait_until("the migration does not wait", || number(waits, conn) > 0);
 }
 
-/// A writer of the column that has not committed, and one that deadlocks with a migration that locks
-/// the rows first.
+/// A writer of the column that has not committed, and one that deadlocks with a migration that
+/// locks the rows first.
 #[test]
 fn a_migration_waits_for_writers_of_its_column() {
     let database = TestDatabase::create();

@@ -5,8 +5,8 @@ use diesel::connection::SimpleConnection;
 use super::roles::Roles;
 use crate::behaviour::{Execute, words};
 
-/// To plan a statement runs functions of the indexes of a table that it reads: the owner of a table that the counters
-/// refer to could have them run as the owner of the counters.
+/// To plan a statement runs functions of the indexes of a table that it reads: the owner of a table
+/// that the counters refer to could have them run as the owner of the counters.
 #[test]
 fn the_owner_of_a_parent_runs_nothing_as_the_owner_of_the_counters() {
     let roles = Roles::create(false).planted(

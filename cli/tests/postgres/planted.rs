@@ -59,8 +59,8 @@ fn a_planted_view_is_not_read() {
     }
 }
 
-/// Definitions of the attacker, which the command wrote for tables of its own, and such that name the
-/// owner's tables.
+/// Definitions of the attacker, which the command wrote for tables of its own, and such that name
+/// the owner's tables.
 #[test]
 fn a_definition_of_another_role_is_not_read() {
     for superuser in WITH_SUPERUSER {
@@ -141,8 +141,8 @@ fn planted_copies(roles: &Roles) {
         .unwrap();
 }
 
-/// A role that owns a counter table, and has given it all that runs a function: a superuser who runs the command on
-/// it runs none of them.
+/// A role that owns a counter table, and has given it all that runs a function: a superuser who
+/// runs the command on it runs none of them.
 #[test]
 fn a_superuser_runs_no_function_of_the_owner_of_a_table() {
     const PLANTS: [&str; 8] = [

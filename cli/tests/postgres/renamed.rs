@@ -5,8 +5,8 @@ use diesel::connection::SimpleConnection;
 use super::roles::{Roles, generate};
 use crate::behaviour::{Execute, words};
 
-/// The counter table refers to a table of another role, whose names end the quotes of the migration. `psql -f`
-/// would run what follows.
+/// The counter table refers to a table of another role, whose names end the quotes of the
+/// migration. `psql -f` would run what follows.
 #[test]
 fn names_of_others_do_not_end_the_quotes_of_a_migration() {
     let end = "$diesel_counters$; CREATE TABLE planted (); --";

@@ -105,7 +105,7 @@ fn the_counter_table_has_another_name() {
         "INSERT INTO counters_of_articles (article_id, day, slot, likes) VALUES (1, '2026-03-01', 1, 5)",
     );
     let recounted = database.run(&["recount"]);
-    recounted.fails("");
+    recounted.fails("there is no ordinary table article_counters");
     assert_eq!(recounted.stdout, "");
 }
 

@@ -359,7 +359,8 @@ fn a_column_that_is_counted_in_can_be_a_weight() {
     database.assert_agrees();
 }
 
-/// Triggers lock rows in the order of the definitions, also by way of others. SQLite has one writer.
+/// Triggers lock rows in the order of the definitions, also by way of others. SQLite has one
+/// writer.
 #[test]
 fn rows_are_locked_in_one_order() {
     let database = TestDatabase::create();

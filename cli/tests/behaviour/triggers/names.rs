@@ -67,8 +67,8 @@ const PARTS: [&str; 8] = [
     "parents", "counters", "rows", "key", "of", "one", "weight", "total",
 ];
 
-/// What the tables of a definition and their columns are called: these parts have this name, and the others one
-/// of their own.
+/// What the tables of a definition and their columns are called: these parts have this name, and
+/// the others one of their own.
 struct Case<'c> {
     parts: &'c [&'c str],
     name: &'c str,

@@ -28,8 +28,8 @@ fn days_equal_those_of_the_rows_after_each_transaction() {
     }
 }
 
-/// The likes of an article count in slots, in columns of all sizes, and in the only row of a table. Those of
-/// some articles count in another column, and an owner has those of all articles.
+/// The likes of an article count in slots, in columns of all sizes, and in the only row of a table.
+/// Those of some articles count in another column, and an owner has those of all articles.
 const DEFINITIONS: &str = r#"
     [[trigger]]
     name = "count_likes"

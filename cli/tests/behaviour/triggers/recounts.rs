@@ -2,7 +2,7 @@
 
 use super::{create_triggers, generate_triggers, integer, number, open};
 use crate::behaviour::{Execute, check_of};
-use crate::{BACKEND, TestDatabase};
+use crate::{BACKEND, TEXT, TestDatabase};
 
 /// Tables of pages by a text, and rows of them.
 fn tables() -> TestDatabase {

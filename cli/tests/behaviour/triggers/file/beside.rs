@@ -54,7 +54,8 @@ fn write(client: i64, is_done: &AtomicBool, written: &AtomicI64, conn: &mut Conn
     }
 }
 
-/// MariaDB says that a table of a new trigger does not exist if the statement has begun before the trigger.
+/// MariaDB says that a table of a new trigger does not exist if the statement has begun before the
+/// trigger.
 fn is_conflict(error: &diesel::result::Error) -> bool {
     let text = error.to_string().to_lowercase();
     ["deadlock", "locked", "lock wait", "doesn't exist"]

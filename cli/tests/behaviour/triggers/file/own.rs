@@ -30,7 +30,8 @@ fn a_trigger_of_the_application_is_not_replaced() {
     assert_eq!(database.trigger_names(), ["count_likes_again"]);
 }
 
-/// A definition without a trigger of each event, so that the application can have names of the others.
+/// A definition without a trigger of each event, so that the application can have names of the
+/// others.
 const KEPT: &str = r#"
     [[trigger]]
     name = "count_likes"
