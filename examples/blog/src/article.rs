@@ -11,7 +11,8 @@ use diesel_counters::prelude::*;
 use crate::db::{Conn, retry};
 use crate::schema::{article_counters, article_likes, articles, comments};
 
-// A row of a counter table is counts of one article, on one day, by one slot.
+// A row of a counter table is counts of one article, on one day, by one slot. The page of an
+// article shows 16 slots. The default is 32: twice as many as connections that count.
 diesel_counters::counter_table! {
     article_counters {
         parent = articles::id,

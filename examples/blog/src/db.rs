@@ -39,7 +39,7 @@ mod database {
 pub use database::{Conn, DATABASE};
 
 /// SQLite has one writer at a time, which counts in slot 0. The others count in slots from 1 on.
-pub const SLOTS: i16 = 16 * cfg!(any(feature = "postgres", feature = "mysql")) as i16;
+pub const HAS_SLOTS: bool = cfg!(any(feature = "postgres", feature = "mysql"));
 
 pub type Pool = r2d2::Pool<ConnectionManager<Conn>>;
 pub type Pooled = r2d2::PooledConnection<ConnectionManager<Conn>>;
@@ -59,8 +59,9 @@ pub fn migrate(url: &str) -> anyhow::Result<()> {
     migrated.map_err(|error| anyhow!("cannot create the tables of the database: {error}"))
 }
 
-/// Sets up a connection. One that writes claims a slot of its own, so that transactions on different
-/// connections never wait for each other's counts.
+/// Sets up a connection. One that writes claims a number, which chooses its slot. Transactions on
+/// different connections do not wait for each other's counts while no more than 16 are open. There
+/// can be more while the pool renews its connections. Then two share a slot.
 #[derive(Debug)]
 struct SetUp(bool);
 

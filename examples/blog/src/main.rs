@@ -20,7 +20,9 @@ async fn main() -> anyhow::Result<()> {
     if sample::fill(&mut *app.writes.get()?)? > 0 {
         println!("The blog was empty. It has two years of sample data now.");
     }
-    app.sample.switch(true);
+    // Other articles have readers of their own.
+    let has_sample = sample::is_in(&mut *app.reads.get()?)?;
+    app.sample.switch(has_sample);
     let listener = TcpListener::bind(&address);
     let listener = listener.with_context(|| format!("cannot listen on {address}: set LISTEN"))?;
     println!("http://{}", listener.local_addr()?);

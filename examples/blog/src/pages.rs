@@ -1,13 +1,12 @@
 //! The pages, and what the forms of an article's page send.
 
 use std::collections::{BTreeSet, HashMap};
-use std::thread;
 
 use anyhow::ensure;
 use askama::Template;
 use askama_web::WebTemplate;
 use axum::extract::{Form, Path, Query};
-use axum::http::StatusCode;
+use axum::http::{StatusCode, Uri};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use chrono::{Days, NaiveDate, Utc};
 use diesel::prelude::*;
@@ -62,13 +61,17 @@ pub struct FrontPage {
     has_sample_readers: bool,
 }
 
-/// The race, and the most read articles of the last days: sorted by the query that reads them.
+/// The race, and articles: the newest first, or the most read of the last days. The query that
+/// reads them sorts them.
 pub async fn front(
     app: App,
     Query(Last { days }): Query<Last>,
     visitor: Visitor,
 ) -> Result<FrontPage> {
-    app.sample.are_watched();
+    // A public site has no simulated readers while others look at it.
+    if visitor.is_local {
+        app.sample.are_watched();
+    }
     db::run(&app.reads.clone(), move |conn| {
         let counts = (total(views), total(likes), total(comments));
         let read = total(views).between(last_days(days));
@@ -113,7 +116,11 @@ pub async fn start_race(app: App, visitor: Visitor) -> Result<Redirect> {
     if !visitor.is_local {
         return Err(StatusCode::FORBIDDEN);
     }
-    app.races.start(app.url.clone());
+    let started = app.races.start(app.url.clone());
+    started.map_err(|error| {
+        tracing::error!("the race's thread: {error}");
+        StatusCode::INTERNAL_SERVER_ERROR
+    })?;
     Ok(Redirect::to("/"))
 }
 
@@ -153,15 +160,16 @@ pub struct ArticlePage {
 pub async fn article(app: App, Path(slug): Path<String>, visitor: Visitor) -> Result<ArticlePage> {
     db::run(&app.reads.clone(), move |conn| {
         let article = Article::find(&slug, conn)?;
-        let counts = counter_value((views, likes, comments)).of(&article);
-        let mut counts: Counts = counts.get_result(conn)?;
-        let mut days = article.daily_counts(views, last_days(14), conn)?;
-        // **Through a buffer**. The page shows its own view. What is written after `counts` was read is
-        // missing for a second, but no number goes down.
+        // **Through a buffer**. The page shows its own view.
         if visitor.reads && app.views.count(increment(views).of(&article)).is_err() {
             tracing::warn!("a view was not counted");
         }
+        // What is pending is read first, so that no view is missing. A view that is written in
+        // between is shown twice, until the next read.
         let pending = app.views.pending_of(views, &article.id);
+        let counts = counter_value((views, likes, comments)).of(&article);
+        let mut counts: Counts = counts.get_result(conn)?;
+        let mut days = article.daily_counts(views, last_days(14), conn)?;
         counts.views += pending;
         days[13].1 += pending;
         let rows = article_counters::table
@@ -197,33 +205,34 @@ pub enum Action {
 pub async fn act(
     app: App,
     Path(slug): Path<String>,
+    page: Uri,
     visitor: Visitor,
     Form(action): Form<Action>,
 ) -> Result<impl IntoResponse> {
-    let page = format!("/articles/{slug}");
     db::run(&app.writes.clone(), move |conn| {
         let article = Article::find(&slug, conn)?;
         match action {
             Action::Comment { author, body } => {
                 // The form has limits too.
-                let [author, body] = [author, body].map(|text| text.trim().replace('\0', ""));
+                let texts = [author, body].map(|text| text.replace('\0', ""));
+                let [author, body] = texts.each_ref().map(|text| text.trim());
                 let has_length = (1..20_000).contains(&body.len()) && author.len() < 400;
                 ensure!(has_length, StatusCode::UNPROCESSABLE_ENTITY);
                 // Its first statement writes, so that SQLite needs no `immediate_transaction`.
                 let now = Utc::now().naive_utc();
-                db::retry().transaction(conn, |conn| article.comment(&author, &body, now, conn))?;
+                db::retry().transaction(conn, |conn| article.comment(author, body, now, conn))?;
             }
             Action::Like => drop(article.like(&visitor.id, today(), conn)?),
             Action::Unlike => drop(article.unlike(&visitor.id, conn)?),
             Action::Readers => {
                 ensure!(visitor.is_local, StatusCode::FORBIDDEN);
-                thread::spawn(move || readers::come(&app, &article));
+                readers::send(&app, article);
             }
         }
         Ok(())
     })
     .await?;
-    Ok((visitor.cookies, Redirect::to(&page)))
+    Ok((visitor.cookies, Redirect::to(page.path())))
 }
 
 #[derive(Template, WebTemplate)]
@@ -237,7 +246,7 @@ pub struct StatsPage {
 
 /// The statistics of the whole site: the counter table is read without a key.
 pub async fn stats(app: App, Query(Last { days }): Query<Last>) -> Result<StatsPage> {
-    let days = if days == 0 { 30 } else { days };
+    let days = if days == 0 { 30 } else { days.min(364) };
     // The counts of old days are kept by week.
     let period = if days > 45 { Period::Week } else { Period::Day };
     let start = |days| period.start(*last_days(days).start());

@@ -1,8 +1,8 @@
 //! The race of the front page: sixteen connections count one article, first in one row, and then in slots.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{io, panic, thread};
 
 use anyhow::{anyhow, ensure};
 use diesel::prelude::*;
@@ -39,6 +39,9 @@ pub enum Lane {
     OneRow,
     Slots,
 }
+
+/// In the order of the race.
+const LANES: [Lane; 2] = [Lane::OneRow, Lane::Slots];
 
 impl Lane {
     /// The article of this lane: each one counts its own.
@@ -144,13 +147,14 @@ impl Progress {
     }
 }
 
-/// What is in the database after a race: `counted` and `committed` are equal, or a count was lost.
+/// What is in the database after a race, for each lane: `counted` and `committed` are equal, or a
+/// count is wrong.
 #[derive(Clone, Copy)]
 pub struct Outcome {
     /// The rows of comments.
-    pub committed: i64,
-    /// What both counters say.
-    pub counted: i64,
+    pub committed: [i64; 2],
+    /// What the counters say.
+    pub counted: [i64; 2],
 }
 
 pub struct Race {
@@ -182,15 +186,15 @@ impl Race {
         // What an earlier race has left.
         diesel::delete(race_comments::table).execute(conn)?;
         diesel::delete(race_articles::table).execute(conn)?;
-        let ids = [Lane::OneRow, Lane::Slots].map(|lane| race_articles::id.eq(lane.article().id));
+        let ids = LANES.map(|lane| race_articles::id.eq(lane.article().id));
         diesel::insert_into(race_articles::table)
             .values(&ids[..])
             .execute(conn)?;
 
-        for lane in [Lane::OneRow, Lane::Slots] {
+        for lane in LANES {
             let begun = *self.lane(lane).begun.get_or_init(Instant::now);
             let until = begun + LASTS;
-            thread::scope(|scope| {
+            let ended = thread::scope(|scope| {
                 let mut threads = Vec::new();
                 for (conn, racer) in connections.iter_mut().zip(&self.lane(lane).racers) {
                     threads.push(scope.spawn(move || count(lane, until, racer, conn)));
@@ -201,8 +205,10 @@ impl Race {
                         .map_err(|_| anyhow!("a connection's thread panicked"))??;
                 }
                 anyhow::Ok(())
-            })?;
+            });
+            // A lane that fails has ended too.
             let _ = self.lane(lane).took.set(begun.elapsed());
+            ended?;
         }
 
         let conn = &mut *connections[0];
@@ -211,15 +217,21 @@ impl Race {
         let in_slots = Lane::Slots
             .article()
             .counter_value(race_counters::comments, conn)?;
-        let committed: i64 = race_comments::table.count().get_result(conn)?;
-        let commits: i64 = self.lanes.iter().map(Progress::commits).sum();
-        ensure!(
-            committed == commits,
-            "{commits} transactions were committed, and {committed} comments are stored"
-        );
+        let mut committed = [0; 2];
+        for lane in LANES {
+            let comments =
+                race_comments::table.filter(race_comments::article_id.eq(lane.article().id));
+            let stored: i64 = comments.count().get_result(conn)?;
+            let commits = self.lane(lane).commits();
+            ensure!(
+                stored == commits,
+                "{commits} transactions were committed, and {stored} comments are stored"
+            );
+            committed[lane as usize] = stored;
+        }
         Ok(Outcome {
             committed,
-            counted: in_one_row + in_slots,
+            counted: [in_one_row, in_slots],
         })
     }
 }
@@ -268,24 +280,29 @@ impl Races {
         self.latest().is_some_and(|race| race.is_running())
     }
 
-    /// Starts a race, unless one is running.
-    pub fn start(&self, url: Arc<str>) {
+    /// Starts a race, unless one is running. Fails if its thread cannot be started.
+    pub fn start(&self, url: Arc<str>) -> io::Result<()> {
         let mut latest = lock(&self.0);
         if latest.as_ref().is_some_and(|race| race.is_running()) {
-            return;
+            return Ok(());
         }
         let race = Arc::new(Race {
             lanes: [Progress::new(), Progress::new()],
             outcome: OnceLock::new(),
         });
-        *latest = Some(race.clone());
-        thread::spawn(move || {
-            let outcome = race.run(&url).map_err(|error| format!("{error:#}"));
+        let running = race.clone();
+        thread::Builder::new().spawn(move || {
+            // A race that panics has ended too.
+            let ended = panic::catch_unwind(|| running.run(&url));
+            let outcome = ended.unwrap_or_else(|_| Err(anyhow!("its thread panicked")));
+            let outcome = outcome.map_err(|error| format!("{error:#}"));
             if let Err(error) = &outcome {
                 tracing::error!("the race: {error}");
             }
-            race.outcome.set(outcome)
-        });
+            running.outcome.set(outcome)
+        })?;
+        *latest = Some(race);
+        Ok(())
     }
 }
 

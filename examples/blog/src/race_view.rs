@@ -2,7 +2,7 @@
 
 use diesel::prelude::*;
 
-use crate::db::{Conn, DATABASE, SLOTS};
+use crate::db::{Conn, DATABASE, HAS_SLOTS};
 use crate::pages::number;
 use crate::race::{CONNECTIONS, HOLD, LASTS, Lane, Progress, Race};
 use crate::schema::race_counters;
@@ -82,8 +82,8 @@ impl RaceView {
                 view.said = format!(
                     "{} comments committed, {} counted. Both ways ran the same transaction on this {DATABASE}, one \
                      after the other.",
-                    number(&outcome.committed),
-                    number(&outcome.counted)
+                    number(&outcome.committed.iter().sum()),
+                    number(&outcome.counted.iter().sum())
                 );
             }
         }
@@ -136,15 +136,15 @@ impl LaneView {
     }
 
     fn slots() -> Self {
-        let rows = if SLOTS == 0 { 1 } else { CONNECTIONS };
+        let rows = if HAS_SLOTS { CONNECTIONS } else { 1 };
         LaneView {
             id: "slots",
             name: "Slots",
             code: "article.incr_counter(comments, conn)?",
             rows: vec![0; rows],
-            sum: match SLOTS {
-                0 => "On SQLite, the counter is 1 row too.".to_owned(),
-                _ => "The counter is 16 rows of the database.".to_owned(),
+            sum: match HAS_SLOTS {
+                true => "The counter is 16 rows of the database.".to_owned(),
+                false => "On SQLite, the counter is 1 row too.".to_owned(),
             },
             ..Self::one_row()
         }

@@ -1,8 +1,8 @@
 //! Readers who do not exist, for a visitor who is alone.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{scope, sleep, spawn};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{JoinHandle, scope, sleep, spawn};
 use std::time::{Duration, Instant};
 
 use chrono::Days;
@@ -15,14 +15,30 @@ use crate::schema::article_counters::{table as article_counters, views};
 use crate::schema::articles;
 use crate::server::App;
 
-/// Sends a hundred readers to an article, and then merges the rows of past days.
-pub fn come(app: &App, article: &Article) -> anyhow::Result<()> {
-    static CROWD: Mutex<()> = Mutex::new(());
-    let _turn = CROWD.lock();
+/// Sends a hundred readers to an article, unless a hundred are still on their way.
+pub fn send(app: &App, article: Article) {
+    let mut crowd = lock(&app.sample.0.crowd);
+    if crowd.as_ref().is_some_and(|crowd| !crowd.is_finished()) {
+        return;
+    }
+    let app = app.clone();
+    *crowd = Some(spawn(move || {
+        if let Err(error) = come(&app, &article) {
+            tracing::error!("the merge after a hundred readers: {error:#}");
+        }
+    }));
+}
+
+/// Has a hundred readers read an article, and then merges the rows of past days.
+fn come(app: &App, article: &Article) -> anyhow::Result<()> {
     // Fifteen read at the same time. Each has a connection, and each connection has a slot.
     scope(|threads| {
         for first in 0..15 {
-            threads.spawn(move || read(app, article, first));
+            threads.spawn(move || {
+                if let Err(error) = read(app, article, first) {
+                    tracing::error!("a reader of the hundred: {error:#}");
+                }
+            });
         }
     });
     sleep(Duration::from_millis(1500));
@@ -45,7 +61,8 @@ fn read(app: &App, article: &Article, first: u64) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Readers of the sample, who come while somebody looks at the front page. They can be switched off.
+/// Readers of the sample, who come while a visitor on this machine looks at the front page. They
+/// can be switched off.
 #[derive(Clone, Default)]
 pub struct SampleReaders(Arc<Switch>);
 
@@ -54,6 +71,12 @@ struct Switch {
     is_on: AtomicBool,
     /// When somebody has last looked.
     watched: Mutex<Option<Instant>>,
+    /// The thread of the latest hundred readers.
+    crowd: Mutex<Option<JoinHandle<()>>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl SampleReaders {
@@ -67,35 +90,35 @@ impl SampleReaders {
 
     /// Somebody looks. An open page says so every 2 seconds.
     pub fn are_watched(&self) {
-        *self
-            .0
-            .watched
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        *lock(&self.0.watched) = Some(Instant::now());
     }
 
     fn come(&self) -> bool {
-        let watched = *self
-            .0
-            .watched
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let watched = *lock(&self.0.watched);
         let is_watched = watched.is_some_and(|at| at.elapsed() < Duration::from_secs(5));
         self.are_on() && is_watched
     }
 }
 
-/// Starts a thread that sends readers of the sample, a few each second. None comes during a race.
+/// Starts a thread that sends readers of the sample, a few each second.
 pub fn come_while_watched(app: App) {
     spawn(move || {
         loop {
             sleep(Duration::from_millis(rand::random_range(150..900)));
-            let comes = app.sample.come() && !app.races.is_running();
-            if comes && let Err(error) = read_one(&app) {
+            if let Err(error) = one_comes(&app) {
                 tracing::warn!("a reader of the sample: {error:#}");
             }
         }
     });
+}
+
+/// Sends one reader, if somebody looks. None comes during a race. Returns whether one came.
+pub fn one_comes(app: &App) -> anyhow::Result<bool> {
+    let comes = app.sample.come() && !app.races.is_running();
+    if comes {
+        read_one(app)?;
+    }
+    Ok(comes)
 }
 
 /// Reads an article, and likes one of ten.

@@ -1,6 +1,7 @@
 //! Two years of sample data: articles, comments, likes and views.
 
 use chrono::{Days, NaiveTime, TimeDelta};
+use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_counters::{CountingTransaction, counting_transaction, prelude::*, retry};
 
@@ -8,10 +9,22 @@ use crate::article::{Article, today, unless_present};
 use crate::db::Conn;
 use crate::schema::{article_counters::views, articles};
 
-/// Fills an empty blog, and returns the number of articles. Another blog has the first one already.
+/// The slug of the first article.
+const FIRST: &str = "one-row-is-a-queue";
+
+/// Fills an empty blog. Returns the number of articles that were inserted.
 pub fn fill(conn: &mut Conn) -> QueryResult<usize> {
-    // It gathers the increments, and writes them in few statements before it commits.
+    if diesel::select(exists(articles::table.select(articles::id))).get_result(conn)? {
+        return Ok(0);
+    }
+    // It gathers the increments, and writes them in few statements before it commits. If another
+    // process fills the blog at the same time, the first article is there already.
     unless_present(retry().run(conn, |conn| counting_transaction(conn, fill_empty)))
+}
+
+/// Whether the blog has the articles of the sample.
+pub fn is_in(conn: &mut Conn) -> QueryResult<bool> {
+    diesel::select(exists(articles::table.filter(articles::slug.eq(FIRST)))).get_result(conn)
 }
 
 fn fill_empty(tx: &mut CountingTransaction<'_, Conn>) -> QueryResult<usize> {

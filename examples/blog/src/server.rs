@@ -88,7 +88,8 @@ fn file(content_type: &'static str, text: &'static str) -> MethodRouter {
 }
 
 /// Serves the blog until Ctrl-C or SIGTERM, after which open requests have 5 seconds. A connection on
-/// which no request arrives for 10 seconds is closed, so that half-sent requests do not pile up.
+/// which no headers arrive for 10 seconds is closed, so that half-sent headers do not pile up. The
+/// body of a request has no time limit: on a public site, the proxy sets one.
 pub async fn serve(listener: TcpListener, app: App) -> anyhow::Result<()> {
     let views = app.views.clone();
     let sample = app.sample.clone();

@@ -40,8 +40,12 @@ impl<S: Sync> FromRequestParts<S> for Visitor {
         let is_browser = agent.starts_with("Mozilla/") && crawler_info(agent).is_none();
         let mut purposes = ["sec-purpose", "purpose", "x-moz"].into_iter();
         let is_early = purposes.any(|name| header(name).contains("prefetch"));
-        // The page's forms and its script lead back to it.
-        let is_again = header("referer").ends_with(&format!("//{host}{}", parts.uri.path()));
+        // A form leads back to its page, which can have been opened with a query. A browser that sends
+        // no referer adds a view then.
+        let page = header("referer").split('?').next().unwrap_or_default();
+        let is_again = page.ends_with(&format!("//{host}{}", parts.uri.path()));
+        // The script that keeps an open page up to date says so itself.
+        let is_script = parts.headers.contains_key("x-live");
 
         let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
         let is_loopback = peer.is_some_and(|peer| peer.ip().to_canonical().is_loopback());
@@ -49,7 +53,7 @@ impl<S: Sync> FromRequestParts<S> for Visitor {
         Ok(Visitor {
             id,
             cookies: cookies.add(cookie.http_only(true).permanent()),
-            reads: parts.method == "GET" && is_browser && !is_early && !is_again,
+            reads: parts.method == "GET" && is_browser && !is_early && !is_again && !is_script,
             is_local: is_loopback && !is_proxied && is_this_machine(host),
         })
     }

@@ -19,7 +19,9 @@ function update(part, now) {
 
 // Follows the parts that come from this page. Returns how soon to ask again.
 async function follow(from, selector, pause) {
-  const text = document.hidden ? "" : await fetch(from).then((page) => page.text());
+  // The header tells the server that nobody opens the page, so that this is no view.
+  const ask = () => fetch(from, { headers: { "x-live": "1" } }).then((page) => page.text());
+  const text = document.hidden ? "" : await ask();
   const page = new DOMParser().parseFromString(text, "text/html").querySelectorAll(selector);
   changes = 0;
   document.querySelectorAll(selector).forEach((part, place) => page[place] && update(part, page[place]));
@@ -33,5 +35,5 @@ function watch(from, selector, pause = 250) {
 }
 
 watch(location, ".live:not([data-from])");
-// The race is a page of its own: it does not read the articles while it runs.
+// The race is a page of its own, so that following it does not read the articles.
 watch("/race", ".live[data-from='/race']");

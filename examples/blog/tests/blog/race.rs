@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::http::{Method, StatusCode, header};
-use blog::db::SLOTS;
+use blog::db::HAS_SLOTS;
 use blog::race::{CONNECTIONS, Lane, Outcome, Race};
+use blog::readers;
 use blog::schema::{article_counters, race_comments, race_counters};
-use blog::{readers, sample};
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel_counters::prelude::*;
@@ -54,17 +54,16 @@ async fn what_a_race_commits_is_counted_in_one_row_and_in_slots() {
 
         let outcome = *end(&race).await.as_ref().unwrap();
         assert_eq!(outcome.counted, outcome.committed);
+        let commits = [Lane::OneRow, Lane::Slots].map(|lane| race.lane(lane).commits());
+        assert_eq!(outcome.committed, commits);
+        assert!(commits[0] > 0 && commits[1] > 0);
         let conn = &mut *blog.pool.get().unwrap();
-        let comments = race_comments::table.count();
-        assert_eq!(comments.get_result(conn), Ok(outcome.committed));
-        let slots = race_counters::table.select(race_counters::comments);
-        let slots: Vec<i64> = slots.load(conn).unwrap();
-        assert_eq!(slots.len(), if SLOTS == 0 { 1 } else { CONNECTIONS });
-        let in_slots: i64 = slots.iter().sum();
-        assert_eq!(in_slots, race.lane(Lane::Slots).commits());
-        let in_one_row = race.lane(Lane::OneRow).commits();
-        assert!(in_one_row > 0 && in_slots > 0);
-        assert_eq!(in_one_row + in_slots, outcome.committed);
+        let comments = race_comments::table.count().get_result(conn);
+        assert_eq!(comments, Ok(commits[0] + commits[1]));
+        // A race at midnight has rows of two days.
+        let slots = race_counters::table.select(race_counters::slot).distinct();
+        let slots: Vec<i16> = slots.load(conn).unwrap();
+        assert_eq!(slots.len(), if HAS_SLOTS { CONNECTIONS } else { 1 });
 
         for path in ["/", "/race"] {
             let page = blog.get(path, &[]).await.body;
@@ -91,10 +90,27 @@ async fn a_race_that_fails_says_why() {
 }
 
 #[tokio::test]
-async fn readers_of_the_sample_come_while_somebody_looks_and_can_be_sent_away() {
+async fn a_lane_that_fails_has_ended() {
     let blog = Blog::new();
     let conn = &mut *blog.pool.get().unwrap();
-    sample::fill(conn).unwrap();
+    conn.batch_execute("ALTER TABLE race_comments RENAME COLUMN body TO words")
+        .unwrap();
+    start(&blog).await;
+    let race = blog.app.races.latest().unwrap();
+    assert!(end(&race).await.is_err());
+    assert!(race.lane(Lane::OneRow).has_ended());
+    // Another one can start.
+    start(&blog).await;
+    let next = blog.app.races.latest().unwrap();
+    assert!(!Arc::ptr_eq(&race, &next));
+    assert!(end(&next).await.is_err());
+}
+
+#[tokio::test]
+async fn readers_of_the_sample_come_while_the_owner_looks_and_can_be_sent_away() {
+    let blog = Blog::new();
+    let conn = &mut *blog.pool.get().unwrap();
+    blog.article("Title");
     let switch = async |on: &str| {
         let form = format!("on={on}");
         let answer = blog.from(HERE, Method::POST, "/readers", &[HOST], &form);
@@ -106,16 +122,23 @@ async fn readers_of_the_sample_come_while_somebody_looks_and_can_be_sent_away() 
         let views = counter_value(article_counters::views);
         views.get_result::<i64>(conn).unwrap()
     };
-    let before = views();
-    readers::come_while_watched(blog.app.clone());
-    let page = switch("true").await;
-    assert!(page.contains("Simulated readers add"), "{page}");
+    // Others look, to whom the page says nothing of simulated readers.
+    blog.app.sample.switch(true);
+    let page = blog.get("/", &[]).await.body;
+    assert!(!page.contains("readers"), "{page}");
+    assert!(!readers::one_comes(&blog.app).unwrap());
+    assert_eq!(views(), 0);
+
     let begun = Instant::now();
-    while views() == before {
+    while !readers::one_comes(&blog.app).unwrap() {
         assert!(begun.elapsed() < Duration::from_secs(120), "nobody comes");
-        blog.get("/", &[]).await;
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        let page = switch("true").await;
+        assert!(page.contains("Simulated readers add"), "{page}");
     }
+    assert_eq!(views(), 1);
+
     let page = switch("false").await;
     assert!(page.contains("Only real visitors are counted"), "{page}");
+    assert!(!readers::one_comes(&blog.app).unwrap());
+    assert_eq!(views(), 1);
 }

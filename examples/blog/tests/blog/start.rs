@@ -11,7 +11,7 @@ use blog::schema::article_counters;
 use diesel::prelude::*;
 use diesel_counters::prelude::*;
 
-use crate::support::{BROWSER, TestDatabase, lock};
+use crate::support::{BROWSER, Blog, TestDatabase, lock};
 
 const FORM: &str = "action=comment&author=&body=Hello";
 
@@ -42,11 +42,13 @@ impl Started {
         }
     }
 
-    fn get(&self, path: &str) {
+    fn get(&self, path: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let address = &self.address;
         write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nUser-Agent: {BROWSER}\r\nConnection: close\r\n\r\n").unwrap();
-        stream.read_to_string(&mut String::new()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
     }
 
     /// Begins to send a comment. The blog waits for the form.
@@ -178,6 +180,20 @@ fn views(database: &TestDatabase) -> i64 {
     article
         .counter_value(article_counters::views, conn)
         .unwrap()
+}
+
+#[test]
+fn a_blog_with_other_articles_has_no_sample_and_no_simulated_readers() {
+    let blog = Blog::new();
+    blog.article("Title");
+    let front = Started::new(&blog.database).get("/");
+    assert!(!front.contains("One row is a queue"), "{front}");
+    assert!(front.contains("Only real visitors are counted"), "{front}");
+
+    let database = TestDatabase::new();
+    let front = Started::new(&database).get("/");
+    assert!(front.contains("One row is a queue"), "{front}");
+    assert!(front.contains("Simulated readers add"), "{front}");
 }
 
 #[test]
