@@ -5,15 +5,17 @@
 //! cargo run -p import_example -- views.sqlite daily.csv
 //! ```
 //!
-//! - Of an access log, a CSV of `time,method,path,status`, each line is counted once, also if the
-//!   import is killed, or if the log has grown and is imported again. A last line without a newline may
-//!   be half written, and is left for the next import. A log is known by its lines and not by its name, so
+//! - An access log is a CSV of `time,method,path,status`. Each line is read once, also if the
+//!   import is killed, or if the log has grown and is imported again. A GET that was answered with
+//!   200 is a view, on the day that its time begins with. A last line without a newline may be half
+//!   written, and is left for the next import. A log is known by its lines and not by its name, so
 //!   it can be rotated: a file that begins with all counted lines of a log is this log. A shorter file
 //!   could be an older copy of a log or another log, and is refused.
 //! - Of a CSV of `path,day,count`, each count is set, so that the same file twice changes nothing.
 //!
-//! A line that cannot be read, such as one that is not UTF-8, ends the import with an error that names
-//! it. Of a log, the batches before it stay counted. Correct the line, and import the file again.
+//! A line that cannot be read, such as one that is not UTF-8, ends the import with an error that
+//! names it, or the blank lines before it, which are skipped. Of a log, the batches before it stay
+//! counted. Correct the line, and import the file again.
 
 // `table!` generates items without documentation.
 #![allow(missing_docs)]
@@ -110,9 +112,10 @@ fn import_log(mut file: File, conn: &mut SqliteConnection) -> Result<()> {
             now.add(&line);
             if (&line[1], &line[3]) == ("GET", "200") {
                 let day = line[0].get(..10).unwrap_or_default();
-                let day = day.parse().with_context(|| {
-                    format!("line {}: {:?} is no time", now.lines + 1, &line[0])
-                })?;
+                let number = line.position().map_or(0, |position| position.line());
+                let day = day
+                    .parse()
+                    .with_context(|| format!("line {number}: {:?} is no time", &line[0]))?;
                 *days
                     .entry(day)
                     .or_default()

@@ -93,6 +93,13 @@ fn a_line_that_cannot_be_read_is_an_error_that_names_it() {
         ([good, b"2026-11-01T10:00:00Z,GET,/\xff,200\n"], "line 3"),
         ([b"2026-11-01T10:00:00Z,GET\n", good], "line: 2"),
         ([good, b"today,GET,/a,200\n"], "line 3"),
+        (
+            [
+                b"\n\n2026-11-01T10:00:00Z,GET,/a,200\n",
+                b"today,GET,/a,200\n",
+            ],
+            "line 5",
+        ),
     ] {
         fs::write(&log, [header, &lines.concat()[..]].concat()).unwrap();
         let error = try_import(&database, &log).unwrap_err();
