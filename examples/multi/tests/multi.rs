@@ -1,6 +1,5 @@
-//! The example on SQLite, and on the server of `TEST_DATABASE_URL` if there is one.
-
-use std::env;
+//! The example on SQLite and, with the feature of another database, on the server that
+//! `TEST_DATABASE_URL` names.
 
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
@@ -8,8 +7,6 @@ use multi_example::{AnyConnection, Article, insert_article, read};
 
 // MySQL does not read a temporary table twice in one query.
 const TABLES: &str = "
-    DROP TABLE IF EXISTS article_counters;
-    DROP TABLE IF EXISTS articles;
     CREATE TABLE articles (id BIGINT NOT NULL PRIMARY KEY, title TEXT NOT NULL);
     CREATE TABLE article_counters (
         article_id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
@@ -17,28 +14,70 @@ const TABLES: &str = "
     )";
 
 #[test]
-fn the_same_queries_run_on_each_database() {
-    let mut urls = vec![":memory:".to_owned()];
-    if cfg!(any(feature = "postgres", feature = "mysql")) {
-        urls.extend(env::var("TEST_DATABASE_URL"));
+fn queries_run_on_sqlite() {
+    queries_run(":memory:");
+}
+
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+#[test]
+fn the_same_queries_run_on_a_server() {
+    let database = server::Database::new();
+    queries_run(&database.url);
+}
+
+/// On an empty database.
+fn queries_run(url: &str) {
+    let conn = &mut AnyConnection::establish(url).unwrap();
+    conn.batch_execute(TABLES).unwrap();
+    for (id, title) in [(1, "One"), (2, "Two"), (2, "Two")] {
+        insert_article(id, title, conn).unwrap();
     }
-    for url in urls {
-        let conn = &mut AnyConnection::establish(&url).unwrap();
-        conn.batch_execute(TABLES).unwrap();
-        for (id, title) in [(1, "One"), (2, "Two"), (2, "Two")] {
-            insert_article(id, title, conn).unwrap();
+    let [one, two] = [1, 2].map(|id| Article {
+        id,
+        title: String::new(),
+    });
+    read(&one, conn).unwrap();
+    read(&two, conn).unwrap();
+    let most_read = read(&two, conn).unwrap();
+    let most_read: Vec<_> = most_read
+        .iter()
+        .map(|(article, views)| (&*article.title, *views))
+        .collect();
+    assert_eq!(most_read, [("Two", 2), ("One", 1)], "{url}");
+}
+
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod server {
+    use std::{env, process};
+
+    use super::*;
+
+    /// A database that ends with its test.
+    pub struct Database {
+        pub url: String,
+        server: String,
+        name: String,
+    }
+
+    impl Database {
+        pub fn new() -> Self {
+            let server = env::var("TEST_DATABASE_URL").expect("TEST_DATABASE_URL names a server");
+            let name = format!("multi_test_{}", process::id());
+            run(&server, &format!("CREATE DATABASE {name}"));
+            let (address, _) = server.rsplit_once('/').unwrap();
+            let url = format!("{address}/{name}");
+            Database { url, server, name }
         }
-        let [one, two] = [1, 2].map(|id| Article {
-            id,
-            title: String::new(),
-        });
-        read(&one, conn).unwrap();
-        read(&two, conn).unwrap();
-        let most_read = read(&two, conn).unwrap();
-        let most_read: Vec<_> = most_read
-            .iter()
-            .map(|(article, views)| (&*article.title, *views))
-            .collect();
-        assert_eq!(most_read, [("Two", 2), ("One", 1)], "{url}");
+    }
+
+    impl Drop for Database {
+        fn drop(&mut self) {
+            run(&self.server, &format!("DROP DATABASE {}", self.name));
+        }
+    }
+
+    fn run(server: &str, sql: &str) {
+        let mut conn = AnyConnection::establish(server).unwrap();
+        conn.batch_execute(sql).unwrap();
     }
 }
