@@ -45,8 +45,8 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     Ok(serve(listener, pool).await?)
 }
 
-/// Serves the page. A connection on which no request arrives for this time is closed, so that half-sent
-/// requests do not pile up.
+/// Serves the page. A connection on which no headers arrive for this time is closed, so that
+/// half-sent headers do not pile up.
 pub async fn serve(listener: TcpListener, pool: Pool) -> io::Result<()> {
     let limit = Duration::from_secs(5);
     let server = axum_server::from_tcp(listener)?;
@@ -63,7 +63,8 @@ pub fn open(url: &str) -> Result<Pool, Box<dyn Error + Send + Sync>> {
     let pool = pool.build(ConnectionManager::new(url))?;
     let conn = &mut *pool.get()?;
     conn.batch_execute(SQL[1])?;
-    if tickets::table.count().get_result(conn) == Ok(0) {
+    let rows: i64 = tickets::table.count().get_result(conn)?;
+    if rows == 0 {
         sell_again(conn)?;
     }
     Ok(pool)
@@ -94,7 +95,8 @@ fn sell_again(conn: &mut Conn) -> QueryResult<()> {
     })
 }
 
-/// What the page shows.
+/// What the page shows. The queries run one after the other, without one snapshot: while tickets
+/// are sold, the numbers can differ by some sales.
 fn sale(conn: &mut Conn) -> QueryResult<Json<Value>> {
     let left: i64 = counter_value(remaining).of(EVENT).get_result(conn)?;
     let slots = tickets::table.select((slot, remaining)).order(slot);
@@ -158,7 +160,7 @@ async fn again(State(pool): State<Pool>, _: Owner) -> Result<(), StatusCode> {
 }
 
 /// A hundred visitors buy one to three tickets at a time. Responds when none are left.
-async fn visitors(State(pool): State<Pool>, _: Owner) -> StatusCode {
+async fn visitors(State(pool): State<Pool>, _: Owner) -> Result<(), StatusCode> {
     let mut visits = JoinSet::new();
     for visitor in 1..=100 {
         let (mut most, pool) = (3, pool.clone());
@@ -166,16 +168,16 @@ async fn visitors(State(pool): State<Pool>, _: Owner) -> StatusCode {
             while most > 0 {
                 let tickets = rand::random_range(1..=most);
                 let sale = run(pool.clone(), move |conn| sell(visitor, tickets, conn));
-                if sale.await == Ok(true) {
+                if sale.await? {
                     sleep(Duration::from_millis(rand::random_range(0..1_000))).await;
                 } else {
                     most = tickets - 1;
                 }
             }
+            Ok(())
         });
     }
-    visits.join_all().await;
-    StatusCode::OK
+    visits.join_all().await.into_iter().collect()
 }
 
 /// Runs `work` with a connection of the pool, on a thread that may block.

@@ -1,7 +1,7 @@
 //! What is sold adds up: on SQLite, or on the server of `TEST_DATABASE_URL` with the feature `postgres`.
 
 #[path = "../src/main.rs"]
-#[allow(dead_code)] // `main`
+#[allow(dead_code)] // Its `main` is not called.
 mod app;
 #[path = "../../blog/tests/blog/browser.rs"]
 #[allow(dead_code)] // The sale needs a part of it.
@@ -26,6 +26,7 @@ use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::http::{Request, StatusCode};
 use browser::Site;
+use diesel::connection::SimpleConnection;
 use diesel::dsl::{count_star, sum};
 use diesel::prelude::*;
 use diesel_counters::prelude::*;
@@ -158,6 +159,41 @@ async fn only_clients_on_this_machine_can_sell_again_or_send_visitors() {
         assert_eq!(status, StatusCode::OK, "{peer} {host}");
     }
     assert_eq!(orders(conn), Ok(0));
+}
+
+/// Sales fail, and what the page reads can still be read.
+fn break_sales(blog: &Blog) {
+    let conn = &mut blog.pool.get().unwrap();
+    conn.batch_execute("ALTER TABLE orders RENAME COLUMN visitor TO buyer")
+        .unwrap();
+}
+
+#[tokio::test]
+async fn visitors_who_cannot_buy_are_an_error() {
+    let blog = Blog::new();
+    break_sales(&blog);
+    let peer: SocketAddr = "127.0.0.1:1".parse().unwrap();
+    let request = Request::post("/visitors").extension(ConnectInfo(peer));
+    let request = request.header("host", "localhost").body(Body::empty());
+    let answer = app::router(blog.pool.clone()).oneshot(request.unwrap());
+    let status = answer.await.unwrap().status();
+    assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR);
+}
+
+#[tokio::test]
+#[ignore = "needs chromedriver: scripts/test sqlite"]
+async fn a_sale_that_fails_is_said() {
+    let site = Site::new().await;
+    let mut page = site.browser(1100).await;
+    page.open("/").await;
+    page.see_number("#left", 1_000).await;
+    page.run("window.alert = (text) => { document.title = text }", vec![])
+        .await;
+    break_sales(&site.blog);
+    page.click("#buy").await;
+    page.see("title", "The server failed, and has printed why.")
+        .await;
+    page.see_number("#left", 1_000).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
