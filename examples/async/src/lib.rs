@@ -10,6 +10,7 @@ pub use cancel::cancel;
 pub use sell::sell;
 
 /// As `diesel print-schema` prints it.
+// Diesel's macros generate items without documentation.
 #[allow(missing_docs)]
 pub mod schema {
     diesel::table! {

@@ -63,13 +63,17 @@ async fn order(
     units: String,
 ) -> Result<String, Failure> {
     let Ok(units @ 1..=100) = units.parse() else {
-        return Err((StatusCode::BAD_REQUEST, "order 1 to 100 units".into()));
+        return Err((StatusCode::BAD_REQUEST, "order 1 to 100 units"));
     };
-    let mut conn = Blocking::from(shop.pool.get().await.map_err(failure)?);
+    let mut conn = shop.pool.get().await.map_err(failure)?;
+    // A product that does not exist has no stock, as one that is sold out.
+    let known = products::table.find(product).select(products::id);
+    known.first::<i64>(&mut conn).await.map_err(refusal)?;
+    let mut conn = Blocking::from(conn);
     let order = spawn_blocking(move || app::sell(product, units, &mut conn));
     match order.await.map_err(failure)?.map_err(refusal)? {
         Some(order) => Ok(order.to_string()),
-        None => Err((StatusCode::CONFLICT, "so many are not left".into())),
+        None => Err((StatusCode::CONFLICT, "so many are not left")),
     }
 }
 
@@ -79,18 +83,20 @@ async fn cancel(State(shop): State<Shop>, Path(order): Path<i64>) -> Result<(), 
     app::cancel(order, conn).await.map_err(refusal)
 }
 
-type Failure = (StatusCode, String);
+type Failure = (StatusCode, &'static str);
 
 fn refusal(error: diesel::result::Error) -> Failure {
     match error {
-        NotFound => (StatusCode::NOT_FOUND, "not found".into()),
-        error if is_retryable(&error) => (StatusCode::SERVICE_UNAVAILABLE, error.to_string()),
+        NotFound => (StatusCode::NOT_FOUND, "not found"),
+        error if is_retryable(&error) => (StatusCode::SERVICE_UNAVAILABLE, "busy: try again"),
         error => failure(error),
     }
 }
 
+/// Prints the error, which can have names of tables, and does not send it to the client.
 fn failure(error: impl Display) -> Failure {
-    (StatusCode::INTERNAL_SERVER_ERROR, error.to_string())
+    eprintln!("{error}");
+    (StatusCode::INTERNAL_SERVER_ERROR, "internal error")
 }
 
 #[tokio::main]
@@ -108,7 +114,14 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let compactor = Compactor::builder(connect.clone())
         .compact(product_counters::table)
         .start()?;
-    let buffer = Arc::new(CounterBuffer::builder(connect).start()?);
+    let buffer = CounterBuffer::builder(connect)
+        .on_write(|write| {
+            if write.error.is_some() || !write.refused.is_empty() || !write.unknown.is_empty() {
+                eprintln!("views: {write}");
+            }
+        })
+        .start()?;
+    let buffer = Arc::new(buffer);
     let shop = Shop { pool, buffer };
 
     let router = Router::new()
@@ -126,6 +139,13 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
         .with_graceful_shutdown(stopped)
         .await?;
     // Then the buffer, before the runtime ends.
-    spawn_blocking(move || (compactor.stop(), shop.buffer.stop())).await?;
+    let stopped = spawn_blocking(move || {
+        compactor.stop();
+        shop.buffer.stop()
+    });
+    let last = stopped.await?;
+    if last.pending > 0 {
+        eprintln!("lost: {last}");
+    }
     Ok(())
 }

@@ -54,7 +54,14 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
         .build(Manager::new(variable("DATABASE_URL", "minimal.sqlite")))?;
     pool.get()?.run_pending_migrations(MIGRATIONS)?;
     let source = pool.clone();
-    let buffer = Arc::new(CounterBuffer::builder(move || source.get()).start()?);
+    let buffer = CounterBuffer::builder(move || source.get())
+        .on_write(|write| {
+            if write.error.is_some() || !write.refused.is_empty() || !write.unknown.is_empty() {
+                eprintln!("views: {write}");
+            }
+        })
+        .start()?;
+    let buffer = Arc::new(buffer);
     let app = App { pool, buffer };
 
     let router = Router::new()
@@ -73,7 +80,10 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let server = axum::serve(listener, router);
     server.with_graceful_shutdown(stopped).await?;
     // After the last request: writes the views of the last second.
-    spawn_blocking(move || app.buffer.stop()).await?;
+    let last = spawn_blocking(move || app.buffer.stop()).await?;
+    if last.pending > 0 {
+        eprintln!("lost: {last}");
+    }
     Ok(())
 }
 
@@ -132,7 +142,7 @@ impl App {
         let pool = self.pool.clone();
         let work = move || match work(&mut *pool.get().map_err(failure)?) {
             Err(NotFound | DatabaseError(ForeignKeyViolation, _)) => {
-                Err((StatusCode::NOT_FOUND, "no such article".to_owned()))
+                Err((StatusCode::NOT_FOUND, "no such article"))
             }
             result => result.map_err(failure),
         };
@@ -140,10 +150,12 @@ impl App {
     }
 }
 
-type Failure = (StatusCode, String);
+type Failure = (StatusCode, &'static str);
 
+/// Prints the error, which can have names of tables, and does not send it to the client.
 fn failure(error: impl Display) -> Failure {
-    (StatusCode::INTERNAL_SERVER_ERROR, error.to_string())
+    eprintln!("{error}");
+    (StatusCode::INTERNAL_SERVER_ERROR, "internal error")
 }
 
 #[derive(Debug)]

@@ -4,16 +4,15 @@
 #[path = "../../pools/tests/clients/mod.rs"]
 mod clients;
 
-use std::{fs, process};
-
+use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 
 #[test]
 fn it_counts_what_it_has_acknowledged() {
-    let file = format!("{}/minimal_{}", env!("CARGO_TARGET_TMPDIR"), process::id());
-    let told = clients::ask(env!("CARGO_BIN_EXE_minimal"), &file);
-    let conn = &mut SqliteConnection::establish(&file).unwrap();
+    let file = clients::File::new(env!("CARGO_TARGET_TMPDIR"), "minimal");
+    let told = clients::ask(env!("CARGO_BIN_EXE_minimal"), &file.0);
+    let conn = &mut SqliteConnection::establish(&file.0).unwrap();
     let mut sum = |sql| {
         diesel::select(diesel::dsl::sql::<BigInt>(sql))
             .get_result(conn)
@@ -25,19 +24,18 @@ fn it_counts_what_it_has_acknowledged() {
     };
     assert_eq!(stored, told);
     assert_eq!(sum("(SELECT COUNT(*) FROM comments)"), told.comments);
-    fs::remove_file(file).unwrap();
 }
 
-/// A program with a database of its own.
-fn start(name: &str) -> (clients::Program, String) {
-    let file = format!("{}/{name}_{}", env!("CARGO_TARGET_TMPDIR"), process::id());
-    let program = clients::Program::start(env!("CARGO_BIN_EXE_minimal"), &file);
-    (program, file)
+/// A program with a database of its own, whose files are removed after the program has ended.
+fn start(name: &str) -> (clients::File, clients::Program) {
+    let file = clients::File::new(env!("CARGO_TARGET_TMPDIR"), name);
+    let program = clients::Program::start(env!("CARGO_BIN_EXE_minimal"), &file.0);
+    (file, program)
 }
 
 #[test]
 fn an_article_that_does_not_exist_is_not_found() {
-    let (program, file) = start("unknown");
+    let (_file, program) = start("unknown");
     for (head, body) in [
         ("GET /articles/99 HTTP/1.1\r\n", ""),
         ("POST /articles/99/likes HTTP/1.1\r\n", ""),
@@ -49,12 +47,22 @@ fn an_article_that_does_not_exist_is_not_found() {
         let answer = clients::request(&program.address, head, body).unwrap();
         assert!(answer.starts_with("HTTP/1.1 404"), "{head}{answer}");
     }
-    fs::remove_file(file).unwrap();
+}
+
+#[test]
+fn an_error_of_the_database_is_not_sent_to_the_client() {
+    let (file, program) = start("error");
+    let conn = &mut SqliteConnection::establish(&file.0).unwrap();
+    conn.batch_execute("DROP TABLE comments").unwrap();
+    let head = "POST /articles/1/comments HTTP/1.1\r\nContent-Length: 5\r\n";
+    let answer = clients::request(&program.address, head, "Nice!").unwrap();
+    assert!(answer.starts_with("HTTP/1.1 500"), "{answer}");
+    assert!(!answer.contains("comments"), "{answer}");
 }
 
 #[test]
 fn the_most_read_articles_have_names_for_their_numbers() {
-    let (program, file) = start("most_read");
+    let (_file, program) = start("most_read");
     let answer = clients::request(&program.address, "GET / HTTP/1.1\r\n", "").unwrap();
     for named in [
         r#""title":"Bread on Sundays""#,
@@ -63,12 +71,11 @@ fn the_most_read_articles_have_names_for_their_numbers() {
     ] {
         assert!(answer.contains(named), "{named}: {answer}");
     }
-    fs::remove_file(file).unwrap();
 }
 
 #[test]
 fn a_request_of_another_site_is_refused() {
-    let (program, file) = start("other_site");
+    let (_file, program) = start("other_site");
     let status = |headers: &str| {
         let head = format!("POST /articles/1/likes HTTP/1.1\r\n{headers}");
         let answer = clients::request(&program.address, &head, "").unwrap();
@@ -80,5 +87,4 @@ fn a_request_of_another_site_is_refused() {
     assert_eq!(status(&own), "200");
     // A program sends neither.
     assert_eq!(status(""), "200");
-    fs::remove_file(file).unwrap();
 }

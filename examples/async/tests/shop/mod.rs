@@ -43,6 +43,19 @@ async fn it_never_sells_more_than_it_has_and_counts_what_it_has_acknowledged() {
     assert!(told.iter().any(|told| told.refused > 0), "{told:?}");
 }
 
+#[tokio::test]
+async fn an_order_of_a_product_that_does_not_exist_is_not_found() {
+    let database = Database::empty().await;
+    let url = database.url();
+    let ask = move || {
+        let shop = program::Program::start(env!("CARGO_BIN_EXE_async_example"), &url);
+        let head = "POST /products/99/orders HTTP/1.1\r\nContent-Length: 1\r\n";
+        program::request(&shop.address, head, "1").unwrap()
+    };
+    let answer = spawn_blocking(ask).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
+}
+
 /// What the shop has told a client.
 #[derive(Debug, Default)]
 struct Told {

@@ -8,6 +8,8 @@ use actix_web::{App, HttpServer, get, post};
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::r2d2::{self, ConnectionManager, CustomizeConnection, Pool, PooledConnection};
+use diesel::result::DatabaseErrorKind::ForeignKeyViolation;
+use diesel::result::Error::{DatabaseError, NotFound};
 use diesel_counters::dsl::total;
 use diesel_counters::prelude::*;
 use diesel_counters::{Compactor, CounterBuffer};
@@ -35,7 +37,7 @@ async fn comment(blog: Data<Blog>, id: Path<i64>, body: String) -> actix_web::Re
             Ok(())
         })
     });
-    counted.await?.map_err(ErrorInternalServerError)?;
+    counted.await?.map_err(failure)?;
     Ok("counted")
 }
 
@@ -49,13 +51,23 @@ async fn article(blog: Data<Blog>, id: Path<i64>) -> actix_web::Result<String> {
             .find(id)
             .select((articles::title, total(views)))
             .first::<(String, i64)>(&mut app.pool.get()?);
-        Ok(article.optional()?)
+        Ok(article?)
     });
-    let article = article.await?.map_err(ErrorInternalServerError)?;
-    let (title, written) = article.ok_or_else(|| ErrorNotFound("no such article"))?;
-    let view = increment(views).of(id);
-    blog.buffer.count(view).map_err(ErrorInternalServerError)?;
+    let (title, written) = article.await?.map_err(failure)?;
+    let counted = blog.buffer.count(increment(views).of(id));
+    counted.map_err(|error| failure(error.into()))?;
     Ok(format!("{title}: {} views", written + pending + 1))
+}
+
+/// Prints the error, which can have names of tables, and does not send it to the client.
+fn failure(error: Box<dyn Error + Send + Sync>) -> actix_web::Error {
+    match error.downcast_ref() {
+        Some(NotFound | DatabaseError(ForeignKeyViolation, _)) => ErrorNotFound("no such article"),
+        _ => {
+            eprintln!("{error}");
+            ErrorInternalServerError("internal error")
+        }
+    }
 }
 
 #[actix_web::main]
@@ -74,7 +86,13 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let compactor = Compactor::builder(connect.clone())
         .compact(article_counters::table)
         .start()?;
-    let buffer = CounterBuffer::builder(connect).start()?;
+    let buffer = CounterBuffer::builder(connect)
+        .on_write(|write| {
+            if write.error.is_some() || !write.refused.is_empty() || !write.unknown.is_empty() {
+                eprintln!("views: {write}");
+            }
+        })
+        .start()?;
     // `Data` is an `Arc`.
     let blog = Data::new(Blog { pool, buffer });
 
@@ -88,7 +106,14 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     // Until SIGTERM, and until the last request has ended.
     server.run().await?;
     // Then the buffer.
-    block(move || (compactor.stop(), blog.buffer.stop())).await?;
+    let stopped = block(move || {
+        compactor.stop();
+        blog.buffer.stop()
+    });
+    let last = stopped.await?;
+    if last.pending > 0 {
+        eprintln!("lost: {last}");
+    }
     Ok(())
 }
 

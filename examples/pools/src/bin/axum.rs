@@ -11,7 +11,8 @@ use axum::{Router, serve};
 use deadpool_diesel::mysql::{Hook, HookError, Manager, Pool, Runtime};
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
-use diesel::result::Error::NotFound;
+use diesel::result::DatabaseErrorKind::ForeignKeyViolation;
+use diesel::result::Error::{DatabaseError, NotFound};
 use diesel_counters::dsl::{claim_slot, total};
 use diesel_counters::prelude::*;
 use diesel_counters::{Compactor, CounterBuffer};
@@ -39,7 +40,10 @@ async fn comment(State(app): State<App>, Path(id): Path<i64>, body: String) -> R
             QueryResult::Ok(())
         })
     });
-    counted.await.map_err(failure)?.map_err(failure)
+    match counted.await.map_err(failure)? {
+        Err(DatabaseError(ForeignKeyViolation, _)) => Err(NO_ARTICLE),
+        counted => counted.map_err(failure),
+    }
 }
 
 /// Counts a view in memory. The buffer writes it within a second.
@@ -53,17 +57,21 @@ async fn article(State(app): State<App>, Path(id): Path<i64>) -> Result<String, 
             .first::<(String, i64)>(conn)
     });
     let (title, written) = match article.await.map_err(failure)? {
-        Err(NotFound) => return Err((StatusCode::NOT_FOUND, "no such article".into())),
+        Err(NotFound) => return Err(NO_ARTICLE),
         article => article.map_err(failure)?,
     };
     app.buffer.count(increment(views).of(id)).map_err(failure)?;
     Ok(format!("{title}: {} views", written + pending + 1))
 }
 
-type Failure = (StatusCode, String);
+type Failure = (StatusCode, &'static str);
 
+const NO_ARTICLE: Failure = (StatusCode::NOT_FOUND, "no such article");
+
+/// Prints the error, which can have names of tables, and does not send it to the client.
 fn failure(error: impl Display) -> Failure {
-    (StatusCode::INTERNAL_SERVER_ERROR, error.to_string())
+    eprintln!("{error}");
+    (StatusCode::INTERNAL_SERVER_ERROR, "internal error")
 }
 
 #[tokio::main]
@@ -92,7 +100,14 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let compactor = Compactor::builder(connect.clone())
         .compact(article_counters::table)
         .start()?;
-    let buffer = Arc::new(CounterBuffer::builder(connect).start()?);
+    let buffer = CounterBuffer::builder(connect)
+        .on_write(|write| {
+            if write.error.is_some() || !write.refused.is_empty() || !write.unknown.is_empty() {
+                eprintln!("views: {write}");
+            }
+        })
+        .start()?;
+    let buffer = Arc::new(buffer);
     let app = App { pool, buffer };
 
     let router = Router::new()
@@ -109,6 +124,13 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
         .with_graceful_shutdown(stopped)
         .await?;
     // Then the buffer.
-    spawn_blocking(move || (compactor.stop(), app.buffer.stop())).await?;
+    let stopped = spawn_blocking(move || {
+        compactor.stop();
+        app.buffer.stop()
+    });
+    let last = stopped.await?;
+    if last.pending > 0 {
+        eprintln!("lost: {last}");
+    }
     Ok(())
 }

@@ -6,28 +6,32 @@
 //! ```sh
 //! sed -i 's/increment(article_counters::comments).of(id)/diesel::update(articles::table.find(id)).set(articles::total_views.eq(articles::total_views + 1))/' examples/pools/src/bin/actix.rs
 //! ```
-#![allow(dead_code)]
 
+// It only comments, and counts nothing.
+#[allow(dead_code)]
 #[path = "../../tests/clients/mod.rs"]
 mod clients;
 
 use std::time::{Duration, Instant};
-use std::{env, thread};
+use std::{env, process, thread};
 
-const TURNS: usize = 10;
+/// An odd number, so that one ratio is in the middle.
+const TURNS: usize = 11;
 const TURN: Duration = Duration::from_secs(2);
 
 fn main() {
     let url = env::var("DATABASE_URL").expect("DATABASE_URL is set");
     let names: Vec<String> = env::args().skip(1).collect();
-    let programs = names.iter().map(|name| clients::Program::start(name, &url));
-    let programs: Vec<_> = programs.collect();
+    let [program, other] = &names[..] else {
+        eprintln!("usage: load PROGRAM OTHER");
+        process::exit(2);
+    };
+    let programs = [program, other].map(|name| clients::Program::start(name, &url));
     let mut ratios: Vec<f64> = (0..TURNS)
         .map(|_| {
-            let rates = programs.iter().map(|program| rate(&program.address));
-            let rates: Vec<_> = rates.collect();
-            println!("{:.0} and {:.0} comments a second", rates[0], rates[1]);
-            rates[0] / rates[1]
+            let [rate, other] = programs.each_ref().map(|program| rate(&program.address));
+            println!("{rate:.0} and {other:.0} comments a second");
+            rate / other
         })
         .collect();
     ratios.sort_by(f64::total_cmp);

@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
+use diesel::result::DatabaseErrorKind::ForeignKeyViolation;
+use diesel::result::Error::DatabaseError;
 use diesel_counters::dsl::total;
 use diesel_counters::prelude::*;
 use diesel_counters::{Compactor, CounterBuffer};
@@ -26,7 +28,7 @@ type Result<T, E = Debug<diesel::result::Error>> = std::result::Result<T, E>;
 
 /// The comment and its count commit together, or neither does.
 #[post("/articles/<id>/comments", data = "<body>")]
-async fn comment(db: Db, id: i64, body: String) -> Result<()> {
+async fn comment(db: Db, id: i64, body: String) -> Result<Option<()>> {
     let counted = db.run(move |conn| {
         conn.transaction(|conn| {
             diesel::insert_into(comments::table)
@@ -36,7 +38,11 @@ async fn comment(db: Db, id: i64, body: String) -> Result<()> {
             QueryResult::Ok(())
         })
     });
-    Ok(counted.await?)
+    match counted.await {
+        // There is no such article.
+        Err(DatabaseError(ForeignKeyViolation, _)) => Ok(None),
+        counted => Ok(counted.map(Some)?),
+    }
 }
 
 /// Counts a view in memory. The buffer writes it within a second.
@@ -69,9 +75,17 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let compactor = Compactor::builder(connect.clone())
         .compact(article_counters::table)
         .start()?;
-    let buffer: Views = Arc::new(CounterBuffer::builder(connect).start()?);
+    let buffer = CounterBuffer::builder(connect)
+        .on_write(|write| {
+            if write.error.is_some() || !write.refused.is_empty() || !write.unknown.is_empty() {
+                warn!("views: {write}");
+            }
+        })
+        .start()?;
+    let buffer: Views = Arc::new(buffer);
 
-    // Until SIGTERM or Ctrl-C, and until the last request has ended.
+    // Until SIGTERM or Ctrl-C, and until the last request has ended, or Rocket's time limits for a
+    // shutdown.
     rocket::custom(config)
         .attach(Db::fairing())
         .manage(Arc::clone(&buffer))
@@ -79,6 +93,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .launch()
         .await?;
     // Then the buffer.
-    spawn_blocking(move || (compactor.stop(), buffer.stop())).await?;
+    let stopped = spawn_blocking(move || {
+        compactor.stop();
+        buffer.stop()
+    });
+    let last = stopped.await?;
+    if last.pending > 0 {
+        warn!("lost: {last}");
+    }
     Ok(())
 }

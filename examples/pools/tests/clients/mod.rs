@@ -3,8 +3,26 @@
 mod program;
 
 use std::sync::mpsc::Sender;
+use std::{fs, process};
 
 pub use program::*;
+
+/// A name for an SQLite database, whose files are removed at the end of the test.
+pub struct File(pub String);
+
+impl File {
+    pub fn new(folder: &str, name: &str) -> Self {
+        File(format!("{folder}/{name}_{}", process::id()))
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        for end in ["", "-shm", "-wal"] {
+            let _ = fs::remove_file(format!("{}{end}", self.0));
+        }
+    }
+}
 
 /// What the program has acknowledged.
 #[derive(Debug, PartialEq)]
