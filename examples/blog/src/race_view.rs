@@ -21,7 +21,7 @@ pub struct RaceView {
 pub struct LaneView {
     pub id: &'static str,
     pub name: &'static str,
-    /// What is run in each transaction.
+    /// What is run in each transaction: HTML, with the places where a narrow page breaks it.
     pub code: &'static str,
     pub rate: Option<i64>,
     pub commits: i64,
@@ -41,7 +41,7 @@ pub struct LaneView {
 pub const MOST: i64 = CONNECTIONS as i64 * LASTS.as_millis() as i64 / HOLD.as_millis() as i64;
 
 /// What the race is, before it has run.
-const WORK: &str = "Sixteen connections each insert a comment, count it, hold the locks for 2 ms and commit, again \
+const WORK: &str = "Sixteen connections each insert a comment, count it, hold their locks for 2 ms and commit, again \
                     and again: for three seconds they count in one row, and for three in slots.";
 
 impl RaceView {
@@ -80,8 +80,8 @@ impl RaceView {
                 let times = race.lane(Lane::Slots).rate() / race.lane(Lane::OneRow).rate().max(1.0);
                 view.times = Some(format!("{times:.1}"));
                 view.said = format!(
-                    "{} comments committed, {} counted. Both ways ran the same transaction on this {DATABASE}, one \
-                     after the other.",
+                    "{} comments committed, {} counted. The two ways ran on this {DATABASE}, one after the other, and \
+                     differ in the statement that counts. Each transaction then held its locks for 2 ms.",
                     number(&outcome.committed.iter().sum()),
                     number(&outcome.counted.iter().sum())
                 );
@@ -111,10 +111,10 @@ impl LaneView {
             }
         };
         view.sum = match view.rows.len() {
-            1 => "The counter is 1 row of the database.".to_owned(),
+            1 => "The counter is 1 row of a table.".to_owned(),
             rows => {
                 let sum = number(&view.rows.iter().sum());
-                format!("The counter is {rows} rows of the database. Their sum is {sum}.")
+                format!("The counter is {rows} rows of a table. Their sum is {sum}.")
             }
         };
         Ok(view)
@@ -124,14 +124,14 @@ impl LaneView {
         LaneView {
             id: "one",
             name: "One row",
-            code: "update(article).set(comments.eq(comments + 1)).execute(conn)?",
+            code: "update(article)<wbr>.set(comments.eq(comments + 1))<wbr>.execute(conn)?",
             rate: None,
             commits: 0,
-            bar: format!("0 commits of {}", number(&MOST)),
+            bar: "0 commits".to_owned(),
             connections: [""; CONNECTIONS],
             words: "16 connections".to_owned(),
             rows: vec![0],
-            sum: "The counter is 1 row of the database.".to_owned(),
+            sum: "The counter is 1 row of a table.".to_owned(),
         }
     }
 
@@ -143,7 +143,7 @@ impl LaneView {
             code: "article.incr_counter(comments, conn)?",
             rows: vec![0; rows],
             sum: match HAS_SLOTS {
-                true => "The counter is 16 rows of the database.".to_owned(),
+                true => "The counter is 16 rows of a table.".to_owned(),
                 false => "On SQLite, the counter is 1 row too.".to_owned(),
             },
             ..Self::one_row()
@@ -153,7 +153,7 @@ impl LaneView {
     fn show(&mut self, progress: &Progress) {
         self.rate = Some(progress.rate().round() as i64);
         self.commits = progress.commits();
-        self.bar = format!("{} commits of {}", number(&self.commits), number(&MOST));
+        self.bar = format!("{} commits", number(&self.commits));
         if progress.has_ended() {
             self.bar += &format!(" in {:.2} s", progress.elapsed().as_secs_f64());
             let slowest = progress.slowest().as_millis() as i64;
@@ -166,6 +166,6 @@ impl LaneView {
             _ if place < holding + waiting => "waits",
             _ => "",
         });
-        self.words = format!("{waiting} of 16 connections wait.");
+        self.words = format!("Of 16 connections, {holding} hold their row, and {waiting} wait.");
     }
 }
