@@ -55,7 +55,8 @@ pub fn check(file: &File, tables: &[Table], conn: &mut AnyConnection) -> Result<
         });
     }
     for one in &stored {
-        let is_in_file = known.iter().any(|known| std::ptr::eq(*known, one));
+        let name_of = |stored: &Stored| (stored.schema.clone(), stored.definition.name.clone());
+        let is_in_file = known.iter().any(|known| name_of(known) == name_of(one));
         // A migration of this role drops its own triggers only.
         if is_in_file || !one.is_own || !counts_in(&one.definition, tables) {
             continue;
