@@ -6,7 +6,7 @@ use diesel::connection::SimpleConnection;
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
-use diesel_counters::dsl::{compact, delete_counters, set_counter};
+use diesel_counters::dsl::{delete_counters, set_counter};
 use diesel_counters::prelude::*;
 use diesel_counters::{Compactor, is_retryable, retry};
 use diesel_counters_tests::schema::article_counters::{self, likes, views};

@@ -13,8 +13,8 @@ use diesel_counters::prelude::*;
 use diesel_counters_tests::schema::page_counters::{self, hits};
 use diesel_counters_tests::schema::user_counters;
 
-use crate::TestDatabase;
-use crate::behaviour::{self, collations};
+use crate::behaviour;
+use crate::{CASELESS, TestDatabase};
 
 diesel_counters_tests::counter_table!(device_counters (device_id -> Uuid) (uses));
 

@@ -1,5 +1,6 @@
 //! What is counted is written once.
 
+use std::sync::atomic::Ordering::SeqCst;
 use std::sync::mpsc::channel;
 use std::thread;
 
