@@ -92,8 +92,6 @@ fn dropping_a_compactor_does_not_wait_until_another_session_has_ended() {
 #[test]
 fn a_deletion_by_a_prefix_removes_an_entity_that_was_counted_while_it_waited() {
     use behaviour::key_columns::{reaction_counters, with_tables};
-    use diesel_counters::dsl::{delete_counters, set_counter};
-    use diesel_counters::prelude::*;
     use reaction_counters::given;
 
     let (conn, database) = &mut with_tables();

@@ -8,7 +8,7 @@ use diesel::prelude::*;
 use diesel::result::Error;
 use diesel::serialize::{IsNull, Output, Result, ToSql};
 use diesel_counters::Drift;
-use diesel_counters::dsl::{StoredKey, compact, recount};
+use diesel_counters::dsl::{StoredKey, compact, delete_counters, fold, recount, set_counter};
 use diesel_counters::prelude::*;
 use diesel_counters_tests::schema::page_counters::{self, hits};
 use diesel_counters_tests::schema::user_counters;
