@@ -36,9 +36,9 @@ pub trait CountingDsl: Sized {
     /// # fn main() {}
     /// ```
     ///
-    /// [`execute`](RunQueryDsl::execute) returns the number of rows that the statement itself
-    /// wrote. [`load`](RunQueryDsl::load) and [`get_result`](RunQueryDsl::get_result) return
-    /// its rows. Call [`returning`](InsertStatement::returning) and `on_conflict` before
+    /// [`execute`](diesel::RunQueryDsl::execute) returns the number of rows that the statement itself
+    /// wrote. [`load`](diesel::RunQueryDsl::load) and [`get_result`](diesel::RunQueryDsl::get_result) return
+    /// its rows. Call [`returning`](diesel::query_builder::InsertStatement::returning) and `on_conflict` before
     /// `counting`.
     ///
     /// **It counts even if the statement writes no row**, as with `ON CONFLICT DO NOTHING` or a

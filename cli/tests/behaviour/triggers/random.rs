@@ -164,12 +164,15 @@ fn transaction(rng: &mut StdRng, log: &mut Vec<String>, conn: &mut Conn) -> Quer
 
 /// Whether a constraint or another transaction can have refused a statement.
 fn may_fail(error: &Error) -> bool {
-    let is_refused = matches!(
-        error,
-        Error::DatabaseError(UniqueViolation | ForeignKeyViolation, _)
-    );
+    // On MySQL and MariaDB, Diesel does not tell the kind of an error of `batch_execute`.
+    const OF_MYSQL: [&str; 2] = ["Duplicate entry", "a foreign key constraint fails"];
+    let text = error.to_string();
+    let is_refused = match error {
+        Error::DatabaseError(UniqueViolation | ForeignKeyViolation, _) => true,
+        _ => OF_MYSQL.iter().any(|refusal| text.contains(refusal)),
+    };
     // A deadlock of MySQL ends the transaction, and with it the savepoint.
-    let has_no_savepoint = error.to_string() == "SAVEPOINT here does not exist";
+    let has_no_savepoint = text == "SAVEPOINT here does not exist";
     is_refused || has_no_savepoint || is_retryable(error)
 }
 
