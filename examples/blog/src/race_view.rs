@@ -166,6 +166,6 @@ impl LaneView {
             _ if place < holding + waiting => "waits",
             _ => "",
         });
-        self.words = format!("Of 16 connections, {holding} hold their row, and {waiting} wait.");
+        self.words = format!("{waiting} of 16 connections wait. Holding a row: {holding}.");
     }
 }
