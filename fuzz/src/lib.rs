@@ -27,7 +27,7 @@ modules! {
     "../../cli/src/sql.rs" sql
     "../../cli/src/template.rs" template
     "../../cli/src/triggers/mod.rs" triggers
-    "../../cli/src/vetoes.rs" vetoes
+    "../../cli/src/vetoes/mod.rs" vetoes
 }
 
 pub mod arguments;
