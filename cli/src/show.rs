@@ -13,7 +13,7 @@ use crate::triggers::{InFile, Stored, definitions, search_path, written};
 ///
 /// It reads the definitions that the database keeps, and changes nothing. Those that belong to
 /// another role or account are left out, and on PostgreSQL those of schemas that are not in the
-/// search_path.
+/// search_path, unless their definition names the schema.
 #[derive(Args)]
 #[command(after_help = "Example:
   diesel-counters show > counters.toml")]

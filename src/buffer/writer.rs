@@ -74,10 +74,10 @@ const LIMIT_ON_MYSQL: &str = "SET \
 /// The limit for the lock of the table, which an ALTER TABLE waits for and holds.
 const LIMIT_OF_TABLE_ON_MYSQL: &str = "SET SESSION lock_wait_timeout = 1";
 
-/// Ends that limit before the COMMIT, which it would be for, too: a COMMIT waits while a backup
-/// keeps commits back. After an error there, the batch would not be known to be rolled back.
-const NO_LIMIT_OF_TABLE_ON_MYSQL: &str = "SET \
-     SESSION lock_wait_timeout = CAST(@diesel_counters_table_wait AS SIGNED)";
+/// Lifts that limit before the COMMIT, and a short one of the program: both are for a COMMIT, too,
+/// which waits while a backup keeps commits back. After an error there, the batch would not be known
+/// to be rolled back. The greatest value is a year.
+const NO_LIMIT_OF_TABLE_ON_MYSQL: &str = "SET SESSION lock_wait_timeout = 31536000";
 
 const RESTORE_ON_MYSQL: &str = "SET \
      SESSION innodb_lock_wait_timeout = CAST(@diesel_counters_row_wait AS SIGNED), \

@@ -196,8 +196,9 @@ pub struct Fold<T> {
 
 impl<T: CounterTable<KeyType: StoredKey>> Fold<T> {
     /// Sets the period: each entity then has one row for each week, month or year, and two for a
-    /// week that spans two months. Defaults to [`Period::Total`], one row for all. A period shorter than that of the table is that of the
-    /// table; [`Period::Day`] merges slots only, as [`compact`](crate::dsl::compact()).
+    /// week that spans two months. Defaults to [`Period::Total`], one row for all. A period shorter
+    /// than that of the table is that of the table; [`Period::Day`] merges slots only, as
+    /// [`compact`](crate::dsl::compact()).
     pub fn per(mut self, period: Period) -> Self {
         self.into = period;
         self

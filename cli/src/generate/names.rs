@@ -7,7 +7,7 @@ use diesel::sql_types::Bool;
 use crate::connection::AnyConnection;
 use crate::database::{MYSQL, POSTGRES};
 use crate::sql::sql_with;
-use crate::triggers::{LiveTrigger, Plan, Stored, TriggerTable, live_triggers};
+use crate::triggers::{LiveTrigger, Plan, Stored, TriggerTable, live_triggers, schema_of};
 
 /// The names that are taken when a migration has dropped what goes.
 pub struct Names<'o> {
@@ -70,8 +70,13 @@ impl<'o> Names<'o> {
         }
         let name = plan.name();
         if !self.gone.iter().any(|gone| gone == name) {
-            let mut known = self.of_others.iter();
-            if known.any(|other| other.definition.name == name) {
+            let mut of_name = self.of_others.iter();
+            let in_schema = &plan.counting.rows.in_schema;
+            while let Some(other) = of_name.find(|other| other.definition.name == name) {
+                // On PostgreSQL, each schema has names of its own, and anybody has a temporary one.
+                if conn.database() == POSTGRES && schema_of(other, conn)? != *in_schema {
+                    continue;
+                }
                 return Ok(Some(format!(
                     "there are triggers {name} already: choose another name, or revert their \
                      migration"
@@ -104,8 +109,9 @@ fn is_in(plan: &Plan, name: &str, table: &TriggerTable) -> bool {
         .any(|trigger| match plan.counting.database {
             // Only PostgreSQL has names by table.
             POSTGRES => trigger.name == name && trigger.table == *table,
-            MYSQL => trigger.name == name,
-            _ => trigger.name.eq_ignore_ascii_case(name),
+            // SQLite and MySQL ignore the case of these names, in any collation. MariaDB does not on
+            // all systems.
+            _ => trigger.name.to_lowercase() == name.to_lowercase(),
         })
 }
 

@@ -39,6 +39,6 @@ pub use modes::Modes;
 pub use order::order;
 pub use plan::{Gone, Plan};
 pub use recount::{Recount, Wrong};
-pub use stored::{Lost, Stored, definitions, lost, replace, search_path};
+pub use stored::{Lost, Stored, definitions, lost, replace, schema_of, search_path};
 pub use target::Target;
 pub use trigger::{LiveTrigger, Trigger, TriggerTable, live_triggers};

@@ -67,7 +67,11 @@ impl Own {
             .cloned()
             .partition(|live| is_planned(live) || is_left(live));
         let names = planned.iter().map(|trigger| trigger.name.clone());
-        let is_taken = |name: &String| others.iter().any(|other| other.name == *name);
+        // SQLite and MySQL ignore the case of names of triggers.
+        let is_taken = |name: &String| {
+            let name = name.to_lowercase();
+            others.iter().any(|other| other.name.to_lowercase() == name)
+        };
         Ok(Own {
             triggers,
             functions: Vec::new(),

@@ -143,7 +143,8 @@ impl TriggerRow {
         // A role that may create triggers on the table can give one this name, and can comment on
         // a function of its own. A generated trigger calls a function of the definition, and none
         // runs before a row.
-        let functions = [&self.name, &stored.function];
+        // One of an earlier version calls a function with the name of the definition.
+        let functions = [&self.name, &stored.function, name];
         let calls_definition =
             functions.contains(&&self.function_name) && self.function_owner == stored.owner;
         let is_before_row = self.event.starts_with("BEFORE ROW");

@@ -124,21 +124,24 @@ fn planted_copies(roles: &Roles) {
                  names TEXT[] := ARRAY['copied_1', 'copied_2', 'copied_3', 'copied_4', chr(27) || '[2J' || chr(10) || '5'];
              BEGIN
                  FOR one IN SELECT proname, description FROM pg_description JOIN pg_proc ON objoid = pg_proc.oid
-                     WHERE classoid = 'pg_proc'::regclass AND proname = 'count_likes'
+                     WHERE classoid = 'pg_proc'::regclass AND proname = 'count_likes_insert'
                  LOOP
                      FOR place IN 1..5 LOOP
                          EXECUTE format('CREATE FUNCTION public.%I() RETURNS trigger LANGUAGE plpgsql AS
                              ''BEGIN PERFORM public.spy(''''copied''''); RETURN NULL; END''', names[place]);
-                         EXECUTE format('COMMENT ON FUNCTION public.%I() IS %L', names[place], replace(CASE place
+                         EXECUTE format('COMMENT ON FUNCTION public.%I() IS %L', names[place], CASE place
                              WHEN 1 THEN one.description
                              WHEN 2 THEN replace(one.description, '\"likes\"', '\"bait\"')
                              WHEN 3 THEN replace(one.description, 'kind <> ', 'public.spy(kind) <> ')
-                             WHEN 4 THEN '{not json' ELSE one.description END, 'count_likes', names[place]));
+                             WHEN 4 THEN '{not json' ELSE one.description END);
                      END LOOP;
                  END LOOP;
              END $$",
         )
         .unwrap();
+    let copies = "SELECT COUNT(*) FROM pg_proc
+                  WHERE prosrc LIKE '%copied%' AND prorettype = 'trigger'::regtype";
+    assert_eq!(roles.number(copies), 5);
 }
 
 /// A role that owns a counter table, and has given it all that runs a function: a superuser who

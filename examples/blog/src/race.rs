@@ -199,10 +199,10 @@ impl Race {
                 for (conn, racer) in connections.iter_mut().zip(&self.lane(lane).racers) {
                     threads.push(scope.spawn(move || count(lane, until, racer, conn)));
                 }
-                for thread in threads {
-                    thread
-                        .join()
-                        .map_err(|_| anyhow!("a connection's thread panicked"))??;
+                // All of them are joined: a scope panics for one that panicked and was not.
+                let ended: Vec<_> = threads.into_iter().map(|thread| thread.join()).collect();
+                for one in ended {
+                    one.map_err(|_| anyhow!("a connection's thread panicked"))??;
                 }
                 anyhow::Ok(())
             });

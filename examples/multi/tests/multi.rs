@@ -5,7 +5,6 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use multi_example::{AnyConnection, Article, insert_article, read};
 
-// MySQL does not read a temporary table twice in one query.
 const TABLES: &str = "
     CREATE TABLE articles (id BIGINT NOT NULL PRIMARY KEY, title TEXT NOT NULL);
     CREATE TABLE article_counters (

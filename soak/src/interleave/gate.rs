@@ -54,8 +54,10 @@ impl Gate {
     /// sets its level or another setting, or begins or ends a savepoint.
     fn has_no_effect(&self, sql: &str) -> bool {
         let begins = ["BEGIN", "START TRANSACTION"];
+        // A buffer says how long it waits for locks on MySQL and MariaDB.
+        let limits = ["SET SESSION", "SET @diesel_counters_row_wait"];
         let others = ["SAVEPOINT", "RELEASE", "SET TRANSACTION", "SET LOCAL"];
         let is_one_of = |verbs: &[&str]| verbs.iter().any(|verb| sql.starts_with(verb));
-        is_one_of(&others) || !self.holds_begin && is_one_of(&begins)
+        is_one_of(&others) || is_one_of(&limits) || !self.holds_begin && is_one_of(&begins)
     }
 }

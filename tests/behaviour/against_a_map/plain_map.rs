@@ -65,23 +65,22 @@ fn stored(day: NaiveDate, period: Period) -> Expected<NaiveDate> {
     is_stored.then_some(start).ok_or(Fault::NoSuchDay)
 }
 
-/// The day before which rows are merged: whole periods, except those without a day.
-fn merged_before(before: NaiveDate, period: Period) -> NaiveDate {
-    let before = match period {
-        Period::Total => before,
-        _ => start(before, period),
-    };
-    before.clamp(first_day(), last_day())
+/// The day before which rows are merged: whole periods of the table and of the fold, except those
+/// without a day.
+fn merged_before(before: NaiveDate, period: Period, into: Period) -> NaiveDate {
+    let wholes = [period, into].into_iter();
+    let wholes = wholes.filter(|whole| *whole < Period::Total);
+    wholes.fold(before, start).clamp(first_day(), last_day())
 }
 
 /// The day under which a fold stores the count of this day. None if it leaves the day as it is.
 fn folded(day: NaiveDate, per: Period, before: NaiveDate, period: Period) -> Option<NaiveDate> {
-    let before = merged_before(before, period);
     if per == Period::Day {
+        let before = merged_before(before, period, per);
         return (day < before).then_some(day);
     }
     let per = per.max(period);
-    let before = merged_before(before, per);
+    let before = merged_before(before, period, per);
     // The period of 1970-01-01 has counts without a day.
     let is_undated = day <= undated() || per < Period::Total && start(day, per) <= undated();
     let folded = match per {
@@ -250,7 +249,7 @@ impl Map {
                 return Err(Fault::Refused);
             }
             &Operation::Compact { before, .. } => {
-                let before = merged_before(before, period);
+                let before = merged_before(before, period, Period::Day);
                 let rows = place.rows.keys();
                 number(rows.filter(|row| row.1 < before && row.2 > 0).count())
             }

@@ -184,7 +184,10 @@ fn counters_can_have_long_names() {
 #[test]
 fn two_definitions_with_a_trigger_of_the_same_name_are_refused() {
     let names: &[[&str; 3]] = match BACKEND {
-        "mysql" => &[["votes", "votes_lock", "votes_lock_insert"]],
+        "mysql" => &[
+            ["votes", "votes_lock", "votes_lock_insert"],
+            ["votes", "Votes", "votes_insert"],
+        ],
         "sqlite" => &[
             ["votes", "votes_replace_by", "votes_replace_by_insert"],
             ["votes", "Votes", "votes_insert"],

@@ -1,6 +1,6 @@
 //! The way back creates again what was dropped, unless the application has something of its name.
 
-use super::{LIKES_OF_ARTICLES, counted, file_of, number, open, tables};
+use super::{LIKES_OF_ARTICLES, counted, drop_trigger, file_of, number, open, tables};
 use crate::behaviour::{Execute, Ran};
 use crate::{BACKEND, TestDatabase};
 
@@ -63,12 +63,7 @@ fn triggers_of_users(database: &TestDatabase) -> i64 {
 fn the_way_back_leaves_an_own_trigger() {
     let database = tables(true);
     counted(&database, &LIKES_OF_ARTICLES);
-    let on = if BACKEND == "postgres" {
-        " ON article_likes"
-    } else {
-        ""
-    };
-    database.execute(&format!("DROP TRIGGER count_likes_update{on}"));
+    database.execute(&drop_trigger("count_likes_update", "article_likes"));
     own_trigger("count_likes_update", &database);
     let up = with_file(&database, "generate triggers", "");
     let down = with_file(&database, "generate triggers --down", "");
