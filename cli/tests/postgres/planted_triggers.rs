@@ -42,3 +42,18 @@ fn a_trigger_with_the_name_of_one_that_is_generated_hides_no_veto() {
     roles.attacker().run(VETO);
     roles.run(&["check"]).finds("The trigger bait_update of");
 }
+
+/// Anybody can create functions for its own session, with any names.
+#[test]
+fn a_temporary_definition_of_another_role_takes_no_name() {
+    let roles = Roles::create(false);
+    let attacker = &mut roles.attacker();
+    attacker.run(
+        r#"CREATE FUNCTION pg_temp.count_likes_insert() RETURNS trigger LANGUAGE plpgsql AS
+               'BEGIN RETURN NULL; END';
+           COMMENT ON FUNCTION pg_temp.count_likes_insert() IS
+               'diesel_counters: {"name":"count_likes","rows":"posts","count":["code:posts.likes"]}'"#,
+    );
+    roles.counted();
+    roles.run(&["check"]).works();
+}
