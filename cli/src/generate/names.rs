@@ -70,13 +70,7 @@ impl<'o> Names<'o> {
         }
         let name = plan.name();
         if !self.gone.iter().any(|gone| gone == name) {
-            let mut of_name = self.of_others.iter();
-            let in_schema = &plan.counting.rows.in_schema;
-            while let Some(other) = of_name.find(|other| other.definition.name == name) {
-                // On PostgreSQL, each schema has names of its own, and anybody has a temporary one.
-                if conn.database() == POSTGRES && schema_of(other, conn)? != *in_schema {
-                    continue;
-                }
+            if self.have_name(name, plan, conn)? {
                 return Ok(Some(format!(
                     "there are triggers {name} already: choose another name, or revert their \
                      migration"
@@ -99,6 +93,19 @@ impl<'o> Names<'o> {
                 "{table} has a trigger {taken} already: choose another name than {name}, or drop it"
             )
         }))
+    }
+
+    /// Whether others have a definition of this name. On PostgreSQL, each schema has names of its
+    /// own, and anybody can create functions in a temporary one.
+    fn have_name(&self, name: &str, plan: &Plan, conn: &mut AnyConnection) -> Result<bool> {
+        let schema = &plan.counting.rows.in_schema;
+        for other in self.of_others {
+            let is_beside = conn.database() != POSTGRES || schema_of(other, conn)? == *schema;
+            if other.definition.name == name && is_beside {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }
 

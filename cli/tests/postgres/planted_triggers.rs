@@ -45,15 +45,20 @@ fn a_trigger_with_the_name_of_one_that_is_generated_hides_no_veto() {
 
 /// Anybody can create functions for its own session, with any names.
 #[test]
-fn a_temporary_definition_of_another_role_takes_no_name() {
+fn a_definition_of_another_role_takes_a_name_in_its_schema_only() {
     let roles = Roles::create(false);
     let attacker = &mut roles.attacker();
-    attacker.run(
-        r#"CREATE FUNCTION pg_temp.count_likes_insert() RETURNS trigger LANGUAGE plpgsql AS
-               'BEGIN RETURN NULL; END';
-           COMMENT ON FUNCTION pg_temp.count_likes_insert() IS
-               'diesel_counters: {"name":"count_likes","rows":"posts","count":["code:posts.likes"]}'"#,
-    );
+    let definition = r#"
+        CREATE FUNCTION public.count_likes_insert() RETURNS trigger LANGUAGE plpgsql AS
+            'BEGIN RETURN NULL; END';
+        COMMENT ON FUNCTION public.count_likes_insert() IS
+            'diesel_counters: {"name":"count_likes","rows":"posts","count":["code:posts.likes"]}'"#;
+    attacker.run(definition);
+    roles
+        .run(&generate())
+        .fails("there are triggers count_likes already");
+    attacker.run("DROP FUNCTION public.count_likes_insert");
+    attacker.run(&definition.replace("public.", "pg_temp."));
     roles.counted();
     roles.run(&["check"]).works();
 }
