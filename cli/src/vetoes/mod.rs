@@ -4,6 +4,7 @@
 mod catalogue;
 mod other;
 mod postgres;
+mod veto;
 
 use anyhow::Result;
 use diesel::RunQueryDsl;
@@ -11,6 +12,7 @@ use diesel::sql_types::Text;
 
 use self::catalogue::other_triggers;
 use self::postgres::{policies, rules};
+use self::veto::veto;
 use crate::catalogue::CounterTable;
 use crate::connection::AnyConnection;
 use crate::database::{Joined, MYSQL, POSTGRES};
@@ -129,14 +131,4 @@ pub fn deferrable(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<
         ))
     };
     Ok(names.into_iter().map(fault).collect())
-}
-
-fn veto(what: &str) -> Fault {
-    let what = format!("{what} can skip or change what is written.");
-    let cost = "The database reports success, and counts are lost: those of the program, of \
-                triggers, of merges and of corrections.";
-    wrong("veto", what, cost).remedy(
-        "Drop it, or let it leave the counters and their rows alone. Then correct the counts, with \
-         `diesel-counters recount` if triggers count them.",
-    )
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 use diesel::sql_types::{Bool, Text};
 use diesel::{QueryableByName, RunQueryDsl};
 
-use super::veto;
+use super::veto::veto;
 use crate::catalogue::Table;
 use crate::connection::AnyConnection;
 use crate::database::POSTGRES;

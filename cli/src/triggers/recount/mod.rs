@@ -1,4 +1,4 @@
-//! The recount of a table that triggers count in: its statements, and how they are run.
+//! The recount of a table that triggers count in, and how its statements are run.
 //!
 //! It lists the entities with wrong counts without a lock. Then it takes a batch of them at a time:
 //! a transaction locks them against other corrections, and one statement reads both their rows and
@@ -7,7 +7,7 @@
 //! column it is the row itself. A recount that is killed has corrected the batches before.
 
 mod lines;
-mod values;
+mod statements;
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -17,27 +17,11 @@ use diesel::result::{DatabaseErrorKind, Error};
 use diesel_counters::{is_retryable, retry_if};
 
 use self::lines::{Line, Lines};
-use self::values::{FOUND, LOCKED, Values, WRONG, sql};
-use super::correction::Compared;
-use super::counting::Counting;
-use super::statement::numbered;
-use super::target::Target;
+pub use self::statements::Recount;
+use self::statements::{FOUND, LOCKED, Values, WRONG, sql};
 use crate::catalogue::{Index, Kind};
 use crate::database::{Joined, MYSQL, POSTGRES, SQLITE};
 use crate::output::thousands;
-
-/// The recount of one table.
-pub struct Recount {
-    /// The name of the table with the counters.
-    pub table: String,
-    pub(crate) counting: Counting,
-    pub(crate) target: Target,
-    pub(crate) compared: Compared,
-    /// The only entity to recount: a literal for each column of the key.
-    pub(crate) entity: Option<Vec<String>>,
-    /// The slot of merged rows.
-    pub(crate) merged: String,
-}
 
 /// A count that was not that of the rows.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -232,11 +216,6 @@ impl Recount {
         }
     }
 
-    /// The statement of this name.
-    fn sql(&self, name: &str) -> QueryResult<String> {
-        sql(name, &self.values())
-    }
-
     /// Whether rows can name their entity in a longer type than that of its key, such as TEXT.
     /// MySQL cannot make that a key of a temporary table, which then gets the type of the key.
     fn has_longer_rows(&self) -> bool {
@@ -257,40 +236,10 @@ impl Recount {
         })
     }
 
-    /// A temporary table with its schema, so that no other table is taken for it. MySQL finds a
-    /// temporary table first.
-    fn temporary(&self, name: &str) -> String {
-        match self.counting.database {
-            POSTGRES => format!("pg_temp.{name}"),
-            MYSQL => name.to_owned(),
-            SQLITE => format!("temp.{name}"),
-        }
-    }
-
-    fn drop(&self, table: &str) -> String {
-        match self.counting.database {
-            MYSQL => format!("DROP TEMPORARY TABLE IF EXISTS {table}"),
-            _ => format!("DROP TABLE IF EXISTS {table}"),
-        }
-    }
-
     fn drop_batch<C: Lines>(&self, conn: &mut C) -> QueryResult<()> {
         let copies = (1..=self.copies()).map(|place| self.batch(place));
         let mut tables = copies.chain([LOCKED, FOUND].map(|name| self.temporary(name)));
         tables.try_for_each(|table| conn.run(&self.drop(&table)))
-    }
-
-    /// The table of the batch for each of its uses in a statement, from 0: itself, or a copy.
-    fn batch(&self, place: usize) -> String {
-        numbered(&self.temporary(LOCKED), place.min(self.copies()))
-    }
-
-    /// MySQL cannot read a temporary table twice in a statement.
-    fn copies(&self) -> usize {
-        match self.counting.database {
-            MYSQL => self.target.sources.len(),
-            _ => 0,
-        }
     }
 
     /// The wrong counts that the query of this name finds.

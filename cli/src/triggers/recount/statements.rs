@@ -1,15 +1,16 @@
-//! What the statements of a recount have in their holes: see `templates/recount.sql`.
+//! The recount of a table, and its statements: what they have in the holes of
+//! `templates/recount.sql`.
 
 use diesel::prelude::*;
 use diesel::result::Error;
 use serde::Serialize;
 
-use super::Recount;
 use crate::connection;
-use crate::database::POSTGRES;
+use crate::database::{MYSQL, POSTGRES, SQLITE};
 use crate::template::render_block;
-use crate::triggers::correction::{Correction, Drift};
+use crate::triggers::correction::{Compared, Correction, Drift};
 use crate::triggers::counting::Counting;
+use crate::triggers::statement::numbered;
 use crate::triggers::target::Target;
 
 /// Temporary tables: the entities with wrong counts, those of a batch, and their counts.
@@ -65,7 +66,26 @@ pub fn sql(name: &str, values: &Values) -> QueryResult<String> {
         .map_err(|error| Error::QueryBuilderError(format!("{error:#}").into()))
 }
 
+/// The recount of one table.
+pub struct Recount {
+    /// The name of the table with the counters.
+    pub table: String,
+    pub(crate) counting: Counting,
+    pub(crate) target: Target,
+    pub(crate) compared: Compared,
+    /// The only entity to recount: a literal for each column of the key.
+    pub(crate) entity: Option<Vec<String>>,
+    /// The slot of merged rows.
+    pub(crate) merged: String,
+}
+
 impl Recount {
+    /// The statement of this name.
+    pub(super) fn sql(&self, name: &str) -> QueryResult<String> {
+        sql(name, &self.values())
+    }
+
+    /// What the holes of the statements have.
     pub(super) fn values(&self) -> Values {
         let counting = &self.counting;
         let target = &self.target;
@@ -113,6 +133,36 @@ impl Recount {
             listed,
             group,
             key,
+        }
+    }
+
+    /// A temporary table with its schema, so that no other table is taken for it. MySQL finds a
+    /// temporary table first.
+    pub(super) fn temporary(&self, name: &str) -> String {
+        match self.counting.database {
+            POSTGRES => format!("pg_temp.{name}"),
+            MYSQL => name.to_owned(),
+            SQLITE => format!("temp.{name}"),
+        }
+    }
+
+    pub(super) fn drop(&self, table: &str) -> String {
+        match self.counting.database {
+            MYSQL => format!("DROP TEMPORARY TABLE IF EXISTS {table}"),
+            _ => format!("DROP TABLE IF EXISTS {table}"),
+        }
+    }
+
+    /// The table of the batch for each of its uses in a statement, from 0: itself, or a copy.
+    pub(super) fn batch(&self, place: usize) -> String {
+        numbered(&self.temporary(LOCKED), place.min(self.copies()))
+    }
+
+    /// MySQL cannot read a temporary table twice in a statement.
+    pub(super) fn copies(&self) -> usize {
+        match self.counting.database {
+            MYSQL => self.target.sources.len(),
+            _ => 0,
         }
     }
 }
