@@ -31,6 +31,15 @@ impl Database {
         }
     }
 
+    /// Whether two names of triggers are the same one. SQLite and MySQL ignore their case, in any
+    /// collation, and MariaDB on some systems.
+    pub fn is_same_trigger(self, one: &str, other: &str) -> bool {
+        match self {
+            POSTGRES => one == other,
+            MYSQL | SQLITE => one.to_lowercase() == other.to_lowercase(),
+        }
+    }
+
     pub fn quoted(self, name: &str) -> String {
         match self {
             MYSQL => format!("`{}`", name.replace('`', "``")),

@@ -99,9 +99,9 @@ impl<'o> Names<'o> {
     /// own, and anybody can create functions in a temporary one.
     fn have_name(&self, name: &str, plan: &Plan, conn: &mut AnyConnection) -> Result<bool> {
         let schema = &plan.counting.rows.in_schema;
-        for other in self.of_others {
-            let is_beside = conn.database() != POSTGRES || schema_of(other, conn)? == *schema;
-            if other.definition.name == name && is_beside {
+        let of_others = self.of_others.iter();
+        for other in of_others.filter(|other| other.definition.name == name) {
+            if conn.database() != POSTGRES || schema_of(other, conn)? == *schema {
                 return Ok(true);
             }
         }
@@ -111,15 +111,12 @@ impl<'o> Names<'o> {
 
 /// Whether a trigger of this name, on this table, has the name of one of the plan.
 fn is_in(plan: &Plan, name: &str, table: &TriggerTable) -> bool {
-    plan.triggers
-        .iter()
-        .any(|trigger| match plan.counting.database {
-            // Only PostgreSQL has names by table.
-            POSTGRES => trigger.name == name && trigger.table == *table,
-            // SQLite and MySQL ignore the case of these names, in any collation. MariaDB does not on
-            // all systems.
-            _ => trigger.name.to_lowercase() == name.to_lowercase(),
-        })
+    let database = plan.counting.database;
+    plan.triggers.iter().any(|trigger| {
+        // Only PostgreSQL has names by table.
+        let can_meet = database != POSTGRES || trigger.table == *table;
+        can_meet && database.is_same_trigger(&trigger.name, name)
+    })
 }
 
 /// Whether there is a table or a view with the name of the view that will have the definition. It

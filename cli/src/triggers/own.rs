@@ -67,11 +67,8 @@ impl Own {
             .cloned()
             .partition(|live| is_planned(live) || is_left(live));
         let names = planned.iter().map(|trigger| trigger.name.clone());
-        // SQLite and MySQL ignore the case of names of triggers.
-        let is_taken = |name: &String| {
-            let name = name.to_lowercase();
-            others.iter().any(|other| other.name.to_lowercase() == name)
-        };
+        let is_it = |other: &LiveTrigger, name: &str| database.is_same_trigger(&other.name, name);
+        let is_taken = |name: &String| others.iter().any(|other| is_it(other, name));
         Ok(Own {
             triggers,
             functions: Vec::new(),
