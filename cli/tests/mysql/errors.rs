@@ -1,5 +1,6 @@
 //! Errors of the server, and what the command says of them.
 
+use diesel::connection::SimpleConnection;
 use diesel_counters::is_overflow;
 
 use super::accounts::Account;
@@ -53,4 +54,40 @@ fn an_account_that_cannot_create_triggers_is_told() {
     );
     let own = database.command(line);
     assert!(!own.stderr.contains("1419"), "{own:?}");
+}
+
+/// 1442: the rows' trigger updates `articles`, which the statement reads. MySQL 9.7 died with
+/// signal 11 when the connection then ran a trigger with `SET @x = (SELECT … FOR UPDATE)`.
+#[test]
+fn a_server_survives_what_follows_a_statement_that_reads_the_counted_table() {
+    for next in [
+        "INSERT INTO article_likes (id, article_id) VALUES (7, 1)",
+        "UPDATE article_likes SET article_id = 2 WHERE id = 1",
+        "DELETE FROM article_likes WHERE id = 1",
+        "REPLACE INTO article_likes (id, article_id) VALUES (1, 2)",
+    ] {
+        let database = tables(true);
+        database.execute("ALTER TABLE articles ADD COLUMN like_count BIGINT NOT NULL DEFAULT 0");
+        // A count in slots, too: then a trigger before the event locks the article.
+        let words = "count_likes --rows article_likes --count article_id:article_counters.likes
+            --count article_id:articles.like_count";
+        create_triggers(&database, words, &[]);
+        database.execute("INSERT INTO article_likes (id, article_id) VALUES (1, 1), (2, 1)");
+        for reads in [
+            "INSERT INTO article_likes (id, article_id) SELECT 10 + id, id FROM articles",
+            "UPDATE article_likes JOIN articles ON articles.id = article_id SET article_id = 2",
+            "DELETE article_likes FROM article_likes JOIN articles ON articles.id = article_id",
+        ] {
+            // Its first statement is the one that fails.
+            let conn = &mut open(&database);
+            let refused = conn.batch_execute(reads).unwrap_err().to_string();
+            assert!(
+                refused.contains("Can't update table 'articles'"),
+                "{refused}"
+            );
+            conn.run(&format!("START TRANSACTION; {next}; ROLLBACK"));
+        }
+        database.execute(next);
+        database.assert_agrees();
+    }
 }

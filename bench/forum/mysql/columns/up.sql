@@ -454,8 +454,7 @@ UPDATE `bench_forum_site` JOIN (
 DROP TRIGGER IF EXISTS `bench_count_post_votes_lock_insert`;
 CREATE TRIGGER `bench_count_post_votes_lock_insert` BEFORE INSERT ON `bench_forum_post_votes` FOR EACH ROW
 BEGIN
-    SET @diesel_counters_locked = (SELECT COUNT(*) FROM `bench_forum_posts`
-        WHERE (`id`) IN ((NEW.`post_id`)) FOR UPDATE);
+    SELECT COUNT(*) INTO @diesel_counters_locked FROM `bench_forum_posts` WHERE (`id`) IN ((NEW.`post_id`)) FOR UPDATE;
 END;
 DROP TRIGGER IF EXISTS `bench_count_post_votes_lock_update`;
 CREATE TRIGGER `bench_count_post_votes_lock_update` BEFORE UPDATE ON `bench_forum_post_votes` FOR EACH ROW
@@ -464,15 +463,14 @@ BEGIN
         THEN 1 ELSE 0 END) AS BINARY) <=> CAST((CASE WHEN OLD.`vote` > 0 THEN 1 ELSE 0 END) AS BINARY))
         OR NOT (CAST((CASE WHEN NEW.`vote` < 0 THEN 1 ELSE 0 END) AS BINARY) <=> CAST((CASE WHEN OLD.`vote` < 0 THEN 1
         ELSE 0 END) AS BINARY)) OR NOT (CAST(NEW.`vote` AS BINARY) <=> CAST(OLD.`vote` AS BINARY))) THEN
-        SET @diesel_counters_locked = (SELECT COUNT(*) FROM `bench_forum_posts` WHERE (`id`) IN ((OLD.`post_id`),
-            (NEW.`post_id`)) FOR UPDATE);
+        SELECT COUNT(*) INTO @diesel_counters_locked FROM `bench_forum_posts` WHERE (`id`) IN ((OLD.`post_id`),
+            (NEW.`post_id`)) FOR UPDATE;
     END IF;
 END;
 DROP TRIGGER IF EXISTS `bench_count_post_votes_lock_delete`;
 CREATE TRIGGER `bench_count_post_votes_lock_delete` BEFORE DELETE ON `bench_forum_post_votes` FOR EACH ROW
 BEGIN
-    SET @diesel_counters_locked = (SELECT COUNT(*) FROM `bench_forum_posts`
-        WHERE (`id`) IN ((OLD.`post_id`)) FOR UPDATE);
+    SELECT COUNT(*) INTO @diesel_counters_locked FROM `bench_forum_posts` WHERE (`id`) IN ((OLD.`post_id`)) FOR UPDATE;
 END;
 DROP TRIGGER IF EXISTS `bench_count_post_votes_insert`;
 CREATE TRIGGER `bench_count_post_votes_insert` AFTER INSERT ON `bench_forum_post_votes` FOR EACH ROW
@@ -571,8 +569,8 @@ END;
 DROP TRIGGER IF EXISTS `bench_count_comment_votes_lock_insert`;
 CREATE TRIGGER `bench_count_comment_votes_lock_insert` BEFORE INSERT ON `bench_forum_comment_votes` FOR EACH ROW
 BEGIN
-    SET @diesel_counters_locked = (SELECT COUNT(*) FROM `bench_forum_comments`
-        WHERE (`id`) IN ((NEW.`comment_id`)) FOR UPDATE);
+    SELECT COUNT(*) INTO @diesel_counters_locked FROM `bench_forum_comments`
+        WHERE (`id`) IN ((NEW.`comment_id`)) FOR UPDATE;
 END;
 DROP TRIGGER IF EXISTS `bench_count_comment_votes_lock_update`;
 CREATE TRIGGER `bench_count_comment_votes_lock_update` BEFORE UPDATE ON `bench_forum_comment_votes` FOR EACH ROW
@@ -582,15 +580,15 @@ BEGIN
         ELSE 0 END) AS BINARY)) OR NOT (CAST((CASE WHEN NEW.`vote` < 0 THEN 1 ELSE 0 END) AS BINARY) <=> CAST((CASE
         WHEN OLD.`vote` < 0 THEN 1 ELSE 0 END) AS BINARY))
         OR NOT (CAST(NEW.`vote` AS BINARY) <=> CAST(OLD.`vote` AS BINARY))) THEN
-        SET @diesel_counters_locked = (SELECT COUNT(*) FROM `bench_forum_comments` WHERE (`id`) IN ((OLD.`comment_id`),
-            (NEW.`comment_id`)) FOR UPDATE);
+        SELECT COUNT(*) INTO @diesel_counters_locked FROM `bench_forum_comments` WHERE (`id`) IN ((OLD.`comment_id`),
+            (NEW.`comment_id`)) FOR UPDATE;
     END IF;
 END;
 DROP TRIGGER IF EXISTS `bench_count_comment_votes_lock_delete`;
 CREATE TRIGGER `bench_count_comment_votes_lock_delete` BEFORE DELETE ON `bench_forum_comment_votes` FOR EACH ROW
 BEGIN
-    SET @diesel_counters_locked = (SELECT COUNT(*) FROM `bench_forum_comments`
-        WHERE (`id`) IN ((OLD.`comment_id`)) FOR UPDATE);
+    SELECT COUNT(*) INTO @diesel_counters_locked FROM `bench_forum_comments`
+        WHERE (`id`) IN ((OLD.`comment_id`)) FOR UPDATE;
 END;
 DROP TRIGGER IF EXISTS `bench_count_comment_votes_insert`;
 CREATE TRIGGER `bench_count_comment_votes_insert` AFTER INSERT ON `bench_forum_comment_votes` FOR EACH ROW
@@ -690,23 +688,21 @@ END;
 DROP TRIGGER IF EXISTS `bench_count_comments_by_post_lock_insert`;
 CREATE TRIGGER `bench_count_comments_by_post_lock_insert` BEFORE INSERT ON `bench_forum_comments` FOR EACH ROW
 BEGIN
-    SET @diesel_counters_locked = (SELECT COUNT(*) FROM `bench_forum_posts`
-        WHERE (`id`) IN ((NEW.`post_id`)) FOR UPDATE);
+    SELECT COUNT(*) INTO @diesel_counters_locked FROM `bench_forum_posts` WHERE (`id`) IN ((NEW.`post_id`)) FOR UPDATE;
 END;
 DROP TRIGGER IF EXISTS `bench_count_comments_by_post_lock_update`;
 CREATE TRIGGER `bench_count_comments_by_post_lock_update` BEFORE UPDATE ON `bench_forum_comments` FOR EACH ROW
 BEGIN
     IF (NOT (CAST(NEW.`post_id` AS BINARY) <=> CAST(OLD.`post_id` AS BINARY)) OR NOT (CAST((NOT NEW.`deleted`
         AND NOT NEW.`removed`) AS BINARY) <=> CAST((NOT OLD.`deleted` AND NOT OLD.`removed`) AS BINARY))) THEN
-        SET @diesel_counters_locked = (SELECT COUNT(*) FROM `bench_forum_posts` WHERE (`id`) IN ((OLD.`post_id`),
-            (NEW.`post_id`)) FOR UPDATE);
+        SELECT COUNT(*) INTO @diesel_counters_locked FROM `bench_forum_posts` WHERE (`id`) IN ((OLD.`post_id`),
+            (NEW.`post_id`)) FOR UPDATE;
     END IF;
 END;
 DROP TRIGGER IF EXISTS `bench_count_comments_by_post_lock_delete`;
 CREATE TRIGGER `bench_count_comments_by_post_lock_delete` BEFORE DELETE ON `bench_forum_comments` FOR EACH ROW
 BEGIN
-    SET @diesel_counters_locked = (SELECT COUNT(*) FROM `bench_forum_posts`
-        WHERE (`id`) IN ((OLD.`post_id`)) FOR UPDATE);
+    SELECT COUNT(*) INTO @diesel_counters_locked FROM `bench_forum_posts` WHERE (`id`) IN ((OLD.`post_id`)) FOR UPDATE;
 END;
 DROP TRIGGER IF EXISTS `bench_count_comments_by_post_insert`;
 CREATE TRIGGER `bench_count_comments_by_post_insert` AFTER INSERT ON `bench_forum_comments` FOR EACH ROW
@@ -858,23 +854,23 @@ END;
 DROP TRIGGER IF EXISTS `bench_count_posts_by_community_lock_insert`;
 CREATE TRIGGER `bench_count_posts_by_community_lock_insert` BEFORE INSERT ON `bench_forum_posts` FOR EACH ROW
 BEGIN
-    SET @diesel_counters_locked = (SELECT COUNT(*) FROM `bench_forum_communities`
-        WHERE (`id`) IN ((NEW.`community_id`)) FOR UPDATE);
+    SELECT COUNT(*) INTO @diesel_counters_locked FROM `bench_forum_communities`
+        WHERE (`id`) IN ((NEW.`community_id`)) FOR UPDATE;
 END;
 DROP TRIGGER IF EXISTS `bench_count_posts_by_community_lock_update`;
 CREATE TRIGGER `bench_count_posts_by_community_lock_update` BEFORE UPDATE ON `bench_forum_posts` FOR EACH ROW
 BEGIN
     IF (NOT (CAST(NEW.`community_id` AS BINARY) <=> CAST(OLD.`community_id` AS BINARY)) OR NOT (CAST((NOT NEW.`deleted`
         AND NOT NEW.`removed`) AS BINARY) <=> CAST((NOT OLD.`deleted` AND NOT OLD.`removed`) AS BINARY))) THEN
-        SET @diesel_counters_locked = (SELECT COUNT(*) FROM `bench_forum_communities`
-            WHERE (`id`) IN ((OLD.`community_id`), (NEW.`community_id`)) FOR UPDATE);
+        SELECT COUNT(*) INTO @diesel_counters_locked FROM `bench_forum_communities`
+            WHERE (`id`) IN ((OLD.`community_id`), (NEW.`community_id`)) FOR UPDATE;
     END IF;
 END;
 DROP TRIGGER IF EXISTS `bench_count_posts_by_community_lock_delete`;
 CREATE TRIGGER `bench_count_posts_by_community_lock_delete` BEFORE DELETE ON `bench_forum_posts` FOR EACH ROW
 BEGIN
-    SET @diesel_counters_locked = (SELECT COUNT(*) FROM `bench_forum_communities`
-        WHERE (`id`) IN ((OLD.`community_id`)) FOR UPDATE);
+    SELECT COUNT(*) INTO @diesel_counters_locked FROM `bench_forum_communities`
+        WHERE (`id`) IN ((OLD.`community_id`)) FOR UPDATE;
 END;
 DROP TRIGGER IF EXISTS `bench_count_posts_by_community_insert`;
 CREATE TRIGGER `bench_count_posts_by_community_insert` AFTER INSERT ON `bench_forum_posts` FOR EACH ROW
@@ -922,23 +918,23 @@ END;
 DROP TRIGGER IF EXISTS `bench_count_posts_by_comments_lock_insert`;
 CREATE TRIGGER `bench_count_posts_by_comments_lock_insert` BEFORE INSERT ON `bench_forum_posts` FOR EACH ROW
 BEGIN
-    SET @diesel_counters_locked = (SELECT COUNT(*) FROM `bench_forum_communities`
-        WHERE (`id`) IN ((NEW.`community_id`)) FOR UPDATE);
+    SELECT COUNT(*) INTO @diesel_counters_locked FROM `bench_forum_communities`
+        WHERE (`id`) IN ((NEW.`community_id`)) FOR UPDATE;
 END;
 DROP TRIGGER IF EXISTS `bench_count_posts_by_comments_lock_update`;
 CREATE TRIGGER `bench_count_posts_by_comments_lock_update` BEFORE UPDATE ON `bench_forum_posts` FOR EACH ROW
 BEGIN
     IF (NOT (CAST(NEW.`community_id` AS BINARY) <=> CAST(OLD.`community_id` AS BINARY))
         OR NOT (CAST(NEW.`comments` AS BINARY) <=> CAST(OLD.`comments` AS BINARY))) THEN
-        SET @diesel_counters_locked = (SELECT COUNT(*) FROM `bench_forum_communities`
-            WHERE (`id`) IN ((OLD.`community_id`), (NEW.`community_id`)) FOR UPDATE);
+        SELECT COUNT(*) INTO @diesel_counters_locked FROM `bench_forum_communities`
+            WHERE (`id`) IN ((OLD.`community_id`), (NEW.`community_id`)) FOR UPDATE;
     END IF;
 END;
 DROP TRIGGER IF EXISTS `bench_count_posts_by_comments_lock_delete`;
 CREATE TRIGGER `bench_count_posts_by_comments_lock_delete` BEFORE DELETE ON `bench_forum_posts` FOR EACH ROW
 BEGIN
-    SET @diesel_counters_locked = (SELECT COUNT(*) FROM `bench_forum_communities`
-        WHERE (`id`) IN ((OLD.`community_id`)) FOR UPDATE);
+    SELECT COUNT(*) INTO @diesel_counters_locked FROM `bench_forum_communities`
+        WHERE (`id`) IN ((OLD.`community_id`)) FOR UPDATE;
 END;
 DROP TRIGGER IF EXISTS `bench_count_posts_by_comments_insert`;
 CREATE TRIGGER `bench_count_posts_by_comments_insert` AFTER INSERT ON `bench_forum_posts` FOR EACH ROW
@@ -993,23 +989,23 @@ END;
 DROP TRIGGER IF EXISTS `bench_count_posts_by_person_lock_insert`;
 CREATE TRIGGER `bench_count_posts_by_person_lock_insert` BEFORE INSERT ON `bench_forum_posts` FOR EACH ROW
 BEGIN
-    SET @diesel_counters_locked = (SELECT COUNT(*) FROM `bench_forum_people`
-        WHERE (`id`) IN ((NEW.`creator_id`)) FOR UPDATE);
+    SELECT COUNT(*) INTO @diesel_counters_locked FROM `bench_forum_people`
+        WHERE (`id`) IN ((NEW.`creator_id`)) FOR UPDATE;
 END;
 DROP TRIGGER IF EXISTS `bench_count_posts_by_person_lock_update`;
 CREATE TRIGGER `bench_count_posts_by_person_lock_update` BEFORE UPDATE ON `bench_forum_posts` FOR EACH ROW
 BEGIN
     IF (NOT (CAST(NEW.`creator_id` AS BINARY) <=> CAST(OLD.`creator_id` AS BINARY)) OR NOT (CAST((NOT NEW.`deleted`
         AND NOT NEW.`removed`) AS BINARY) <=> CAST((NOT OLD.`deleted` AND NOT OLD.`removed`) AS BINARY))) THEN
-        SET @diesel_counters_locked = (SELECT COUNT(*) FROM `bench_forum_people` WHERE (`id`) IN ((OLD.`creator_id`),
-            (NEW.`creator_id`)) FOR UPDATE);
+        SELECT COUNT(*) INTO @diesel_counters_locked FROM `bench_forum_people` WHERE (`id`) IN ((OLD.`creator_id`),
+            (NEW.`creator_id`)) FOR UPDATE;
     END IF;
 END;
 DROP TRIGGER IF EXISTS `bench_count_posts_by_person_lock_delete`;
 CREATE TRIGGER `bench_count_posts_by_person_lock_delete` BEFORE DELETE ON `bench_forum_posts` FOR EACH ROW
 BEGIN
-    SET @diesel_counters_locked = (SELECT COUNT(*) FROM `bench_forum_people`
-        WHERE (`id`) IN ((OLD.`creator_id`)) FOR UPDATE);
+    SELECT COUNT(*) INTO @diesel_counters_locked FROM `bench_forum_people`
+        WHERE (`id`) IN ((OLD.`creator_id`)) FOR UPDATE;
 END;
 DROP TRIGGER IF EXISTS `bench_count_posts_by_person_insert`;
 CREATE TRIGGER `bench_count_posts_by_person_insert` AFTER INSERT ON `bench_forum_posts` FOR EACH ROW
@@ -1053,23 +1049,23 @@ END;
 DROP TRIGGER IF EXISTS `bench_count_posts_by_score_lock_insert`;
 CREATE TRIGGER `bench_count_posts_by_score_lock_insert` BEFORE INSERT ON `bench_forum_posts` FOR EACH ROW
 BEGIN
-    SET @diesel_counters_locked = (SELECT COUNT(*) FROM `bench_forum_people`
-        WHERE (`id`) IN ((NEW.`creator_id`)) FOR UPDATE);
+    SELECT COUNT(*) INTO @diesel_counters_locked FROM `bench_forum_people`
+        WHERE (`id`) IN ((NEW.`creator_id`)) FOR UPDATE;
 END;
 DROP TRIGGER IF EXISTS `bench_count_posts_by_score_lock_update`;
 CREATE TRIGGER `bench_count_posts_by_score_lock_update` BEFORE UPDATE ON `bench_forum_posts` FOR EACH ROW
 BEGIN
     IF (NOT (CAST(NEW.`creator_id` AS BINARY) <=> CAST(OLD.`creator_id` AS BINARY))
         OR NOT (CAST(NEW.`score` AS BINARY) <=> CAST(OLD.`score` AS BINARY))) THEN
-        SET @diesel_counters_locked = (SELECT COUNT(*) FROM `bench_forum_people` WHERE (`id`) IN ((OLD.`creator_id`),
-            (NEW.`creator_id`)) FOR UPDATE);
+        SELECT COUNT(*) INTO @diesel_counters_locked FROM `bench_forum_people` WHERE (`id`) IN ((OLD.`creator_id`),
+            (NEW.`creator_id`)) FOR UPDATE;
     END IF;
 END;
 DROP TRIGGER IF EXISTS `bench_count_posts_by_score_lock_delete`;
 CREATE TRIGGER `bench_count_posts_by_score_lock_delete` BEFORE DELETE ON `bench_forum_posts` FOR EACH ROW
 BEGIN
-    SET @diesel_counters_locked = (SELECT COUNT(*) FROM `bench_forum_people`
-        WHERE (`id`) IN ((OLD.`creator_id`)) FOR UPDATE);
+    SELECT COUNT(*) INTO @diesel_counters_locked FROM `bench_forum_people`
+        WHERE (`id`) IN ((OLD.`creator_id`)) FOR UPDATE;
 END;
 DROP TRIGGER IF EXISTS `bench_count_posts_by_score_insert`;
 CREATE TRIGGER `bench_count_posts_by_score_insert` AFTER INSERT ON `bench_forum_posts` FOR EACH ROW

@@ -54,20 +54,20 @@ UPDATE `articles` JOIN (
 DROP TRIGGER IF EXISTS `count_article_likes_lock_insert`;
 CREATE TRIGGER `count_article_likes_lock_insert` BEFORE INSERT ON `article_likes` FOR EACH ROW
 BEGIN
-    SET @diesel_counters_locked = (SELECT COUNT(*) FROM `articles` WHERE (`id`) IN ((NEW.`article_id`)) FOR UPDATE);
+    SELECT COUNT(*) INTO @diesel_counters_locked FROM `articles` WHERE (`id`) IN ((NEW.`article_id`)) FOR UPDATE;
 END;
 DROP TRIGGER IF EXISTS `count_article_likes_lock_update`;
 CREATE TRIGGER `count_article_likes_lock_update` BEFORE UPDATE ON `article_likes` FOR EACH ROW
 BEGIN
     IF NOT (CAST(NEW.`article_id` AS BINARY) <=> CAST(OLD.`article_id` AS BINARY)) THEN
-        SET @diesel_counters_locked = (SELECT COUNT(*) FROM `articles` WHERE (`id`) IN ((OLD.`article_id`),
-            (NEW.`article_id`)) FOR UPDATE);
+        SELECT COUNT(*) INTO @diesel_counters_locked FROM `articles` WHERE (`id`) IN ((OLD.`article_id`),
+            (NEW.`article_id`)) FOR UPDATE;
     END IF;
 END;
 DROP TRIGGER IF EXISTS `count_article_likes_lock_delete`;
 CREATE TRIGGER `count_article_likes_lock_delete` BEFORE DELETE ON `article_likes` FOR EACH ROW
 BEGIN
-    SET @diesel_counters_locked = (SELECT COUNT(*) FROM `articles` WHERE (`id`) IN ((OLD.`article_id`)) FOR UPDATE);
+    SELECT COUNT(*) INTO @diesel_counters_locked FROM `articles` WHERE (`id`) IN ((OLD.`article_id`)) FOR UPDATE;
 END;
 DROP TRIGGER IF EXISTS `count_article_likes_insert`;
 CREATE TRIGGER `count_article_likes_insert` AFTER INSERT ON `article_likes` FOR EACH ROW
