@@ -12,8 +12,6 @@ use std::time::Duration;
 
 use diesel::result::Error;
 
-use crate::slot::OfThread;
-
 /// Why a run of a [`Compactor`](crate::Compactor) or a write of a
 /// [`CounterBuffer`](crate::CounterBuffer) failed. Its [`source`](StdError::source) is the error of
 /// the function that returns connections, or of the database.
@@ -107,8 +105,7 @@ struct Running<Answer> {
 }
 
 impl<Answer: Send + 'static> Background<Answer> {
-    /// Starts a thread, which has the default slot of this one. After `wait`, or when it is asked,
-    /// it calls `work`, which returns the answer, and the time to wait before the next call.
+    /// Starts a thread. After `wait`, or when it is asked, it calls `work`, which returns the answer, and the time to wait before the next call.
     pub(crate) fn start(
         name: &str,
         mut wait: Duration,
@@ -117,7 +114,6 @@ impl<Answer: Send + 'static> Background<Answer> {
         let (requests, receiver) = mpsc::channel::<Sender<Answer>>();
         let wanted = Arc::new(());
         let stop = Stop(Arc::downgrade(&wanted));
-        let slot = OfThread::now();
         let body = move || {
             loop {
                 let asker = match receiver.recv_timeout(wait) {
@@ -134,7 +130,7 @@ impl<Answer: Send + 'static> Background<Answer> {
             }
         };
         let thread = thread::Builder::new().name(name.into());
-        let handle = thread.spawn(move || slot.within(body))?;
+        let handle = thread.spawn(body)?;
         let thread = handle.thread().id();
         let running = Running {
             requests,

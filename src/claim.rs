@@ -29,7 +29,7 @@ use crate::sql::{CounterBackend, Dialect, Part as _, Uncached, sql};
 /// # Errors
 ///
 /// [`execute`](RunQueryDsl::execute) returns the database's own error. Vitess refuses it, and
-/// some servers with Galera refuse `GET_LOCK`: do not run it there. If all 32,767 numbers are
+/// some servers with Galera refuse `GET_LOCK`: do not run it there. If all 1,000 numbers are
 /// taken, or 999 on MySQL and MariaDB, the connection uses `pg_backend_pid()` or `CONNECTION_ID()`.
 pub fn claim_slot() -> ClaimSlot {
     ClaimSlot(())

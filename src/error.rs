@@ -120,6 +120,9 @@ const OVERFLOWS: &[&str] = &[
     OVERFLOW,
     "bigint out of range",          // PostgreSQL
     "BIGINT value is out of range", // MySQL, MariaDB
+    // The same of a DIV in an INSERT, in strict mode.
+    "Truncated incorrect DECIMAL value",
+    "Got overflow when converting",
     // A count in an unsigned column that would be below 0.
     "BIGINT UNSIGNED value is out of range",
     "integer overflow", // SQLite, and the command's triggers on PostgreSQL

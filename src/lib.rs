@@ -123,7 +123,7 @@ pub use merge::compact::{Compact, Compacted};
 pub use merge::materialize::Materialize;
 pub use model::{CountersOf, HasCounters};
 pub use retry::{Retry, retry, retry_if};
-pub use slot::{DEFAULT_SLOTS, SetDefaultSlotError, Slot, set_default_slot, with_default_slot};
+pub use slot::{DEFAULT_SLOTS, Slot};
 pub use sql::backend::{CounterBackend, Dialect};
 pub use typed::counters::Counters;
 pub use typed::key::KeyOf;

@@ -184,7 +184,8 @@ pub trait HasCounters: Sized {
         C: Counters<Table: CountersOf<Self>>,
         Self::KeyRef<'a>: KeyOf<KeyType<C>, Self::KeyColumns, Types: HasColumns<1>>
             + BindKey<ModelTypes<'a, Self, C>, Conn::Backend>
-            + Clone,
+            + Clone
+            + Ord,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
         counter_value(counters).of_many(models).load(conn)

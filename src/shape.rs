@@ -1,12 +1,11 @@
 //! The shape of a counter table: its names, its period and its slots.
 
 use std::fmt;
-use std::sync::OnceLock;
 
 use chrono::NaiveDate;
 
 use crate::day::Period;
-use crate::slot::SlotRange;
+use crate::slot::Slot;
 
 /// The name of a column or of a table. As a part of a statement it is quoted; its `Display` is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -39,10 +38,8 @@ pub struct Shape<'a> {
     pub period: Period,
     /// The number of slots.
     pub slots: i16,
-    /// On PostgreSQL, the slots that the first statement chose from, with the texts that it made
-    /// of them. Most processes choose from the same slots each time, and use these texts
-    /// again.
-    pub first_slots: OnceLock<SlotRange>,
+    /// How an increment chooses one.
+    pub choice: Slot,
     /// Returns today's date. `Shape::today` returns the first day of its period.
     pub today: fn() -> NaiveDate,
 }
@@ -85,6 +82,15 @@ impl<'a> Shape<'a> {
         };
         let mut names = self.key.iter().chain(&self.counters).chain(&self.others);
         names.any(is)
+    }
+}
+
+impl TableName<'_> {
+    /// Returns the name with quotes, as `"stats"."article_counters"`.
+    pub(crate) fn quoted(&self) -> String {
+        let names = self.schema.into_iter().chain([self.name]);
+        let quoted = names.map(|Name(name)| format!("\"{}\"", name.replace('"', "\"\"")));
+        Vec::from_iter(quoted).join(".")
     }
 }
 

@@ -1,6 +1,4 @@
-//! What needs a process of its own: what the compiler says of wrong use, and the default slot.
-
-mod default_slot;
+//! What the compiler says of wrong use.
 
 use std::env;
 

@@ -12,14 +12,11 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::result::Error;
 use diesel::sql_types::{BigInt, Bool};
-use diesel_counters::dsl::{claim_slot, compact, delete_counters, fold, set_counter, take};
+use diesel_counters::dsl::set_counter;
 use diesel_counters::prelude::*;
-use diesel_counters::{CounterBuffer, Slot, is_overflow, is_retryable};
-use diesel_counters_tests::models::Article;
-use diesel_counters_tests::schema::article_counters::{self, views};
-use diesel_counters_tests::schema::articles::total_views;
+use diesel_counters::{CounterBuffer, is_overflow, is_retryable};
+use diesel_counters_tests::schema::article_counters::views;
 use diesel_counters_tests::schema::file_counters::downloads;
-use diesel_counters_tests::schema::site_counters;
 use diesel_counters_tests::schema::user_counters::visits;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 
@@ -39,6 +36,13 @@ pub const SCHEMA: [&str; 2] = [
     "DROP DATABASE counters_test_elsewhere",
 ];
 diesel_counters_tests::tables_in_schema!(counters_test_elsewhere);
+
+/// Has the connection count in this slot of 32, beside others that do.
+pub fn count_in_slot(slot: i16, conn: &mut Conn) {
+    let number = slot - 1;
+    conn.batch_execute(&format!("SET @diesel_counters_number = {number}"))
+        .unwrap();
+}
 
 pub const HAS_SLOTS: bool = true;
 
@@ -63,8 +67,8 @@ pub fn kill_others(conn: &mut Conn) {
 
 /// Whether the session has claimed a number.
 pub fn has_claimed(conn: &mut Conn) -> bool {
-    let held = "CHAR_LENGTH(@diesel_counters_length) > 0 AND CONNECTION_ID() <=> IS_USED_LOCK(SHA2(
-         CONCAT_WS('/', 'diesel_counters.number', DATABASE(), CHAR_LENGTH(@diesel_counters_length) - 1), 224))";
+    let held = "CONNECTION_ID() <=> IS_USED_LOCK(SHA2(
+         CONCAT_WS('/', 'diesel_counters.number', DATABASE(), @diesel_counters_number), 224))";
     diesel::select(sql::<Bool>(held)).get_result(conn).unwrap()
 }
 
@@ -109,7 +113,11 @@ pub fn plan_of(sql: &str, conn: &mut Conn) -> String {
 
 /// So many times, and no other way.
 pub fn assert_reads_by_primary_key(plan: &str, times: usize) {
-    let counted = ["\"diesel_counters_counted\"", "\"article_counters\""];
+    let counted = [
+        "\"diesel_counters_counted\"",
+        "\"counters\"",
+        "\"article_counters\"",
+    ];
     let tables = plan.split("\"table_name\": ").skip(1);
     let reads: Vec<_> = tables
         .filter(|table| counted.iter().any(|name| table.starts_with(name)))
@@ -161,8 +169,8 @@ fn a_counter_set_at_read_committed_misses_no_part_of_a_transaction() {
     let (conn, other) = (&mut database.connect(), &mut database.connect());
     let count = |day, by, conn: &mut Conn| {
         let row = increment(visits).of(1).on(behaviour::day(2026, 1, day));
-        let one_slot = Slot::Partition { index: 0, of: 32 };
-        row.by(by).slot(one_slot).execute(conn)
+        count_in_slot(1, conn);
+        row.by(by).execute(conn)
     };
     for n in [1, 5] {
         count(n, 10, conn).unwrap();
@@ -218,61 +226,15 @@ fn a_lenient_server_adjusts_no_count() {
     assert_eq!(value, Ok(i64::MAX));
 }
 
-/// The character sets of a connection's literals. MariaDB takes the bytes of a lock's name, which are
-/// others in the last four.
-const CHARACTER_SETS: [&str; 6] = [
-    "SET NAMES utf8mb4",
-    "SET NAMES latin1",
-    "SET collation_connection = ucs2_general_ci",
-    "SET collation_connection = utf16_bin",
-    "SET collation_connection = utf16le_general_ci",
-    "SET collation_connection = utf32_bin",
-];
-
-#[test]
-fn connections_of_any_character_set_claim_different_numbers() {
-    let database = TestDatabase::with_tables();
-    let mut connections = CHARACTER_SETS.map(|set| {
-        let mut conn = database.connect();
-        conn.batch_execute(set).unwrap();
-        claim_slot().execute(&mut conn).unwrap();
-        conn
-    });
-    let number = diesel::select(sql::<BigInt>(
-        "CAST(CHAR_LENGTH(@diesel_counters_length) - 1 AS SIGNED)",
-    ));
-    let numbers = connections
-        .each_mut()
-        .map(|conn| number.clone().get_result(conn));
-    assert_eq!(numbers, [0, 1, 2, 3, 4, 5].map(QueryResult::<i64>::Ok));
-}
-
-#[test]
-fn one_merge_runs_at_a_time_on_connections_of_any_character_set() {
-    let database = TestDatabase::with_tables();
-    let [conn, other] = &mut [(); 2].map(|()| database.connect());
-    // The lock of all versions.
-    let lock = "(SHA2(CONCAT('diesel_counters/', DATABASE(), '.article_counters'), 224)";
-    let take = format!("DO GET_LOCK{lock}, 0)");
-    other.batch_execute(&take).unwrap();
-    for set in CHARACTER_SETS {
-        conn.batch_execute(set).unwrap();
-        let merge = compact(article_counters::table).execute(conn).unwrap();
-        assert!(merge.already_running, "{set}");
-    }
-    let release = format!("DO RELEASE_LOCK{lock})");
-    other.batch_execute(&release).unwrap();
-    let merge = compact(article_counters::table).execute(conn).unwrap();
-    assert!(!merge.already_running);
-}
-
 /// The server translates the texts by which errors are recognized.
 #[test]
 fn a_conflict_is_recognized_in_english() {
     let database = TestDatabase::with_tables();
     let (conn, other) = (&mut database.connect(), &mut database.connect());
-    let one_slot = Slot::Partition { index: 0, of: 32 };
-    let count = increment(visits).of(1).slot(one_slot);
+    for conn in [&mut *conn, &mut *other] {
+        count_in_slot(1, conn);
+    }
+    let count = increment(visits).of(1);
     other.batch_execute("BEGIN").unwrap();
     count.clone().execute(other).unwrap();
     conn.batch_execute(GIVE_UP_SOON).unwrap();
@@ -283,50 +245,6 @@ fn a_conflict_is_recognized_in_english() {
     conn.batch_execute("SET lc_messages = 'en_US'").unwrap();
     let error = count.execute(conn).unwrap_err();
     assert!(is_retryable(&error), "{error}");
-}
-
-/// It refuses an `UPDATE` or a `DELETE` that reads a whole table, such as a list of keys.
-#[test]
-fn safe_update_mode_refuses_no_operation() {
-    let (conn, _database, _article) = &mut TestDatabase::with_connection();
-    let day = |day| behaviour::day(2026, 1, day);
-    conn.batch_execute("SET sql_safe_updates = 1").unwrap();
-    for n in 1..=3 {
-        let counts = [(1, 1), (2, 2), (3, 3)];
-        let count = increment(views).on(day(n)).of_many(counts);
-        count.execute(conn).unwrap();
-    }
-    let article = behaviour::article(1);
-    let set = set_counter(views).of(&article).to(10);
-    set.execute(conn).unwrap();
-    let compacted = compact(article_counters::table).execute(conn);
-    assert_eq!(compacted.map(|done| done.merged), Ok(9));
-    let folded = fold(article_counters::table).before(day(3)).execute(conn);
-    assert_eq!(folded.map(|done| done.merged), Ok(6));
-    let copied = Article::materialize(views, total_views).execute(conn);
-    assert_eq!(copied, Ok(3));
-    assert_eq!(article.counter_value(views, conn), Ok(10));
-    let delete = || delete_counters(article_counters::table);
-    assert_eq!(delete().of(&article).execute(conn), Ok(1));
-    assert_eq!(delete().of_many(&[2, 3]).execute(conn), Ok(2));
-    increment(site_counters::hits).execute(conn).unwrap();
-    let of_the_site = delete_counters(site_counters::table).of(());
-    assert_eq!(of_the_site.execute(conn), Ok(1));
-    conn.batch_execute(behaviour::stock::TICKETS).unwrap();
-    for taken in [true, true, false] {
-        use behaviour::stock::tickets::remaining;
-        if taken {
-            set_counter(remaining)
-                .of(1_i64)
-                .to(2)
-                .execute(conn)
-                .unwrap();
-        }
-        assert_eq!(take(remaining).of(1_i64).by(2).execute(conn), Ok(taken));
-    }
-    // It is on, and stays on.
-    let refused = conn.batch_execute("DELETE FROM articles");
-    assert!(refused.is_err());
 }
 
 /// The server pads them with zeros when it stores them, and not when it compares them.

@@ -9,7 +9,6 @@ use anyhow::{Context, Result, ensure};
 use diesel::QueryResult;
 use diesel::r2d2::{ManageConnection, Pool};
 use diesel::result::Error;
-use diesel_counters::Slot;
 
 use crate::Plan;
 use crate::compare::{Cell, commit, compare, on_threads, sum_of_threads};
@@ -51,7 +50,6 @@ pub fn run(args: &Count) -> Result<()> {
 fn measure<C: Ways>(engine: Engine, url: &str, args: &Count) -> Result<()> {
     let conn = &mut C::connect(url)?;
     let others = conn.number(C::OTHER_SESSIONS)?;
-    let urls = &[url.to_owned()];
     for workload in Workload::all(engine) {
         let name = workload.name();
         let is_last = workload.entities == Entities::LastUnits;
@@ -87,10 +85,9 @@ fn measure<C: Ways>(engine: Engine, url: &str, args: &Count) -> Result<()> {
                 conn.fill(STOCK)?;
             }
             let run = Run {
-                urls,
+                url,
                 workload,
                 way,
-                partitions: false,
                 claims: true,
                 session: &args.session,
                 reads: args.read,
@@ -137,12 +134,9 @@ pub fn wait_for_sessions<C: Ways>(conn: &mut C, others: i64) -> Result<()> {
 
 /// What is run for a cell.
 pub struct Run<'a> {
-    /// The URL of each node. A node has all connections of the workload.
-    pub urls: &'a [String],
+    pub url: &'a str,
     pub workload: Workload,
     pub way: Way,
-    /// Whether each node has its own share of the slots.
-    pub partitions: bool,
     /// Whether each connection claims the least free number.
     pub claims: bool,
     /// SQL that is run on each connection.
@@ -154,11 +148,8 @@ pub struct Run<'a> {
 
 impl Run<'_> {
     pub fn cell<C: Ways>(&self) -> Result<Cell> {
-        let pools = self.urls.iter().zip(0..);
-        let pools = pools.map(|(url, node)| self.pool::<C>(url, node));
-        let pools = pools.collect::<Result<Vec<_>>>()?;
-        let threads = self.workload.threads as usize;
-        let states = pools.iter().flat_map(|pool| vec![pool; threads]).collect();
+        let pool = self.pool::<C>()?;
+        let states = vec![&pool; self.workload.threads as usize];
         on_threads(states, self.seconds, |pool, end, tally| {
             self.once(pool, end, tally)
         })
@@ -166,7 +157,7 @@ impl Run<'_> {
 
     /// Sells the last units, and refuses as many takes.
     fn last_units<C: Ways>(&self, conn: &mut C) -> Result<Cell> {
-        let pool = self.pool::<C>(&self.urls[0], 0)?;
+        let pool = self.pool::<C>()?;
         let states = vec![&pool; self.workload.threads as usize];
         // The warm-up alone, in which statements are prepared.
         on_threads(states.clone(), 0.0, |pool, end, tally| {
@@ -188,31 +179,16 @@ impl Run<'_> {
         })
     }
 
-    /// The partition of the node, or as many slots as connections: half of the 64, or all.
-    fn slots(&self, node: u16) -> Slot {
-        let nodes = self.urls.len() as u16;
-        match self.workload.connections {
-            _ if self.partitions => Slot::Partition {
-                index: node,
-                of: nodes,
-            },
-            0..=32 => Slot::Partition { index: 0, of: 2 },
-            _ => Slot::Connection,
-        }
-    }
-
-    fn pool<C: Ways>(&self, url: &str, node: u16) -> Result<Connections<C>> {
-        let connections = self.workload.connections;
+    fn pool<C: Ways>(&self) -> Result<Connections<C>> {
         let sessions = Sessions {
-            url: url.to_owned(),
+            url: self.url.to_owned(),
             claims: self.claims,
             session: self.session.to_owned(),
-            slots: self.slots(node),
-            next: (node as i16 * connections as i16 + 1).into(),
+            next: 1.into(),
             connection: PhantomData,
         };
         Pool::builder()
-            .max_size(connections)
+            .max_size(self.workload.connections)
             // Threads can wait for as long as transactions deadlock.
             .connection_timeout(Duration::from_secs(600))
             // It would be a round trip before each transaction.
@@ -247,7 +223,6 @@ impl Run<'_> {
     ) -> QueryResult<()> {
         let counting = Counting {
             way: self.way,
-            slots: session.slots,
             slot: session.slot,
         };
         if self.way.is_alone() {
@@ -281,7 +256,6 @@ struct Sessions<C> {
     url: String,
     claims: bool,
     session: String,
-    slots: Slot,
     /// The `slot` of the next session.
     next: AtomicI16,
     connection: PhantomData<fn() -> C>,
@@ -290,7 +264,6 @@ struct Sessions<C> {
 /// A connection, and how it counts.
 struct Session<C> {
     conn: C,
-    slots: Slot,
     /// A slot that no other connection has, for ways that bind it.
     slot: i16,
 }
@@ -309,7 +282,6 @@ impl<C: Ways> ManageConnection for Sessions<C> {
         }
         Ok(Session {
             conn,
-            slots: self.slots,
             slot: self.next.fetch_add(1, Relaxed),
         })
     }

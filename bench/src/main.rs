@@ -10,14 +10,14 @@ mod create;
 mod database;
 mod forum;
 mod merge;
-#[cfg(feature = "mysql")]
-mod nodes;
 mod read;
 mod registry;
 mod schema;
 mod server;
 mod table;
 mod tally;
+#[cfg(feature = "mysql")]
+mod vitess;
 mod way;
 mod workload;
 
@@ -54,13 +54,6 @@ enum Command {
     /// in SQLite in memory, and on PostgreSQL if POSTGRES_URL is set.
     #[cfg(all(feature = "sqlite", feature = "postgres"))]
     Client(client::Client),
-    /// Count on several nodes of a Galera cluster at once.
-    #[cfg(feature = "mysql")]
-    Nodes {
-        /// A database of each node, as mysql://…
-        #[arg(required = true)]
-        urls: Vec<String>,
-    },
     /// Count in keyspaces of Vitess, in turns.
     #[cfg(feature = "mysql")]
     Vitess {
@@ -106,9 +99,7 @@ fn main() -> Result<()> {
         #[cfg(all(feature = "sqlite", feature = "postgres"))]
         Command::Client(client) => client::run(&client),
         #[cfg(feature = "mysql")]
-        Command::Nodes { urls } => nodes::run(&urls),
-        #[cfg(feature = "mysql")]
-        Command::Vitess { urls } => nodes::vitess(&urls),
+        Command::Vitess { urls } => vitess::run(&urls),
         Command::Registry(size) => registry::run(size),
     }
 }

@@ -34,6 +34,18 @@ diesel::table! {
 }
 diesel_counters::counter_table!(bench_article_counters { slots = 64 });
 
+// The same table, in which an increment writes a random slot.
+diesel::table! {
+    #[sql_name = "bench_article_counters"]
+    bench_random_counters (article_id, day, slot) {
+        article_id -> BigInt,
+        day -> Date,
+        slot -> SmallInt,
+        views -> BigInt,
+    }
+}
+diesel_counters::counter_table!(bench_random_counters { slots = 64, slot = Random });
+
 diesel::table! {
     bench_tickets (article_id, day, slot) {
         article_id -> BigInt,

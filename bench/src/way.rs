@@ -5,13 +5,13 @@ use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::serialize::ToSql;
 use diesel::sql_types::{BigInt, Integer};
 use diesel_counters::dsl::{counter_value, increment, set_counter, take};
-use diesel_counters::{CounterBackend, Dialect, Slot};
+use diesel_counters::{CounterBackend, Dialect};
 
 use crate::database::{Database, for_each_connection};
 use crate::schema::bench_tickets::remaining;
 use crate::schema::{
     BODY, bench_article_counters, bench_comments, bench_counted_comments, bench_hits,
-    bench_hot_comments,
+    bench_hot_comments, bench_random_counters,
 };
 
 /// What a transaction does next to the insert of its business row, or instead of it.
@@ -28,7 +28,7 @@ pub enum Way {
     PublishedLayout,
     /// Diesel's own upsert, as a user of Diesel would write it into this crate's table.
     OnConflict,
-    /// This crate's increment, with `Slot::Random`.
+    /// This crate's increment, in a random slot.
     RandomSlots,
     /// This crate's increment, in the slot of the connection.
     ThisCrate,
@@ -93,8 +93,6 @@ impl Way {
 #[derive(Debug, Clone, Copy)]
 pub struct Counting {
     pub way: Way,
-    /// How this crate chooses the slot.
-    pub slots: Slot,
     /// The slot, for ways that bind it.
     pub slot: i16,
 }
@@ -130,7 +128,6 @@ for_each_connection!(
         }
 
         fn count(&mut self, counting: Counting, id: i64) -> QueryResult<()> {
-            let increment = increment(bench_article_counters::views).slot(counting.slots).of(id);
             match counting.way {
                 Way::NoCounter | Way::InsertAlone | Way::Trigger | Way::Column => Ok(0),
                 Way::OneRow => {
@@ -165,9 +162,9 @@ for_each_connection!(
                         .set(views.eq(views + 1))
                         .execute(self)
                 }
-                Way::RandomSlots => increment.slot(Slot::Random).execute(self),
+                Way::RandomSlots => increment(bench_random_counters::views).of(id).execute(self),
                 Way::Ceiling | Way::ThisCrate | Way::OneStatement => {
-                    increment.execute(self)
+                    increment(bench_article_counters::views).of(id).execute(self)
                 }
             }
             .map(drop)
@@ -177,7 +174,7 @@ for_each_connection!(
             match counting.way {
                 Way::Trigger => insert_comment!(bench_counted_comments, id, self),
                 Way::Column => insert_comment!(bench_hot_comments, id, self),
-                Way::OneStatement => self.insert_and_count(id, counting.slots),
+                Way::OneStatement => self.insert_and_count(id),
                 _ => self.insert_comment(id),
             }
         }

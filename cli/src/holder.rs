@@ -9,7 +9,7 @@ use crate::connection::AnyConnection;
 use crate::database::{MYSQL, POSTGRES};
 use crate::sql::sql_with;
 
-/// The lock of `session_lock` in the library: two numbers. A role of this session may not see the
+/// The lock of `merge_lock` in the library: two numbers. A role of this session may not see the
 /// state of another one's.
 const OF_POSTGRES: &str = "
     SELECT concat_ws(', ',
@@ -26,17 +26,14 @@ const OF_POSTGRES: &str = "
             = CAST(hashtext('diesel_counters/merge') AS bigint) & 4294967295
         AND l.objid = CAST(to_regclass({table}) AS oid)";
 
-/// The same lock on MySQL and MariaDB: a name of the server. `{database}` is SQL of its first part,
-/// if the name of the table does not have it.
+/// The same lock on MySQL and MariaDB: a name of the server.
 const OF_MYSQL: &str = "
     SELECT CAST(CONCAT('session ', h.id,
         COALESCE(CONCAT(' of the account ', p.user, '@', p.host),
             ' of an account that this one may not see (it requires PROCESS)'),
         ' (to end it: KILL ', h.id, ')') AS CHAR)
     FROM (
-        SELECT IS_USED_LOCK(CONVERT(SHA2(LOWER(CONVERT(
-            CONCAT('diesel_counters/', CONCAT_WS('.', {database}{table}))
-            USING utf8mb4)), 224) USING utf8mb4)) AS id
+        SELECT IS_USED_LOCK(SHA2(CONCAT_WS('/', 'diesel_counters', DATABASE(), {table}), 224)) AS id
     ) h
     LEFT JOIN information_schema.processlist p ON p.id = h.id
     WHERE h.id IS NOT NULL";
@@ -45,25 +42,14 @@ const OF_MYSQL: &str = "
 /// shown.
 pub fn of_merge(table: TableName<'_>, conn: &mut AnyConnection) -> Option<String> {
     let query = match conn.database() {
-        POSTGRES => {
-            let name = POSTGRES.quoted_in(table.schema.map(|schema| schema.0), table.name.0);
-            sql_with(OF_POSTGRES, &[("table", &name)])
-        }
-        MYSQL => {
-            let database = match table.schema {
-                None => "REPLACE(DATABASE(), '`', ''), ",
-                // The name has it.
-                Some(_) => "",
-            };
-            let name = table.to_string().replace('`', "");
-            sql_with(
-                &OF_MYSQL.replace("{database}", database),
-                &[("table", &name)],
-            )
-        }
+        POSTGRES => OF_POSTGRES,
+        MYSQL => OF_MYSQL,
         // It has no such locks.
         _ => return None,
     };
+    // The lock has this name on each database.
+    let name = POSTGRES.quoted_in(table.schema.map(|schema| schema.0), table.name.0);
+    let query = sql_with(query, &[("table", &name)]);
     let found: QueryResult<String> = query.typed::<Text>().get_result(conn);
     found.ok()
 }

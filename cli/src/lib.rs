@@ -15,7 +15,6 @@ mod layout;
 mod merge;
 mod options;
 mod output;
-mod partition;
 mod period;
 mod recount;
 mod show;

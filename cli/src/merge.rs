@@ -1,13 +1,11 @@
 //! `compact` and `fold`: fewer rows for the same counts.
 
-use std::sync::OnceLock;
-
 use anyhow::{Result, bail};
 use chrono::NaiveDate;
 use clap::Args;
 use diesel::sql_types::Untyped;
 use diesel_counters::__private::{Name, Shape, TableName};
-use diesel_counters::{Compact, DEFAULT_SLOTS, Period};
+use diesel_counters::{Compact, DEFAULT_SLOTS, Period, Slot};
 use indicatif::ProgressBar;
 use serde_json::json;
 
@@ -249,7 +247,7 @@ fn shape(counters: &CounterTable, period: Period, database: Database) -> Result<
         others: generated.map(|column| Name(&column.name)).collect(),
         period,
         slots: DEFAULT_SLOTS,
-        first_slots: OnceLock::new(),
+        choice: Slot::Connection,
         today: || chrono::Utc::now().date_naive(),
     })
 }

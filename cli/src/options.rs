@@ -8,12 +8,8 @@ use anyhow::{Context, Result};
 use clap::{Args, value_parser};
 use serde::Serialize;
 
-use diesel_counters::{Slot, set_default_slot};
-
 use crate::connection::{self, AnyConnection};
-use crate::database::{Database, MYSQL};
 use crate::output::steers;
-use crate::partition;
 
 const HEADING: &str = "Options of every command";
 
@@ -28,11 +24,6 @@ pub struct Options {
     #[arg(long, global = true, value_name = "SECONDS", default_value_t = 10,
           value_parser = value_parser!(u64).range(1..), help_heading = HEADING)]
     connect_timeout: u64,
-    /// The partition of the database node, such as 1/3 for the second of three
-    /// [default on PostgreSQL: its setting diesel_counters.partition].
-    #[arg(long, global = true, value_name = "INDEX/OF", value_parser = partition::parse)]
-    #[arg(help_heading = HEADING)]
-    partition: Option<Slot>,
     /// Print the result as one JSON document.
     #[arg(long, global = true, help_heading = HEADING)]
     pub json: bool,
@@ -72,27 +63,7 @@ impl Options {
             "which database? Set DATABASE_URL, or give --database-url: \
              postgres://…, mysql://…, or the file of an SQLite database",
         )?;
-        let mut conn = connection::connect(url, Duration::from_secs(self.connect_timeout))?;
-        let partition = match self.partition {
-            Some(given) => Some(given),
-            None => partition::of_database(&mut conn)?,
-        };
-        if let Some(partition) = partition {
-            partition::set(partition, &mut conn)?;
-            // A second call fails, and would set the same partition.
-            let _ = set_default_slot(partition);
-        }
-        Ok(conn)
-    }
-
-    /// The slot in which a recount corrects, as SQL: that of the partition. SQLite has one node,
-    /// and the slot 0.
-    pub fn merged_slot(&self, database: Database) -> String {
-        match (database, self.partition) {
-            (MYSQL, Some(Slot::Partition { index, .. })) => format!("-{index}"),
-            // On PostgreSQL, the partition is the setting of the session.
-            (database, _) => partition::merged_slot(database),
-        }
+        connection::connect(url, Duration::from_secs(self.connect_timeout))
     }
 
     /// Prints `value` as JSON with `--json`, and its `text` otherwise.

@@ -14,7 +14,6 @@ use crate::connection::{AnyConnection, connect};
 use crate::database::{Joined, MYSQL};
 use crate::options::{self, Options};
 use crate::output::{printable, thousands};
-use crate::partition::merged_slot;
 use crate::triggers::{
     Compared, Counting, Definition, Existing, Lost, Modes, Recount as OfTable, Stored, Wrong,
     definitions, lost, replace, triggers as generated,
@@ -92,7 +91,7 @@ pub fn run(args: Recount, options: &Options) -> Result<()> {
     let mut failed = Vec::new();
     for stored in known {
         let name = stored.definition.name.clone();
-        match recount_stored(stored, modes.as_ref(), &args, options, conn) {
+        match recount_stored(stored, modes.as_ref(), &args, conn) {
             Ok(recounted) => triggers.push(recounted),
             Err(error) => failed.push(format!("{name}: {error:#}")),
         }
@@ -118,7 +117,6 @@ fn recount_stored(
     stored: Stored,
     modes: Option<&Modes>,
     args: &Recount,
-    options: &Options,
     conn: &mut AnyConnection,
 ) -> Result<Recounted> {
     let written = stored.written.clone();
@@ -127,7 +125,7 @@ fn recount_stored(
     if let Some(modes) = modes {
         modes.set(&generated(&counting)?, conn)?;
     }
-    recount(counting, written, args, options, conn)
+    recount(counting, written, args, conn)
 }
 
 /// A definition whose rows this role or account may count.
@@ -154,16 +152,14 @@ fn recount(
     mut counting: Counting,
     written: Definition,
     args: &Recount,
-    options: &Options,
     conn: &mut AnyConnection,
 ) -> Result<Recounted> {
-    let merged = options.merged_slot(conn.database());
     // On a terminal only.
     let style =
         ProgressStyle::with_template("{msg} {wide_bar} {human_pos}/{human_len}, {eta} left")?;
     let bar = ProgressBar::new(0).with_style(style);
     let mut wrong = Vec::new();
-    for mut of_table in asked(&counting, &merged, args.of.as_deref())? {
+    for mut of_table in asked(&counting, args.of.as_deref())? {
         if args.zero {
             of_table.compared = Compared::All;
         }
@@ -194,8 +190,8 @@ fn recount(
 }
 
 /// The recounts that the command was asked for.
-fn asked(counting: &Counting, merged: &str, of: Option<&str>) -> Result<Vec<OfTable>> {
-    let all = of_tables(counting, merged);
+fn asked(counting: &Counting, of: Option<&str>) -> Result<Vec<OfTable>> {
+    let all = of_tables(counting);
     let Some(text) = of else {
         return Ok(all.collect());
     };
@@ -242,24 +238,22 @@ fn values(text: &str) -> Vec<String> {
     serde_json::from_str(text).unwrap_or_else(|_| divided().collect())
 }
 
-fn of_tables(counting: &Counting, merged: &str) -> impl Iterator<Item = OfTable> {
+fn of_tables(counting: &Counting) -> impl Iterator<Item = OfTable> {
     counting.targets.iter().map(|target| OfTable {
         table: target.table.to_string(),
         counting: counting.clone(),
         target: target.clone(),
         compared: counting.compared(target),
         entity: None,
-        merged: merged.to_owned(),
     })
 }
 
 /// The recounts of all triggers of a database, table by table, for the enumerator and the checker.
 pub fn recounts(url: &str) -> Result<Vec<OfTable>> {
     let conn = &mut connect(url, Duration::from_secs(60))?;
-    let merged = merged_slot(conn.database());
     let mut all = Vec::new();
     for stored in definitions(conn)? {
-        all.extend(of_tables(&counting(stored, conn)?, &merged));
+        all.extend(of_tables(&counting(stored, conn)?));
     }
     Ok(all)
 }

@@ -19,6 +19,8 @@ pub struct TableDeclaration {
     /// For each parent table, the columns of its key.
     parents: Vec<ParentKey>,
     slots: Option<i16>,
+    /// The variant of `Slot`.
+    slot: Option<Ident>,
     /// The variant of `Period`.
     period: Option<Ident>,
     today: Option<Path>,
@@ -42,6 +44,7 @@ impl Parse for TableDeclaration {
             table_name,
             parents: Vec::new(),
             slots: None,
+            slot: None,
             period: None,
             today: None,
             counted_by_database: Vec::new(),
@@ -78,6 +81,8 @@ impl TableDeclaration {
                 is_new
             } else if name == "slots" {
                 self.slots.replace(parse_slots(input)?).is_none()
+            } else if name == "slot" {
+                self.slot.replace(parse_slot(input)?).is_none()
             } else if name == "period" {
                 self.period.replace(parse_period(input)?).is_none()
             } else if name == "today" {
@@ -94,7 +99,7 @@ impl TableDeclaration {
                 return Err(Error::new(
                     name.span(),
                     format!(
-                        "unknown setting, expected `parent`, `slots`, `period`, `today`, \
+                        "unknown setting, expected `parent`, `slots`, `slot`, `period`, `today`, \
                          `counted_by_database` or `stock`\n{FORMAT}"
                     ),
                 ));
@@ -134,6 +139,9 @@ impl TableDeclaration {
         let shape =
             quote_spanned!(name_span(table_name)=> ::diesel_counters::__private::shape::<#table>);
         let slots = self.slots.map(|slots| quote!(const SLOTS: i16 = #slots;));
+        let slot = self.slot.as_ref().map(
+            |slot| quote!(const SLOT: ::diesel_counters::Slot = ::diesel_counters::Slot::#slot;),
+        );
         let period = self.period.as_ref().map(|period| {
             quote! {
                 const PERIOD: ::diesel_counters::Period = ::diesel_counters::Period::#period;
@@ -191,6 +199,7 @@ impl TableDeclaration {
                     SHAPE.get_or_init(#shape)
                 }
                 #slots
+                #slot
                 #period
                 const COUNTED_BY_DATABASE: &'static [::diesel_counters::__private::Name<'static>] =
                     &[#(#counted),*];
@@ -278,6 +287,17 @@ fn parse_slots(value: ParseStream) -> Result<i16> {
         _ => Err(Error::new(
             span,
             "`slots` requires a number from 1 to 32767, as in `slots = 32`",
+        )),
+    }
+}
+
+fn parse_slot(value: ParseStream) -> Result<Ident> {
+    let span = value.span();
+    match value.parse::<Ident>() {
+        Ok(slot) if slot == "Connection" || slot == "Random" => Ok(slot),
+        _ => Err(Error::new(
+            span,
+            "`slot` requires `Connection` or `Random`, as in `slot = Random`",
         )),
     }
 }

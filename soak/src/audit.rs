@@ -12,7 +12,7 @@ use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use diesel_counters::dsl::take;
 
-use super::{Conn, DROP_FOREIGN_KEYS, NODE_TRIGGERS, OTHER_SESSIONS, REFERENCE, TIDY, TRIGGERS};
+use super::{Conn, OTHER_SESSIONS, REFERENCE, TIDY, TRIGGERS};
 use crate::record::{CELLS, Cell, Kind, NO_DAY};
 use crate::tables::article_counters::dsl as counters;
 use crate::tables::{
@@ -20,15 +20,9 @@ use crate::tables::{
     number_of, tickets,
 };
 
-/// Creates the tables. For nodes that are kept apart, they have no foreign keys and no column that
-/// triggers fill: these make the transactions of several nodes conflict.
-pub fn create(keeps_apart: bool, conn: &mut Conn) -> QueryResult<()> {
-    let triggers = if keeps_apart { NODE_TRIGGERS } else { TRIGGERS };
-    conn.batch_execute(&tables::create(REFERENCE, triggers))?;
-    if keeps_apart {
-        conn.batch_execute(DROP_FOREIGN_KEYS)?;
-    }
-    Ok(())
+/// Creates the tables.
+pub fn create(conn: &mut Conn) -> QueryResult<()> {
+    conn.batch_execute(&tables::create(REFERENCE, TRIGGERS))
 }
 
 /// Waits until no other session uses the database.
@@ -51,8 +45,6 @@ pub fn cells(conn: &mut Conn) -> QueryResult<Vec<i64>> {
         counters::comments,
         counters::likes,
     ));
-    // `regions` has two more articles, which are not checked.
-    let rows = rows.filter(counters::article_id.le(ARTICLES));
     for (article, day, views, comments, likes) in
         rows.load::<(i64, NaiveDate, i64, i64, i64)>(conn)?
     {
@@ -179,8 +171,7 @@ pub fn clear(conn: &mut Conn) -> QueryResult<()> {
     diesel::delete(article_likes::table).execute(conn)?;
     diesel::delete(comments::table).execute(conn)?;
     diesel::delete(counted::table).execute(conn)?;
-    let rows = counters::article_counters.filter(counters::article_id.le(ARTICLES));
-    diesel::delete(rows).execute(conn)?;
+    diesel::delete(counters::article_counters).execute(conn)?;
     diesel::delete(label_counters::table).execute(conn)?;
     diesel::update(articles::table)
         .set(articles::total_views.eq(0))

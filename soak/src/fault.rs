@@ -14,8 +14,6 @@ pub enum Fault {
     TakeWithoutALock,
     /// A take of the last tickets is refused.
     TakeRefusesTheLast,
-    /// The nodes of a cluster count in the same slots.
-    NoPartitions,
     /// A row of the counter table is missing after the server was killed.
     RowLostAfterAKill,
 }

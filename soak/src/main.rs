@@ -1,8 +1,7 @@
 //! Runs random transactions on a real database from many threads, kills the server and clients, and
 //! compares the counts that are read with what had committed. See `README.md`.
 //!
-//! The subcommands check more: all orders of statements, buffers, nodes that replicate to each
-//! other, and Vitess.
+//! The subcommands check more: all orders of statements, buffers, and Vitess.
 
 // `on.rs` and its modules are compiled once for each database, with its type of connection.
 #![allow(clippy::duplicate_mod)]
@@ -21,8 +20,6 @@ mod tables;
 mod mysql;
 #[cfg(feature = "postgres")]
 mod postgres;
-#[cfg(feature = "postgres")]
-mod regions;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 #[cfg(feature = "mysql")]
@@ -45,16 +42,15 @@ use crate::run::{FAILED, RIGHT, Run, Settings, WRONG, scheme_of, why_no_database
 struct Args {
     #[command(subcommand)]
     command: Option<Command>,
+    /// `None` with a subcommand.
     #[command(flatten)]
-    settings: Settings,
+    settings: Option<Settings>,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
     Interleave(Interleave),
     Buffered(Buffered),
-    #[cfg(feature = "postgres")]
-    Regions(regions::Regions),
     #[cfg(feature = "mysql")]
     Vitess(vitess::Vitess),
     /// What `buffered` starts, and kills
@@ -68,11 +64,9 @@ fn main() -> ExitCode {
         Some(Command::Interleave(args)) => interleave(&args),
         Some(Command::Buffered(args)) => buffered(&args),
         Some(Command::BufferedClient(args)) => buffered_client(&args),
-        #[cfg(feature = "postgres")]
-        Some(Command::Regions(args)) => regions::run(&args),
         #[cfg(feature = "mysql")]
         Some(Command::Vitess(args)) => vitess(&args),
-        None => check(args.settings),
+        None => check(args.settings.expect("the URL is required")),
     };
     let code = code.unwrap_or_else(|error| {
         eprintln!("soak: {error:#}");
@@ -120,7 +114,7 @@ fn buffered(args: &Buffered) -> Result<u8> {
     Ok(WRONG)
 }
 
-/// Counts on a cluster of Vitess, and compares the counts. Returns the exit code.
+/// Counts through the gate of Vitess, and compares the counts. Returns the exit code.
 #[cfg(feature = "mysql")]
 fn vitess(args: &vitess::Vitess) -> Result<u8> {
     let began = Instant::now();
@@ -143,7 +137,7 @@ fn buffered_client(args: &Client) -> Result<u8> {
 /// Runs random transactions. A client runs them until it is killed. Returns the exit code.
 fn check(settings: Settings) -> Result<u8> {
     let run = &mut Run::new(settings)?;
-    let url = run.settings.urls[0].clone();
+    let url = run.settings.url.clone();
     let failure = match run.settings.client {
         None => on_database!(&url, soak::soak(run))?,
         Some(began_on) => {

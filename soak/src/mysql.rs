@@ -24,16 +24,6 @@ pub const REFERENCE: &str =
     include_str!("../../migrations/mysql/00000000000001_create_article_counters/up.sql");
 /// Creates triggers that count likes in slots, and in the column `articles.like_count`.
 pub const TRIGGERS: &str = include_str!("../triggers/mysql/count_article_likes/up.sql");
-/// Creates the reference triggers, which count likes in slots only.
-pub const NODE_TRIGGERS: &str =
-    include_str!("../../migrations/triggers/mysql/00000000000002_count_article_likes/up.sql");
-/// Drops the foreign keys of the tables. Nodes that insert rows of the same article conflict with
-/// them.
-pub const DROP_FOREIGN_KEYS: &str = "
-    ALTER TABLE article_counters DROP FOREIGN KEY article_counters_ibfk_1;
-    ALTER TABLE label_counters DROP FOREIGN KEY label_counters_ibfk_1;
-    ALTER TABLE comments DROP FOREIGN KEY comments_ibfk_1;
-    ALTER TABLE article_likes DROP FOREIGN KEY article_likes_ibfk_1";
 /// A query for the number of sessions that use this database, without the own one.
 pub const OTHER_SESSIONS: &str = "SELECT COUNT(*) FROM information_schema.processlist
     WHERE db = DATABASE() AND id <> CONNECTION_ID()";
@@ -93,9 +83,7 @@ pub fn counting(_: i64, _: &mut Conn) -> QueryResult<usize> {
 
 /// Makes the session count in the slot of this number.
 pub fn slot_number(number: i64, conn: &mut Conn) -> QueryResult<()> {
-    conn.batch_execute(&format!(
-        "SET @diesel_counters_length = REPEAT('x', 1 + {number})"
-    ))
+    conn.batch_execute(&format!("SET @diesel_counters_number = {number}"))
 }
 
 /// The session, as the tables name it that `waiting` reads.

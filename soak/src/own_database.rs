@@ -39,28 +39,23 @@ pub fn connect_to(url: &str, server: Option<&Server>) -> Result<Conn> {
 pub struct OwnDatabase {
     server: String,
     name: String,
-    /// The database on each node.
-    pub urls: Vec<String>,
+    pub url: String,
 }
 
 impl OwnDatabase {
-    /// Creates a database on the server, or on the cluster, of these URLs. On SQLite, it is the
-    /// file of the URL.
-    pub fn create(nodes: &[String]) -> Result<Self> {
+    /// Creates a database on the server of this URL. On SQLite, it is the file of the URL.
+    pub fn create(server: &str) -> Result<Self> {
         let name = format!("soak_{}", rand::random::<u32>());
-        let mut urls = nodes.to_vec();
+        let mut url = server.to_owned();
         if !IS_SQLITE {
-            // A cluster replicates this to the other nodes.
-            connect(&nodes[0])?.batch_execute(&format!("CREATE DATABASE {name}"))?;
-            for url in &mut urls {
-                let (to, _) = url.rsplit_once('/').context("the URL has no database")?;
-                *url = format!("{to}/{name}");
-            }
+            let (to, _) = server.rsplit_once('/').context("the URL has no database")?;
+            url = format!("{to}/{name}");
+            connect(server)?.batch_execute(&format!("CREATE DATABASE {name}"))?;
         }
         Ok(OwnDatabase {
-            server: nodes[0].clone(),
+            server: server.to_owned(),
             name,
-            urls,
+            url,
         })
     }
 

@@ -25,16 +25,6 @@ pub const REFERENCE: &str =
     include_str!("../../migrations/postgres/00000000000001_create_article_counters/up.sql");
 /// Creates triggers that count likes in slots, and in the column `articles.like_count`.
 pub const TRIGGERS: &str = include_str!("../triggers/postgres/count_article_likes/up.sql");
-/// Creates the reference triggers, which count likes in slots only.
-pub const NODE_TRIGGERS: &str =
-    include_str!("../../migrations/triggers/postgres/00000000000002_count_article_likes/up.sql");
-/// Drops the foreign keys of the tables. Nodes that insert rows of the same article conflict with
-/// them.
-pub const DROP_FOREIGN_KEYS: &str = "
-    ALTER TABLE article_counters DROP CONSTRAINT article_counters_article_id_fkey;
-    ALTER TABLE label_counters DROP CONSTRAINT label_counters_article_id_fkey;
-    ALTER TABLE comments DROP CONSTRAINT comments_article_id_fkey;
-    ALTER TABLE article_likes DROP CONSTRAINT article_likes_article_id_fkey";
 /// A query for the number of sessions that use this database, without the own one.
 pub const OTHER_SESSIONS: &str = "SELECT COUNT(*) FROM pg_stat_activity
     WHERE datname = current_database() AND backend_type = 'client backend'

@@ -173,7 +173,7 @@ impl Value {
     }
 
     /// Whether it is a [`drift`](Value::drift).
-    pub fn is_drift(&self) -> bool {
+    fn is_drift(&self) -> bool {
         self.cells.iter().any(|(_, factor)| *factor < 0)
     }
 }

@@ -47,13 +47,12 @@ pub fn why_no_database(scheme: &str) -> String {
 /// How long a server may be away.
 pub const PATIENCE: Duration = Duration::from_secs(300);
 
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Args)]
 pub struct Settings {
-    /// The URL of a server, or of each node of a cluster; for SQLite, the path of a file to create
+    /// The URL of a server, or the path of an SQLite file to create
     ///
     /// On a server, a database is created for the run, and removed if all counts were right.
-    #[arg(required = true)]
-    pub urls: Vec<String>,
+    pub url: String,
     /// The database's name in the output [default: the scheme of the URL]
     #[arg(long)]
     pub name: Option<String>,
@@ -80,46 +79,11 @@ pub struct Settings {
     /// Plants a fault, to see that it is found
     #[arg(long)]
     pub fault: Option<Fault>,
-    /// Others kill the server, or a node, so connections are lost
-    #[arg(long)]
-    pub killed: bool,
-    /// Runs increments alone: no reads, likes, stocks, corrections or merges
-    #[arg(long)]
-    pub only_counts: bool,
-    /// On a cluster, also runs what makes its nodes conflict: SERIALIZABLE, foreign keys, rows that
-    /// several nodes write, and corrections inside of transactions
-    #[arg(long)]
-    pub conflicts: bool,
-    /// Leaves out rollbacks to a savepoint: they stop nodes of MariaDB Galera without a binary log
-    #[arg(long)]
-    pub keep_savepoints: bool,
-    /// Sets no savepoints, in which MySQL Group Replication loses aborts
-    #[arg(long)]
-    pub no_savepoints: bool,
     /// Counts until it is killed, for a run that began on this day
     ///
     /// Only the rows of the table `counted` say what it did.
     #[arg(long, hide = true)]
     pub client: Option<NaiveDate>,
-    /// A COMMIT does not wait for the other nodes, which apply the transaction later
-    #[arg(skip)]
-    pub applies_later: bool,
-}
-
-impl Settings {
-    /// The options that change what threads do, without those that have a value.
-    fn flags(&self) -> impl Iterator<Item = &'static str> {
-        let flags = [
-            // `regions` sets it itself, and has no such option.
-            ("--killed", self.killed && !self.applies_later),
-            ("--only-counts", self.only_counts),
-            ("--conflicts", self.conflicts),
-            ("--keep-savepoints", self.keep_savepoints),
-            ("--no-savepoints", self.no_savepoints),
-        ];
-        let given = flags.into_iter().filter(|(_, is_given)| *is_given);
-        given.map(|(flag, _)| flag)
-    }
 }
 
 /// What all threads of a run share.
@@ -186,23 +150,12 @@ impl Run {
         })
     }
 
-    /// Whether connections can be lost, because the server is killed now and then.
-    pub fn kills(&self) -> bool {
-        self.server.is_some() || self.settings.killed
-    }
-
     pub fn is_client(&self) -> bool {
         self.settings.client.is_some()
     }
 
     pub fn has(&self, fault: Fault) -> bool {
         self.settings.fault == Some(fault)
-    }
-
-    /// How many works a thread has in a round. Nodes that apply later have more of them, so that
-    /// they differ before they are compared.
-    pub fn works(&self) -> usize {
-        if self.settings.applies_later { 400 } else { 40 }
     }
 
     /// The `often` of [`generate`](crate::history::generate): merges and corrections are more
@@ -246,11 +199,10 @@ impl Run {
     /// Starts a process that counts until it is killed.
     pub fn start_client(&self) -> Result<Child> {
         Command::new(std::env::current_exe()?)
-            .args(&self.settings.urls)
+            .arg(&self.settings.url)
             .args(["--client", &today().to_string()])
             .args(["--threads", "4", "--seed", &self.next_id().to_string()])
             .args(["--session", &self.settings.session])
-            .args(self.settings.flags())
             .stdin(Stdio::null())
             .spawn()
             .context("cannot start a process that counts")
@@ -258,7 +210,7 @@ impl Run {
 
     fn name(&self) -> &str {
         let name = self.settings.name.as_deref();
-        name.unwrap_or(scheme_of(&self.settings.urls[0]))
+        name.unwrap_or(scheme_of(&self.settings.url))
     }
 
     pub fn progress(&self) {
@@ -294,9 +246,6 @@ impl Run {
         let mut again = format!("{name} --threads {}", settings.threads);
         if !settings.session.is_empty() {
             again += &format!(" --session \"{}\"", settings.session);
-        }
-        for flag in settings.flags() {
-            again += &format!(" {flag}");
         }
         if let Some(fault) = &settings.fault {
             again += &format!(" --fault {}", name_of(fault));

@@ -11,20 +11,22 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::r2d2::{ConnectionManager, CustomizeConnection};
 use diesel_counters::dsl::claim_slot;
-use diesel_counters::{Slot, with_default_slot};
 
 use super::attempt::Writer;
 use super::own_database::{OwnDatabase, connect, connect_to};
 use super::thread::{Pool, Thread, connection};
-use super::{Conn, IS_MYSQL, SETTINGS, audit, planted, session_level};
+use super::{Conn, SETTINGS, audit, planted, session_level};
 use crate::check::Round;
 use crate::fault::Fault;
 use crate::history::{self, Level, Work};
-use crate::record::{Recorded, Value};
+use crate::record::Recorded;
 use crate::run::{Failure, Run, WRONG};
 
 /// Rounds until the tables are emptied, so that a round stays short.
 const ROUNDS_KEPT: u64 = 20;
+
+/// How many works a thread has in a round.
+const WORKS: usize = 40;
 
 /// How many processes count at the same time, to be killed.
 const CLIENTS: usize = 3;
@@ -49,16 +51,9 @@ impl CustomizeConnection<Conn, diesel::r2d2::Error> for Session {
     }
 }
 
-/// Waits until all nodes of a cluster have the same rows, or returns how they differ.
-pub type Meet<'a> = &'a (dyn Fn() -> Result<(), Failure> + Sync);
-
 struct Soak<'a> {
     run: &'a Run,
-    /// One for each node of the database.
-    pools: Vec<Pool>,
-    /// Called before the rows are read, when no thread runs: waits until all nodes have the same
-    /// ones.
-    meet: Meet<'a>,
+    pool: Pool,
     /// The isolation level of transactions that do not set one.
     session_level: Level,
     /// See [`Thread`].
@@ -67,11 +62,10 @@ struct Soak<'a> {
 
 /// Runs rounds in a database of its own, until the time is over or a count is wrong.
 pub fn soak(run: &mut Run) -> Result<Option<Failure>> {
-    let database = OwnDatabase::create(&run.settings.urls)?;
-    run.settings.urls = database.urls.clone();
-    let keeps_apart = run.settings.urls.len() > 1 && !run.settings.conflicts;
-    audit::create(keeps_apart, &mut connect(&run.settings.urls[0])?)?;
-    let mut failure = rounds(run, &|| Ok(()))?;
+    let database = OwnDatabase::create(&run.settings.url)?;
+    run.settings.url = database.url.clone();
+    audit::create(&mut connect(&database.url)?)?;
+    let mut failure = rounds(run)?;
     if failure.is_none() {
         failure = killed_clients(run)?;
     }
@@ -81,12 +75,11 @@ pub fn soak(run: &mut Run) -> Result<Option<Failure>> {
     Ok(failure)
 }
 
-/// Runs rounds until the time is over or a count is wrong. `meet` waits for the nodes of a cluster
-/// on which a COMMIT does not.
-pub fn rounds(run: &Run, meet: Meet) -> Result<Option<Failure>> {
-    // Its pools are dropped at the end, which ends their sessions: the audit of killed clients
-    // waits until it is alone.
-    let soak = Soak::new(run, meet)?;
+/// Runs rounds until the time is over or a count is wrong.
+fn rounds(run: &Run) -> Result<Option<Failure>> {
+    // Its pool is dropped at the end, which ends its sessions: the audit of killed clients waits
+    // until it is alone.
+    let soak = Soak::new(run)?;
     thread::scope(|scope| {
         let kills = run.server.is_some() || run.has(Fault::RowLostAfterAKill);
         let killer = kills.then(|| scope.spawn(|| soak.kill_now_and_then()));
@@ -104,9 +97,9 @@ pub fn rounds(run: &Run, meet: Meet) -> Result<Option<Failure>> {
 
 /// The work of a process that is killed.
 pub fn client(run: &Run) -> Result<Failure> {
-    let soak = Soak::new(run, &|| Ok(()))?;
+    let soak = Soak::new(run)?;
     for round in 0.. {
-        let history = history::generate(run.begin(round), run.settings.threads, run.works(), 1);
+        let history = history::generate(run.begin(round), run.settings.threads, WORKS, 1);
         if let Err(failure) = soak.threads(&history) {
             return Ok(failure);
         }
@@ -115,36 +108,21 @@ pub fn client(run: &Run) -> Result<Failure> {
 }
 
 impl<'a> Soak<'a> {
-    fn new(run: &'a Run, meet: Meet<'a>) -> Result<Self> {
+    fn new(run: &'a Run) -> Result<Self> {
         let settings = &run.settings;
-        let nodes = settings.urls.len();
-        let pools = settings.urls.iter().enumerate().map(|(node, url)| {
-            // MySQL's triggers have 32 slots and do not know the partition. With these numbers of
-            // connections, they count in its slots.
-            let number = if nodes > 1 && IS_MYSQL {
-                format!(
-                    "SET @diesel_counters_length =
-                         REPEAT('x', 1 + {node} + {nodes} * (CONNECTION_ID() % {}));",
-                    32 / nodes
-                )
-            } else {
-                String::new()
-            };
-            Pool::builder()
-                // Fewer than threads, so that they take turns.
-                .max_size((settings.threads as u32 * 3 / 4).max(2))
-                .min_idle(Some(0))
-                .connection_timeout(Duration::from_secs(2))
-                .connection_customizer(Box::new(Session {
-                    claims: nodes == 1,
-                    sql: format!("{SETTINGS}{number}{}", settings.session),
-                }))
-                .build_unchecked(ConnectionManager::new(url))
-        });
-        let pools: Vec<Pool> = pools.collect();
+        let pool = Pool::builder()
+            // Fewer than threads, so that they take turns.
+            .max_size((settings.threads as u32 * 3 / 4).max(2))
+            .min_idle(Some(0))
+            .connection_timeout(Duration::from_secs(2))
+            .connection_customizer(Box::new(Session {
+                claims: true,
+                sql: format!("{SETTINGS}{}", settings.session),
+            }))
+            .build_unchecked(ConnectionManager::new(&settings.url));
         let named = {
             let _quiet = run.quiet.lock();
-            let mut conn = connection(&pools[0], || false).map_err(anyhow::Error::msg)?;
+            let mut conn = connection(&pool, || false).map_err(anyhow::Error::msg)?;
             session_level(&mut conn)?
         };
         let session_level = Level::named(&named);
@@ -152,18 +130,16 @@ impl<'a> Soak<'a> {
             .with_context(|| format!("nothing is checked at {named}, the level of the sessions"))?;
         Ok(Soak {
             run,
-            pools,
-            meet,
+            pool,
             session_level,
             materializing: Mutex::new(()),
         })
     }
 
-    /// Runs `work` while no server is killed, and when all nodes have the same rows.
+    /// Runs `work` while the server is not killed.
     fn quietly<T>(&self, work: impl FnOnce(&mut Conn) -> QueryResult<T>) -> Result<T, Failure> {
         let _quiet = self.run.quiet.lock();
-        (self.meet)()?;
-        work(&mut *connection(&self.pools[0], || false)?).map_err(Failure::new)
+        work(&mut *connection(&self.pool, || false)?).map_err(Failure::new)
     }
 
     fn rounds(&self) -> Result<(), Failure> {
@@ -175,7 +151,7 @@ impl<'a> Soak<'a> {
                 break;
             }
             let seed = run.begin(round);
-            let history = history::generate(seed, run.settings.threads, run.works(), run.often());
+            let history = history::generate(seed, run.settings.threads, WORKS, run.often());
             stored = self.round(&history, stored)?;
             if (round + 1) % ROUNDS_KEPT == 0 {
                 stored = self.start_again()?;
@@ -211,53 +187,29 @@ impl<'a> Soak<'a> {
             round.unknown.extend(thread.unknown);
             seen.extend(thread.seen);
         }
-        let tally = &self.run.tally;
-        if self.pools.len() > 1 {
-            // A node may show less than what another one has committed. It shows no part of a
-            // transaction, so where nothing miscounts, a recount finds no drift at any time.
-            let read = seen.len();
-            let miscounts = !self.run.settings.applies_later;
-            seen.retain(|seen| !miscounts && seen.values.iter().all(Value::is_drift));
-            tally
-                .not_checked
-                .fetch_add((read - seen.len()) as u64, Relaxed);
-        }
-        let checked = round.check(seen, tally);
+        let checked = round.check(seen, &self.run.tally);
         let checked = checked.and_then(|()| round.check_end(&now));
         checked.map_err(Failure::Wrong)?;
         Ok(now)
     }
 
     fn threads(&self, history: &[Vec<Work>]) -> Result<Vec<Recorded>, Failure> {
-        let nodes = self.pools.len();
         thread::scope(|scope| {
             let threads = history.iter().enumerate().map(|(number, work)| {
-                let node = number % nodes;
                 let mut thread = Thread {
                     run: self.run,
                     writer: Writer {
                         run: self.run,
-                        node,
-                        nodes,
                         comments: Vec::new(),
                     },
-                    pool: &self.pools[node],
+                    pool: &self.pool,
                     number,
                     session_level: self.session_level,
                     materializing: &self.materializing,
                     recorded: Recorded::default(),
                 };
-                let has_all_slots = nodes == 1 || self.run.has(Fault::NoPartitions);
-                let slot = if has_all_slots {
-                    Slot::Connection
-                } else {
-                    Slot::Partition {
-                        index: node as u16,
-                        of: nodes as u16,
-                    }
-                };
                 scope.spawn(move || {
-                    let result = with_default_slot(slot, || thread.work(work));
+                    let result = thread.work(work);
                     if result.is_err() {
                         thread.run.stop();
                     }
@@ -289,7 +241,7 @@ impl<'a> Soak<'a> {
             if let Some(server) = server {
                 server.kill()?;
             }
-            let mut conn = connect_to(&self.run.settings.urls[0], server)?;
+            let mut conn = connect_to(&self.run.settings.url, server)?;
             if self.run.has(Fault::RowLostAfterAKill) {
                 planted::lose_a_row(&mut conn)?;
             }
@@ -356,10 +308,8 @@ fn killed_clients(run: &Run) -> Result<Option<Failure>> {
     killed.fetch_add(clients.0.len() as u64, Relaxed);
     drop(clients);
     // A killed client's transaction goes on until the server finds that the client is gone.
-    for url in &run.settings.urls {
-        audit::wait_until_alone(&mut connect(url)?)?;
-    }
-    let mut conn = connect(&run.settings.urls[0])?;
+    let mut conn = connect(&run.settings.url)?;
+    audit::wait_until_alone(&mut conn)?;
     if !run.settings.session.is_empty() {
         conn.batch_execute(&run.settings.session)?;
     }

@@ -21,11 +21,6 @@ pub const REFERENCE: &str =
     include_str!("../../migrations/sqlite/00000000000001_create_article_counters/up.sql");
 /// Creates triggers that count likes in slots, and in the column `articles.like_count`.
 pub const TRIGGERS: &str = include_str!("../triggers/sqlite/count_article_likes/up.sql");
-/// Creates the reference triggers, which count likes in slots only.
-pub const NODE_TRIGGERS: &str =
-    include_str!("../../migrations/triggers/sqlite/00000000000002_count_article_likes/up.sql");
-/// Is not used: SQLite has no nodes.
-pub const DROP_FOREIGN_KEYS: &str = "";
 /// A query for the number of sessions that use this database, without the own one.
 pub const OTHER_SESSIONS: &str = "SELECT 0";
 /// Run when the checker has emptied the tables.

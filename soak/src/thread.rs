@@ -8,17 +8,17 @@ use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel::r2d2::{ConnectionManager, PooledConnection, R2D2Connection};
 use diesel::result::Error;
-use diesel_counters::dsl::{compact, fold, recount, set_counter};
+use diesel_counters::dsl::{compact, fold, recount};
 use diesel_counters::{Drift, Period, is_retryable};
 
-use super::attempt::{Attempt, Counted, Stop, Writer, transaction, write_counted};
+use super::attempt::{Attempt, Stop, Writer, transaction, write_counted};
 use super::reads::materialized;
 use super::{Conn, IS_MYSQL, IS_SQLITE, planted};
 use crate::fault::Fault;
-use crate::history::{Level, Step, Transaction, Work};
+use crate::history::{Level, Transaction, Work};
 use crate::record::{Cell, Change, Kind, Recorded, Seen, Time, Value, now};
 use crate::run::{Failure, PATIENCE, Run};
-use crate::tables::article_counters::dsl::{article_counters, comments, views};
+use crate::tables::article_counters::dsl::{article_counters, comments};
 use crate::tables::label_counters::table as label_counters;
 use crate::tables::tickets::table as tickets;
 use crate::tables::{self, ARTICLES, TODAY, added, compacted_before, counted, folded_before};
@@ -42,7 +42,7 @@ pub fn connection(pool: &Pool, is_over: impl Fn() -> bool) -> Result<Pooled, Fai
 }
 
 /// Merges the slots of old days, and of tickets.
-pub fn merge(conn: &mut Conn) -> QueryResult<()> {
+fn merge(conn: &mut Conn) -> QueryResult<()> {
     let of_articles = compact(article_counters).before(compacted_before());
     of_articles.batch(20).execute(conn)?;
     let of_labels = compact(label_counters).before(compacted_before());
@@ -51,7 +51,7 @@ pub fn merge(conn: &mut Conn) -> QueryResult<()> {
 }
 
 /// Merges old days into these periods.
-pub fn fold_into(period: Period, conn: &mut Conn) -> QueryResult<()> {
+fn fold_into(period: Period, conn: &mut Conn) -> QueryResult<()> {
     let of_articles = fold(article_counters).per(period).before(folded_before());
     of_articles.batch(20).execute(conn)?;
     let of_labels = fold(label_counters).per(period).before(folded_before());
@@ -78,13 +78,11 @@ pub struct Thread<'a> {
 /// PostgreSQL finds two updates in a row's locks, if it asks while the transaction of one of them
 /// rolls back and others have share locks, as those of foreign keys.
 ///
-/// If MariaDB or MySQL rolls back a transaction while it is in a savepoint, for a reason other than
-/// a deadlock, Diesel returns the error of its own `ROLLBACK TO SAVEPOINT`. Such reasons are a
-/// conflict on a cluster, and MariaDB's `innodb_snapshot_isolation`.
+/// If MariaDB rolls back a transaction while it is in a savepoint because of
+/// `innodb_snapshot_isolation`, Diesel returns the error of its own `ROLLBACK TO SAVEPOINT`.
 fn is_conflict(error: &Error) -> bool {
     let message = error.to_string();
-    let has_lost_savepoint = message.starts_with("SAVEPOINT") && message.contains("does not exist")
-        || message.contains("No savepoint with that name");
+    let has_lost_savepoint = message.starts_with("SAVEPOINT") && message.contains("does not exist");
     let has_two_updates = message.contains("more than one updating member");
     is_retryable(error) || has_two_updates || IS_MYSQL && has_lost_savepoint
 }
@@ -117,22 +115,9 @@ impl Thread<'_> {
     /// Runs a work, which is called `by` in what is recorded.
     fn one(&mut self, work: &Work, by: String) -> Result<(), Failure> {
         match work {
-            Work::Transaction(transaction) => match transaction.steps[..] {
-                // The other steps of such a transaction are not run.
-                [Step::Set { article, to }, ..] if self.writer.avoids_conflicts_at_commit() => {
-                    self.set(article, to, by)
-                }
-                _ => self.transaction(transaction, by),
-            },
-            _ if self.run.settings.only_counts => Ok(()),
+            Work::Transaction(transaction) => self.transaction(transaction, by),
             Work::Recount(article) => self.recount(&[*article], by),
             Work::RecountAll => self.recount(&Vec::from_iter(1..=ARTICLES), by),
-            // It writes the rows of all articles, so that only one node does.
-            Work::Materialize
-                if self.writer.avoids_conflicts_at_commit() && self.writer.node > 0 =>
-            {
-                Ok(())
-            }
             Work::Materialize => {
                 let materializing = self.materializing;
                 let _only_one = materializing.lock();
@@ -188,11 +173,7 @@ impl Thread<'_> {
 
     /// Returns the error if it is not that of a lost connection.
     fn lost(&self, error: Error, conn: &mut Conn) -> QueryResult<()> {
-        // A node of a cluster accepts connections before it has joined.
-        let message = error.to_string();
-        let has_not_joined = message.contains("WSREP has not yet prepared node")
-            || message.contains("--super-read-only");
-        if self.run.kills() && (has_not_joined || conn.ping().is_err()) {
+        if self.run.server.is_some() && conn.ping().is_err() {
             Ok(())
         } else {
             Err(error)
@@ -203,9 +184,7 @@ impl Thread<'_> {
     /// changed and read.
     fn transaction(&mut self, history: &Transaction, by: String) -> Result<(), Failure> {
         // SQLite has one level.
-        let is_left_out =
-            |level: &Level| IS_SQLITE || self.writer.keeps_apart() && *level == Level::Serializable;
-        let level = history.level.filter(|level| !is_left_out(level));
+        let level = history.level.filter(|_| !IS_SQLITE);
         loop {
             let mut conn = self.connection()?;
             let mut attempt = Attempt::new(self.run.next_id(), level, self.session_level);
@@ -319,32 +298,6 @@ impl Thread<'_> {
         }
     }
 
-    /// Sets views in a transaction of its own, in which the library locks rows of its node only.
-    /// Another transaction says in `counted` what it added.
-    fn set(&mut self, article: i64, to: i64, by: String) -> Result<(), Failure> {
-        if self.run.kills() || self.run.is_client() {
-            return Ok(()); // Without an answer, nothing says whether it was done.
-        }
-        let mut added = 0;
-        self.retried(by.clone(), |conn, recorded| {
-            let from = now();
-            added = to - set_counter(views).of(article).to(to).execute(conn)?;
-            let cell = Cell::new(article, Kind::Views, TODAY);
-            recorded.changes.push(Change::since(from, cell, added));
-            Ok(())
-        })?;
-        let id = self.run.next_id();
-        let counted = Counted {
-            article,
-            day: TODAY,
-            views: added,
-            tickets: 0,
-        };
-        self.retried(by, |conn, _| {
-            conn.transaction(|conn| write_counted(id, &[counted], conn))
-        })
-    }
-
     /// Recounts the comments of these articles. What the recount has added is recorded as a change,
     /// and as a read of the difference that it has found.
     fn recount(&mut self, ids: &[i64], by: String) -> Result<(), Failure> {
@@ -379,8 +332,7 @@ impl Thread<'_> {
             }
             Ok(())
         })?;
-        // Where nothing miscounts, it has added nothing.
-        if !was_answered && !self.run.settings.applies_later {
+        if !was_answered {
             let unknown = ids.iter().map(|&id| (Kind::Comments, id));
             self.recorded.unknown.extend(unknown);
         }

@@ -15,7 +15,7 @@ use diesel::connection::Connection;
 use foldhash::fast::RandomState;
 
 use crate::add::countable::{Count, Countable, GatherKey};
-use crate::add::gathered::{Gathered, Sums, add_sum, room_of};
+use crate::add::gathered::{Gathered, Sums, add_sum};
 use crate::day::UNDATED;
 use crate::sql::CounterBackend;
 use crate::typed::counters::{Counters, add, is_zero};
@@ -31,8 +31,8 @@ impl<Conn> Default for Counted<Conn> {
 }
 
 impl<Conn: Connection<Backend: CounterBackend>> Counted<Conn> {
-    /// Adds an increment, unless its new keys take more than this `room`. Returns the room that
-    /// they take. Reads the day once in each `second`, or without one at each call.
+    /// Adds an increment, unless it has more new keys than there is `room` for. Returns the number
+    /// of its new keys. Reads the day once in each `second`, or without one at each call.
     #[inline]
     pub(crate) fn count<I: Countable<Conn, Of>, Of>(
         &mut self,
@@ -56,7 +56,7 @@ impl<Conn: Connection<Backend: CounterBackend>> Counted<Conn> {
         }
     }
 
-    /// Moves what was counted. Returns the room of the keys that were there already.
+    /// Moves what was counted. Returns the number of keys that were there already.
     pub(crate) fn move_to(self, gathered: &mut Gathered<Conn>) -> usize {
         let counted = self.0.into_iter();
         counted.map(|(_, counted)| counted.move_to(gathered)).sum()
@@ -139,17 +139,17 @@ impl<C: Counters, K: Clone + Debug + Eq + Hash> CountedOf<C, K> {
         if counts.as_ref().len() > 1 {
             let all = counts.as_ref().iter();
             let new = all.filter(|(key, amounts)| !is_zero(amounts) && !keys.contains_key(key));
-            if new.map(|(key, _)| room_of(key)).sum::<usize>() > room {
+            if new.count() > room {
                 return None;
             }
         }
-        let mut taken = 0;
+        let mut new = 0;
         for (key, amounts) in counts {
             if !is_zero(&amounts) {
-                taken += self.add(at, key, amounts, room - taken)?;
+                new += usize::from(self.add(at, key, amounts, room - new)?);
             }
         }
-        Some(taken)
+        Some(new)
     }
 
     /// Returns the place of a day in the list, into which it is inserted.
@@ -162,10 +162,10 @@ impl<C: Counters, K: Clone + Debug + Eq + Hash> CountedOf<C, K> {
         })
     }
 
-    /// Adds amounts on the day at this place, unless the key is new and takes more than this
-    /// `room`. Returns the room that it takes.
+    /// Adds amounts on the day at this place, unless the key is new and there is no `room`. Returns
+    /// whether the key is new.
     #[inline]
-    fn add(&mut self, at: usize, key: K, amounts: C::Amounts, room: usize) -> Option<usize> {
+    fn add(&mut self, at: usize, key: K, amounts: C::Amounts, room: usize) -> Option<bool> {
         let (day, keys) = &mut self.days[at];
         match keys.entry(key) {
             Entry::Occupied(mut entry) => {
@@ -179,15 +179,12 @@ impl<C: Counters, K: Clone + Debug + Eq + Hash> CountedOf<C, K> {
                         add_sum(full, counter, amount);
                     }
                 }
-                Some(0)
+                Some(false)
             }
-            Entry::Vacant(entry) => {
-                let taken = room_of(entry.key());
-                (taken <= room).then(|| {
-                    entry.insert(amounts);
-                    taken
-                })
-            }
+            Entry::Vacant(entry) => (room > 0).then(|| {
+                entry.insert(amounts);
+                true
+            }),
         }
     }
 }
@@ -223,10 +220,10 @@ where
         let mut known = 0;
         for (day, keys) in self.days {
             for (key, amounts) in keys {
-                known += rows.add(day, key, named::<C>(&amounts));
+                known += usize::from(rows.add(day, key, named::<C>(&amounts)));
             }
         }
-        // These keys were moved above, so they have taken their room once.
+        // These keys were moved above, so they are not counted again.
         for ((day, key), sums) in self.full {
             rows.add(day, key, sums.into_iter());
         }

@@ -20,7 +20,7 @@ use crate::add::many;
 use crate::day::Day;
 use crate::error::overflow;
 use crate::shape::Name;
-use crate::slot::Slot;
+use crate::slot::InSlot;
 use crate::sql::CounterBackend;
 use crate::typed::names::module_name;
 use crate::typed::table::CounterTable;
@@ -62,7 +62,7 @@ pub(crate) trait Rows<Conn>: Send {
     /// order in another program.
     fn table(&self) -> (&'static str, &'static str);
     fn len(&self) -> usize;
-    /// Removes the rows that `others` has too. Returns the room of their keys.
+    /// Removes the rows that `others` has too. Returns their number.
     fn remove(&mut self, others: &dyn Rows<Conn>) -> usize;
     /// Returns the rows in parts of this number of rows or fewer, in a random order: so that rows
     /// that cannot be written now do not keep back the same others each time.
@@ -96,25 +96,6 @@ pub(crate) fn sum_of(sums: &Sums, counter: &str) -> i128 {
     at.map_or(0, |at| sums[at].1)
 }
 
-/// The room that a key takes in a buffer: that of one key, and of one more for each 256 bytes.
-pub(crate) fn room_of<K: Debug>(key: &K) -> usize {
-    struct Length(usize);
-    impl std::fmt::Write for Length {
-        fn write_str(&mut self, text: &str) -> std::fmt::Result {
-            self.0 += text.len();
-            Ok(())
-        }
-    }
-    // A number owns no memory.
-    if !std::mem::needs_drop::<K>() {
-        return 1;
-    }
-    let mut length = Length(0);
-    // Nothing but the length can be asked of any key.
-    let _ = std::fmt::write(&mut length, format_args!("{key:?}"));
-    1 + length.0 / 256
-}
-
 impl<T, K> Default for TableRows<T, K> {
     fn default() -> Self {
         TableRows {
@@ -125,21 +106,17 @@ impl<T, K> Default for TableRows<T, K> {
 }
 
 impl<T, K: Hash + Ord + Debug> TableRows<T, K> {
-    /// Adds amounts of this key. Returns the room of the key if it was there already, and otherwise
-    /// 0.
+    /// Adds amounts to this key. Returns whether the key was there already.
     pub(crate) fn add(
         &mut self,
         day: NaiveDate,
         key: K,
         amounts: impl ExactSizeIterator<Item = (&'static str, i128)>,
-    ) -> usize {
+    ) -> bool {
         let keys = self.days.entry(day).or_default();
         let (sums, known) = match keys.entry(key) {
-            Entry::Occupied(entry) => {
-                let known = room_of(entry.key());
-                (entry.into_mut(), known)
-            }
-            Entry::Vacant(entry) => (entry.insert(Sums::with_capacity(amounts.len())), 0),
+            Entry::Occupied(entry) => (entry.into_mut(), true),
+            Entry::Vacant(entry) => (entry.insert(Sums::with_capacity(amounts.len())), false),
         };
         for (counter, amount) in amounts {
             add_sum(sums, counter, amount);
@@ -191,16 +168,16 @@ where
     }
 
     fn remove(&mut self, others: &dyn Rows<Conn>) -> usize {
-        let mut room = 0;
+        let mut removed = 0;
         let others: &Self = others.any().downcast_ref().expect(SAME);
         for (day, others) in &others.days {
             if let Some(keys) = self.days.get_mut(day) {
-                let removed = others.keys().filter(|key| keys.remove(*key).is_some());
-                room += removed.map(room_of).sum::<usize>();
+                let these = others.keys().filter(|key| keys.remove(*key).is_some());
+                removed += these.count();
             }
         }
         self.days.retain(|_, keys| !keys.is_empty());
-        room
+        removed
     }
 
     fn split(&self, number: usize) -> Vec<Rc<dyn Rows<Conn>>> {
@@ -232,9 +209,8 @@ where
         });
         let rows: Vec<(K, Day, Vec<i64>)> = rows.collect::<QueryResult<_>>()?;
         let number = rows.len();
-        let slots = Slot::chosen().range(T::SLOTS);
         let rows = rows.into_iter();
-        many::add_rows::<T::KeyType, K, _, _>(T::shape(), &counters, &slots, rows, conn)?;
+        many::add_rows::<T::KeyType, K, _, _>(T::shape(), &counters, InSlot::Counted, rows, conn)?;
         Ok(number)
     }
 

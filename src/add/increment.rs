@@ -7,7 +7,6 @@ use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::{QueryResult, RunQueryDsl};
 
 use crate::day::Day;
-use crate::slot::{Slot, SlotRange};
 use crate::sql::{CounterBackend, Dialect, KeyPrefix, Part as _, each, part, value};
 use crate::typed::counters::{Counters, KeyType, assert_program_counts};
 use crate::typed::key::{BindKey, KeyOf, WholeKey};
@@ -51,9 +50,7 @@ use crate::typed::table::CounterTable;
 /// - an [overflow](crate::is_overflow()), if the count in the row would be out of the range of an
 ///   `i64`;
 /// - a [`SerializationError`](diesel::result::Error::SerializationError), if the day that the count
-///   is stored under is outside of 1000-01-01 to 9999-12-31;
-/// - a database error on PostgreSQL, if the database has another
-///   [partition](crate::set_default_slot).
+///   is stored under is outside of 1000-01-01 to 9999-12-31.
 #[inline]
 pub fn increment<C: Counters>(_counters: C) -> Increment<C> {
     const { assert_program_counts::<C>() }
@@ -66,7 +63,6 @@ pub fn increment<C: Counters>(_counters: C) -> Increment<C> {
 pub struct Increment<C: Counters, K = ()> {
     /// Unset until a statement needs it, so that the clock is read once, or not at all.
     pub(crate) day: OnceLock<Day>,
-    pub(crate) slots: SlotRange,
     pub(crate) id: KeyPrefix<KeyType<C>, K>,
     pub(crate) amounts: C::Amounts,
 }
@@ -78,7 +74,6 @@ impl<C: Counters> Increment<C> {
         amounts.as_mut().fill(1);
         Increment {
             day: OnceLock::new(),
-            slots: Slot::chosen().range(C::Table::SLOTS),
             id: KeyPrefix::new(()),
             amounts,
         }
@@ -97,7 +92,6 @@ impl<C: Counters> Increment<C> {
     pub(crate) fn of_id<K>(self, id: K) -> Increment<C, K> {
         Increment {
             day: self.day,
-            slots: self.slots,
             id: KeyPrefix::new(id),
             amounts: self.amounts,
         }
@@ -109,13 +103,6 @@ impl<C: Counters, K> Increment<C, K> {
     /// for a tuple of counters. Defaults to 1 for each counter.
     pub fn by(self, amount: C::Value) -> Self {
         self.amounts(C::amounts(amount))
-    }
-
-    /// Sets how the slot is chosen, for the tests of the repository.
-    #[doc(hidden)]
-    pub fn slot(mut self, slot: Slot) -> Self {
-        self.slots = slot.range(C::Table::SLOTS);
-        self
     }
 
     /// The day that the count is stored under: the first day of its period. It stays the same from
@@ -143,8 +130,8 @@ impl<C: Counters, K, Conn> RunQueryDsl<Conn> for Increment<C, K> {}
 #[derive(Debug)]
 pub struct Upsert;
 
-// The SQL depends on the counters alone: the key, whatever its Rust type, the day, the slot and the
-// amounts are bind values.
+// The SQL depends on the counters alone: the key, whatever its Rust type, the day and the amounts
+// are bind values.
 impl<C: Counters + QueryId, K> QueryId for Increment<C, K> {
     type QueryId = (Upsert, C::QueryId);
     const HAS_STATIC_QUERY_ID: bool = C::HAS_STATIC_QUERY_ID;
@@ -164,9 +151,9 @@ where
             part!("{value(&self.id, column, 0)}, ")
         });
         let day = self.day();
-        let slot = db.slot(shape, &self.slots);
+        let slot = db.slot(shape);
         let amounts = each(", ", self.amounts.as_ref(), |_, amount| amount);
-        let add = db.on_conflict_add(&shape.key, C::NAMES);
+        let add = db.on_conflict_add(shape, C::NAMES);
         part!("{insert} VALUES ({key}{day}, {slot}, {amounts}){add}").walk(out)
     }
 }

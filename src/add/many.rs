@@ -7,8 +7,8 @@ use diesel::connection::Connection;
 use crate::add::increment::Increment;
 use crate::day::Day;
 use crate::shape::{Name, Shape};
-use crate::slot::SlotRange;
-use crate::sql::{Bind, CounterBackend, Dialect, arrays, each, part, rows, sql, value, write};
+use crate::slot::InSlot;
+use crate::sql::{Bind, CounterBackend, arrays, each, part, rows, sql, value, write};
 use crate::typed::counters::{Counters, KeyType, is_zero, sum};
 use crate::typed::key::{BindKey, columns_of};
 use crate::typed::table::CounterTable;
@@ -70,12 +70,11 @@ impl<C: Counters, K: Ord> IncrementMany<C, K> {
         Conn: Connection<Backend: CounterBackend>,
     {
         let day = *self.increment.day();
-        let slots = self.increment.slots;
         let mut sums = add_up(self.counts)?;
         sums.retain(|(_, amounts)| !is_zero(amounts));
         let number = sums.len();
         let rows = sums.into_iter().map(|(key, amounts)| (key, day, amounts));
-        add_rows::<KeyType<C>, K, _, _>(C::Table::shape(), C::NAMES, &slots, rows, conn)?;
+        add_rows::<KeyType<C>, K, _, _>(C::Table::shape(), C::NAMES, InSlot::Counted, rows, conn)?;
         Ok(number)
     }
 }
@@ -100,7 +99,7 @@ pub(crate) fn add_up<K: Ord, A: AsRef<[i64]> + AsMut<[i64]> + Default>(
 pub(crate) fn add_rows<Types, K, A, Conn>(
     shape: &Shape<'_>,
     counters: &[Name<'_>],
-    slots: &SlotRange,
+    slot: InSlot,
     rows: impl ExactSizeIterator<Item = (K, Day, A)>,
     conn: &mut Conn,
 ) -> QueryResult<()>
@@ -125,36 +124,36 @@ where
     while first < number {
         let end = first + rows::in_one_insert::<Conn::Backend>(number - first);
         write(conn, shape.label, end - first, |db| {
-            let added = db.on_conflict_add(&shape.key, counters);
-            let is_one = slots.count == 1 && db != Dialect::Sqlite;
-            let own = db.own_slot(&slots.partition, &slots.first);
-            let chosen = db.slot(shape, slots);
-            let slot = move |is_first| {
-                part!(match (is_one, is_first) {
-                    (true, true) => "{own}",
-                    (true, false) => "{&slots.first}",
-                    (false, _) => "{chosen}",
-                })
-            };
-            if Conn::Backend::HAS_ARRAYS {
-                // The slot is first: a subquery runs once, and an expression once for each row.
-                let mut columns = vec![shape.slot()];
-                columns.extend(shape.entity_and_day());
-                let insert = db.insert_into(shape.table, &columns, counters);
+            let added = db.on_conflict_add(shape, counters);
+            let counted = db.slot(shape);
+            if Conn::Backend::HAS_ARRAYS && end - first > 1 {
+                // A subquery runs once, and an expression once for each row.
+                let slot = part!(match slot {
+                    InSlot::Counted => "(SELECT {counted})",
+                    InSlot::Merged => "0",
+                });
+                let mut columns = shape.entity_and_day().to_vec();
+                columns.extend(counters);
+                columns.push(shape.slot());
+                let insert = db.insert_into(shape.table, &columns, &[]);
                 let mut values = arrays(keys, first..end);
                 values.push(sql!("{Bind::Days(&days[first..end])}"));
                 let of_counters = amounts.iter().map(|of| Bind::Amounts(&of[first..end]));
                 values.extend(of_counters.map(|amounts| sql!("{amounts}")));
-                let rows = sql!("(SELECT {slot(true)}), row.* FROM unnest({&values}) AS row");
-                return sql!("{insert} SELECT {rows}{added}");
+                return sql!(
+                    "{insert} SELECT added.*, {slot} FROM unnest({&values}) AS added{added}"
+                );
             }
+            let slot = part!(match slot {
+                InSlot::Counted => "{counted}",
+                InSlot::Merged => "0",
+            });
             let insert = db.insert_into(shape.table, &shape.key, counters);
             let values = each(", ", &days[first..end], |i, day| {
                 let row = first + i;
                 let key = each("", shape.entity(), move |column, _| {
                     part!("{value(keys, column, row)}, ")
                 });
-                let slot = slot(i == 0);
                 let amounts = each("", amounts, move |_, of_counter| {
                     part!(", {&of_counter[row]}")
                 });

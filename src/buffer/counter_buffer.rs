@@ -16,7 +16,6 @@ use crate::add::gathered::{Gathered, Sums, sum_of};
 use crate::background::{Background, BackgroundError, Source, caught, lock};
 use crate::buffer::write::{BufferError, Write};
 use crate::buffer::writer::Writer;
-use crate::slot::OfThread;
 use crate::sql::CounterBackend;
 use crate::typed::counters::Counters;
 
@@ -70,8 +69,7 @@ use crate::typed::counters::Counters;
 ///
 /// A count is stored under the day on which it was counted. A thread calls the table's `today` at
 /// its first count of a second, and at its first count after a write, once for each counter or
-/// tuple of counters. All counts are in the slot of the connection that writes them, with the [default
-/// slot](crate::with_default_slot()) of the thread that starts the buffer.
+/// tuple of counters. All counts are in the slot of the connection that writes them.
 ///
 /// Start the buffer after a `fork`. In a child of the process that started it, it writes nothing,
 /// and [`count`](CounterBuffer::count) fails, for a key that was pending at the fork within 64
@@ -119,12 +117,11 @@ struct Shared<Conn> {
     is_stopped: AtomicBool,
     /// Is increased every second, so that a thread that counts reads no clock.
     second: AtomicUsize,
-    /// The room of all pending keys.
+    /// The number of pending keys.
     keys: AtomicUsize,
     max_keys: usize,
     source: Box<Source<Conn>>,
     on_write: Box<OnWrite>,
-    slot: OfThread,
 }
 
 /// The number of calls, which wraps, and what they have counted. Apart from others in the
@@ -176,10 +173,10 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBuffer<Conn> {
         if shared.is_stopped.load(Ordering::Relaxed) {
             return Err(BufferError::Stopped);
         }
-        let taken = counted.count(increment, second, room);
-        let taken = taken.ok_or(BufferError::Full { max_keys })?;
+        let new = counted.count(increment, second, room);
+        let new = new.ok_or(BufferError::Full { max_keys })?;
         *calls = calls.wrapping_add(1);
-        if taken == 0 && *calls % CALLS != 0 {
+        if new == 0 && *calls % CALLS != 0 {
             return Ok(());
         }
         if self.thread.is_forked() {
@@ -187,8 +184,8 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBuffer<Conn> {
             *counted = Counted::default();
             return Err(BufferError::Forked);
         }
-        // Before a write can see the keys, and release their room.
-        shared.keys.fetch_add(taken, Ordering::Relaxed);
+        // Before a write can see the keys, and take them off again.
+        shared.keys.fetch_add(new, Ordering::Relaxed);
         Ok(())
     }
 
@@ -287,11 +284,11 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBufferBuilder<C
     /// which is about 120 MB of keys that are numbers, less than 500 MB of others, and twice as
     /// much during a write.
     ///
-    /// A key takes room once for each day. Until the next write, it does so for each thread that
-    /// counts it, and for each of the counters or tuples of counters that are counted, such as
-    /// `views` and `(views, likes)`. A key of text or bytes takes the room of one more key for
-    /// each 256 bytes that `{:?}` prints. Threads that count at the same time can exceed the
-    /// number by the keys of one call each.
+    /// A key counts once for each day. Until the next write, it also counts once for each thread
+    /// that counts it, and for each of the counters or tuples of counters that are counted, such
+    /// as `views` and `(views, likes)`. How long a key is doesn't matter: if your keys come from
+    /// visitors, limit their length. Threads that count at the same time can exceed the number by
+    /// the keys of one call each.
     pub fn max_keys(mut self, keys: usize) -> Self {
         self.max_keys = keys;
         self
@@ -318,7 +315,6 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBufferBuilder<C
             max_keys: self.max_keys,
             source: self.source,
             on_write: self.on_write,
-            slot: OfThread::now(),
         });
         let writes = Arc::clone(&shared);
         let every = self.every;
@@ -371,7 +367,7 @@ impl<Conn: Connection<Backend: CounterBackend>> Shared<Conn> {
             (self.keys.load(Ordering::Relaxed) > 0).then(|| {
                 let connect = || (self.source)().map_err(BackgroundError::Connection);
                 let writer = Writer::new(&self.backlog, &self.keys);
-                self.slot.within(|| writer.write(connect))
+                writer.write(connect)
             })
         });
         let write = match written {

@@ -24,7 +24,7 @@ use crate::sql::{CounterBackend, Dialect};
 /// Writes the backlog, and removes what is written or dropped from it.
 pub(crate) struct Writer<'a, Conn> {
     backlog: &'a Mutex<Gathered<Conn>>,
-    /// The room of all pending keys.
+    /// The number of pending keys.
     keys: &'a AtomicUsize,
     /// The report. Its error is the one that ended the write, or that of the last row that is
     /// held.
@@ -258,10 +258,10 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
         .collect()
     }
 
-    /// Removes rows from the backlog, and releases their room.
+    /// Removes rows from the backlog.
     fn remove(&self, rows: &Batch<Conn>) {
-        let room = lock(self.backlog).0[self.table].remove(&**rows);
-        self.keys.fetch_sub(room, Ordering::Relaxed);
+        let removed = lock(self.backlog).0[self.table].remove(&**rows);
+        self.keys.fetch_sub(removed, Ordering::Relaxed);
     }
 }
 
@@ -271,10 +271,10 @@ pub fn write_once<Of, Conn: Connection<Backend: CounterBackend>>(
     conn: &mut Conn,
 ) -> Write {
     let mut counted = Counted::default();
-    let taken = counted.count(increment, None, usize::MAX);
+    let new = counted.count(increment, None, usize::MAX);
     let mut gathered = Gathered::default();
     counted.move_to(&mut gathered);
-    let keys = AtomicUsize::new(taken.unwrap_or_default());
+    let keys = AtomicUsize::new(new.unwrap_or_default());
     Writer::new(&Mutex::new(gathered), &keys).write(|| Ok(conn))
 }
 

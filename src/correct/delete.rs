@@ -1,6 +1,5 @@
 //! Removing counters.
 
-use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::marker::PhantomData;
 use std::slice;
@@ -8,14 +7,11 @@ use std::slice;
 use diesel::QueryResult;
 use diesel::connection::LoadConnection;
 
-use crate::correct::{listed, lock_entities, merged_slot, refuse_hidden_rows};
+use crate::correct::{listed, lock_entities};
 use crate::day::UNDATED;
-use crate::error::{not_written, refuse};
-use crate::slot::Partition;
+use crate::error::not_written;
 use crate::sql::transaction::{execute_on, is_in_a_lasting_transaction, transaction};
-use crate::sql::{
-    CounterBackend, Dialect, KeyPrefix, execute, list, load, load_number, rows, sql, where_all,
-};
+use crate::sql::{CounterBackend, Dialect, KeyPrefix, execute, list, load, rows, sql, where_all};
 use crate::typed::entities::Entities;
 use crate::typed::key::{BindKey, HasColumns, KeyOf, KeyTypes, OwnedKey, WholeKey};
 use crate::typed::stored_key::StoredKey;
@@ -41,8 +37,7 @@ use crate::typed::table::CounterTable;
 /// ```
 ///
 /// A foreign key with `ON DELETE CASCADE` removes the counters of every entity that is deleted.
-/// Prefer it if the counter table can have one. With a [`Slot::Partition`](crate::Slot::Partition),
-/// this removes only the rows of this node. Call it on each node.
+/// Prefer it if the counter table can have one.
 ///
 /// # Concurrency
 ///
@@ -142,25 +137,20 @@ where
 {
     let latest = is_in_a_lasting_transaction(conn)?;
     let shape = T::shape();
-    let partition = Partition::chosen();
     let table = shape.table;
     let key = shape.entity();
     let day = shape.day();
     let slot = shape.slot();
-    let is_sqlite = Cell::new(false);
-    // The keys of the entities that have rows of this node. With `counts_only`, the row that is the
+    // The keys of the entities that have rows. With `counts_only`, the row that is the
     // lock does not count as one, unless it has counts.
     let find = |entities: &dyn Entities<Conn::Backend>, counts_only: bool, conn: &mut Conn| {
         let find = |db: Dialect| {
-            is_sqlite.set(db == Dialect::Sqlite);
             let counted = counts_only.then(|| {
                 let counters = shape.counters.iter();
                 let counted = list("", counters.map(|name| sql!(" OR {*name} <> 0")));
-                let merged = merged_slot(db, &partition);
-                sql!("({day} <> {&UNDATED} OR {slot} <> {merged}{counted})")
+                sql!("({day} <> {&UNDATED} OR {slot} <> 0{counted})")
             });
-            let is_own = db.is_own(&partition, slot);
-            let rows = where_all([entities.condition(db, key), is_own, counted]);
+            let rows = where_all([entities.condition(db, key), counted]);
             // Without an entity, it is a number.
             let key = match key {
                 [] => sql!("1"),
@@ -184,20 +174,12 @@ where
             sql!("DELETE FROM {table} WHERE 1 = 0"),
             conn,
         )?;
-        refuse_hidden_rows(shape, conn)?;
         let mut removed = BTreeSet::new();
         for entities in each {
-            for look in 0..LOOKS {
+            for _ in 0..LOOKS {
                 // Nothing is locked yet, so nothing is deleted where no row was found: another
                 // correction can have read a count that commits now.
                 let found = find(entities, false, conn)?;
-                if look > 0 && is_sqlite.get() && !found.is_empty() {
-                    return refuse(format!(
-                        "SQLite stores a key of `{}` as another type than its column's, and returns another key for \
-                         it, so its counters cannot be removed: {found:?}",
-                        shape.label
-                    ));
-                }
                 for keys in found.chunks(rows::most_numbered::<Conn::Backend>()) {
                     lock_entities::<T::KeyType, _, _>(shape, &[], keys, conn)?;
                     // Another deletion can have removed them while this one waited.
@@ -237,17 +219,12 @@ where
     let mut deletes = !counted.is_empty();
     let mut has_deleted = false;
     while deletes {
-        let locked = lock_rows::<T, _>(counted, conn)?;
-        // There is at least the row that is the lock, unless a policy hides it from an update.
-        if locked == 0 && !has_deleted {
+        deletes = delete_rows::<T, _>(counted, false, conn)? > 0;
+        // There is at least the row that is the lock.
+        if !deletes && !has_deleted {
             return not_written(T::shape().label);
         }
-        deletes = locked > 0;
         has_deleted = true;
-        // Nobody else can have deleted a row that is locked.
-        if deletes && delete_rows::<T, _>(counted, false, conn)? < locked {
-            return not_written(T::shape().label);
-        }
     }
     // The others have a lock each. Their keys cannot be found by those of `counted`, in which a
     // text can be spelled in another way. An increment of these that commits now stays.
@@ -258,30 +235,6 @@ where
     Ok(())
 }
 
-/// Locks the rows of entities that this node writes, from the first day to the last. Returns their
-/// number.
-fn lock_rows<T, Conn>(keys: &[Stored<T>], conn: &mut Conn) -> QueryResult<usize>
-where
-    T: CounterTable<KeyType: StoredKey>,
-    Stored<T>: BindKey<T::KeyType, Conn::Backend>,
-    Conn: LoadConnection<Backend: CounterBackend>,
-{
-    let shape = T::shape();
-    let partition = Partition::chosen();
-    let entities = listed::<T::KeyType, _, Conn::Backend>(keys);
-    let rows = load_number(conn, |db| {
-        let is_own = db.is_own(&partition, shape.slot());
-        let rows = where_all([entities.condition(db, shape.entity()), is_own]);
-        let select = db.select();
-        let by_key = db.by_key();
-        let lock = db.lock_rows();
-        sql!(
-            "{select}COUNT(*) FROM (SELECT 1 FROM {shape.table}{by_key}{rows}{lock}) AS diesel_counters_locked"
-        )
-    })?;
-    Ok(rows as usize)
-}
-
 /// Deletes rows of entities: all, or those that corrections lock.
 fn delete_rows<T, Conn>(keys: &[Stored<T>], locks_only: bool, conn: &mut Conn) -> QueryResult<usize>
 where
@@ -290,21 +243,13 @@ where
     Conn: LoadConnection<Backend: CounterBackend>,
 {
     let shape = T::shape();
-    let partition = Partition::chosen();
     let table = shape.table;
     let day = shape.day();
     let slot = shape.slot();
     let entities = listed::<T::KeyType, _, Conn::Backend>(keys);
     execute(conn, |db| {
-        let rows = match locks_only {
-            false => db.is_own(&partition, slot),
-            true => {
-                let merged = merged_slot(db, &partition);
-                Some(sql!("{day} = {&UNDATED} AND {slot} = {merged}"))
-            }
-        };
+        let rows = locks_only.then(|| sql!("{day} = {&UNDATED} AND {slot} = 0"));
         let rows = where_all([entities.condition(db, shape.entity()), rows]);
-        let delete = db.verb("DELETE");
-        sql!("{delete} FROM {table}{rows}")
+        sql!("DELETE FROM {table}{rows}")
     })
 }

@@ -19,11 +19,11 @@ use crate::typed::key::{KeyTypes, OwnedKey};
 use crate::typed::stored_key::integer;
 use crate::typed::table::CounterTable;
 
-// These names are long, because the source can read a table of any name.
-const SOURCE: Name<'static> = Name("diesel_counters_source");
-const DAY: Name<'static> = Name("diesel_counters_day");
-const STORED: [Name<'static>; 8] = numbered!(Name, "diesel_counters_stored_": 0 1 2 3 4 5 6 7);
-const ACTUAL: [Name<'static>; 8] = numbered!(Name, "diesel_counters_actual_": 0 1 2 3 4 5 6 7);
+// SQLite refuses a source that reads a table of this name.
+const SOURCE: Name<'static> = Name("true_counts");
+const DAY: Name<'static> = Name("day");
+const STORED: [Name<'static>; 8] = numbered!(Name, "stored": "" "_1" "_2" "_3" "_4" "_5" "_6" "_7");
+const ACTUAL: [Name<'static>; 8] = numbered!(Name, "actual": "" "_1" "_2" "_3" "_4" "_5" "_6" "_7");
 
 impl<C: Counters, Source, E> Recount<C, Source, E> {
     /// Loads a row for each entity, or for each day of an entity, whose stored count is wrong.
@@ -68,16 +68,15 @@ impl<C: Counters, Source, E> Recount<C, Source, E> {
 
     /// A query of the stored and the true counts, grouped by entity, or by entity and day.
     //
-    // In the statement, each name below begins with `diesel_counters_`.
-    //
-    // WITH source (entity, actual_0) AS (…)
-    // SELECT entity, SUM(stored_0), SUM(actual_0)
+    // WITH true_counts (entity, actual) AS (…)
+    // SELECT entity, SUM(stored), SUM(actual)
     // FROM (
-    //     SELECT article_id AS entity, views AS stored_0, 0 AS actual_0 FROM article_counters
+    //     SELECT article_id AS entity, SUM(views) AS stored, 0 AS actual FROM article_counters
+    //     GROUP BY article_id
     //     UNION ALL
-    //     SELECT entity, 0, actual_0 FROM source
-    // ) AS both
-    // GROUP BY entity HAVING SUM(stored_0) <> SUM(actual_0) ORDER BY entity
+    //     SELECT entity, 0, actual FROM true_counts
+    // ) AS compared
+    // GROUP BY entity HAVING SUM(stored) <> SUM(actual) ORDER BY entity
     fn sql<'a, DB: CounterBackend>(
         &'a self,
         db: Dialect,
@@ -104,7 +103,7 @@ impl<C: Counters, Source, E> Recount<C, Source, E> {
             compared.columns.push(shape.day());
             compared.names.push(DAY);
         }
-        let rows = where_rows(db, shape, entities, &self.days, are_locked);
+        let rows = where_rows(db, shape, entities, &self.days);
         let stored_part = compared.stored_part(C::NAMES, rows);
         let days = self.days.unless_all(DAY);
         let key_types = KeyType::<C>::sql_types();
@@ -121,11 +120,10 @@ impl<C: Counters, Source, E> Recount<C, Source, E> {
         } = compared;
         let key = || list("", names.iter().map(|name| sql!("{*name}, ")));
         let sums = |counters: &[Name<'static>]| list(", ", counters.iter().map(|c| db.sum(*c)));
-        let are_wrong = stored.iter().zip(actual).map(|(stored, actual)| {
-            let stored = db.sum(*stored);
-            let actual = db.sum(*actual);
-            sql!("{stored} <> {actual}")
-        });
+        let are_wrong = stored
+            .iter()
+            .zip(actual)
+            .map(|(stored, actual)| sql!("SUM({*stored}) <> SUM({*actual})"));
         let are_wrong = list(" OR ", are_wrong);
         let groups = (!names.is_empty())
             .then(|| sql!(" GROUP BY {&names} HAVING {are_wrong} ORDER BY {&names}"));
@@ -134,7 +132,7 @@ impl<C: Counters, Source, E> Recount<C, Source, E> {
         sql!(
             "WITH {SOURCE} ({key()}{actual}) AS ({source}) {select}{key()}\
              {sums(stored)}, {sums(actual)} FROM ({stored_part} UNION ALL {source_part}) \
-             AS diesel_counters_both{of_both}{groups}"
+             AS compared{of_both}{groups}"
         )
     }
 }
@@ -155,26 +153,25 @@ struct Compared<'a> {
 }
 
 impl<'a> Compared<'a> {
-    /// The rows of the counter table, with 0 as their true counts. They are grouped, which reads
-    /// them by an index, if it has one. SQLite groups both parts at once.
+    /// The rows of the counter table, with 0 as their true counts. They are grouped, because MySQL
+    /// and MariaDB write both parts to a temporary table.
     fn stored_part<DB: CounterBackend>(
         &self,
         counters: &'static [Name<'static>],
         rows: Option<Sql<'a, DB>>,
     ) -> Sql<'a, DB> {
-        let are_grouped = self.db != Dialect::Sqlite;
         let key = self.columns.iter().zip(&self.names);
         let key = list("", key.map(|(column, name)| sql!("{*column} AS {*name}, ")));
-        let counters = counters.iter().map(|name| sum_if(are_grouped, *name));
+        let counters = counters.iter().map(|name| sql!("SUM({*name})"));
         let counters = named(counters, self.stored);
         let no_actual = named(["0"; 8], self.actual);
-        let groups = group_by(are_grouped, &self.columns);
+        let columns = &self.columns;
+        let groups = (!columns.is_empty()).then(|| sql!(" GROUP BY {columns}"));
         let table = self.shape.table;
         sql!("SELECT {key}{counters}, {no_actual} FROM {table}{rows}{groups}")
     }
 
-    /// The rows of the source, with 0 as their stored counts. They are grouped by themselves if
-    /// their keys are equal as those of the counter table are.
+    /// The rows of the source, with 0 as their stored counts.
     fn source_part<DB: CounterBackend>(
         &self,
         key_types: impl Iterator<Item = Option<&'static str>>,
@@ -184,7 +181,6 @@ impl<'a> Compared<'a> {
     ) -> Sql<'a, DB> {
         let db = self.db;
         let entity = self.shape.entity();
-        let are_grouped = db != Dialect::Sqlite && self.is_exact;
         // MySQL takes a bind value that the source selects for a text.
         let key = self.names.iter().zip(key_types);
         let key = key.map(|(name, key_type)| match key_type {
@@ -193,8 +189,7 @@ impl<'a> Compared<'a> {
         });
         let key = list("", key);
         let zeros = vec!["0"; self.actual.len()];
-        let actual = self.actual.iter();
-        let actual = list(", ", actual.map(|name| sum_if(are_grouped, *name)));
+        let actual = self.actual;
 
         let of_entities = entities.condition(db, &ENTITY[..entity.len()]);
         let mut conditions = vec![of_entities.filter(|_| self.is_exact)];
@@ -213,22 +208,6 @@ impl<'a> Compared<'a> {
         }
         conditions.push(days);
         let conditions = where_all(conditions);
-        let groups = group_by(are_grouped, &self.names);
-        sql!("SELECT {key}{zeros}, {actual} FROM {SOURCE}{conditions}{groups}")
+        sql!("SELECT {key}{zeros}, {actual} FROM {SOURCE}{conditions}")
     }
-}
-
-fn sum_if<'a, DB: CounterBackend>(are_grouped: bool, counter: Name<'static>) -> Sql<'a, DB> {
-    match are_grouped {
-        true => sql!("SUM({counter})"),
-        false => sql!("{counter}"),
-    }
-}
-
-/// ` GROUP BY` and these columns, unless there are none.
-fn group_by<'a, DB: CounterBackend>(
-    are_grouped: bool,
-    columns: &[Name<'static>],
-) -> Option<Sql<'a, DB>> {
-    (are_grouped && !columns.is_empty()).then(|| sql!(" GROUP BY {columns}"))
 }

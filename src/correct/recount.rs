@@ -9,11 +9,12 @@ use diesel::QueryResult;
 use diesel::connection::LoadConnection;
 use diesel::query_builder::{AsQuery, QueryFragment};
 
+use crate::add::many::add_rows;
 use crate::correct::source::SourceRow;
-use crate::correct::{add_compared, listed, lock_entities};
+use crate::correct::{keep_rows, listed, lock_entities};
 use crate::day::{Day, DayRange, UNDATED};
 use crate::error::refuse;
-use crate::slot::Slot;
+use crate::slot::InSlot;
 use crate::sql::transaction::{read_all_rows, refuse_old_snapshots, transaction_on_all_rows};
 use crate::sql::{AllEntities, CounterBackend, KeyPrefix};
 use crate::typed::counters::{Counters, KeyType, difference, has_stock, is_zero};
@@ -243,11 +244,11 @@ impl<C: Counters, Source, Types: KeyTypes, K> Recount<C, Source, KeyPrefix<Types
         Conn: LoadConnection<Backend: CounterBackend>,
     {
         let shape = C::Table::shape();
-        let slots = Slot::chosen().range(C::Table::SLOTS);
         let today = shape.today();
         let period = C::Table::PERIOD;
         transaction_on_all_rows(conn, |conn| {
             lock_entities::<Of, Id, _>(shape, C::NAMES, keys, conn)?;
+            keep_rows(shape, entities, conn)?;
             let mut found = self.drift::<E, _>(entities, true, conn)?;
             found.sort_unstable_by(|a, b| (&a.entity, a.day).cmp(&(&b.entity, b.day)));
             let mut rows = Vec::new();
@@ -266,7 +267,8 @@ impl<C: Counters, Source, Types: KeyTypes, K> Recount<C, Source, KeyPrefix<Types
                 let difference = difference(actual, &C::amounts(row.stored))?;
                 rows.push((row.entity.clone(), Day(day), difference));
             }
-            add_compared::<KeyType<C>, E, _, _>(shape, C::NAMES, &slots, &rows, conn)?;
+            let rows = rows.into_iter();
+            add_rows::<KeyType<C>, E, _, _>(shape, C::NAMES, InSlot::Counted, rows, conn)?;
             Ok(found)
         })
     }

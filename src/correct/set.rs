@@ -5,13 +5,16 @@ use std::slice;
 use chrono::NaiveDate;
 use diesel::QueryResult;
 use diesel::connection::LoadConnection;
+use diesel::result::Error;
 
 use crate::add::increment::Increment;
+use crate::add::many::add_rows;
 use crate::correct::stock::set_stock;
-use crate::correct::{add_compared, lock_entities, refuse_hidden_rows, where_rows};
+use crate::correct::{keep_rows, lock_entities, where_rows};
 use crate::day::DayRange;
-use crate::sql::transaction::{is_in_a_lasting_transaction, transaction};
-use crate::sql::{CounterBackend, load, sql};
+use crate::slot::InSlot;
+use crate::sql::transaction::{reads_old_snapshots, transaction};
+use crate::sql::{CounterBackend, list, load, sql};
 use crate::typed::counters::{
     Counters, KeyType, amounts, assert_program_sets, difference, has_stock, is_zero, sum,
 };
@@ -127,46 +130,72 @@ impl<C: Counters, Id> SetCounter<C, Id> {
             return Ok(C::value(before));
         }
         let shape = C::Table::shape();
-        let latest = is_in_a_lasting_transaction(conn)?;
+        let locks_rows = reads_old_snapshots(conn)?;
         transaction(conn, |conn| {
-            refuse_hidden_rows(shape, conn)?;
             let key = slice::from_ref(&self.increment.id.0);
             lock_entities::<KeyType<C>, Id, _>(shape, C::NAMES, key, conn)?;
-            // On MySQL and MariaDB at READ COMMITTED, another transaction can commit two rows
-            // during a read: one that the read has already passed, and one that it
-            // reaches later. So the latest rows are read until two reads in a row
-            // return the same number. The rows of the earlier read are locked and have
-            // not changed.
-            let mut number = None;
-            let rows = loop {
-                let rows = load(
-                    conn,
-                    |db| {
-                        let table = shape.table;
-                        let select = db.select();
-                        let rows = where_rows(db, shape, &self.increment.id, &self.days, true);
-                        let end = db.read_latest(shape.day(), shape.slot()).filter(|_| latest);
-                        sql!("{select}{C::NAMES} FROM {table}{db.by_key()}{rows}{end}")
-                    },
-                    |row| amounts::<C, Conn::Backend>(row, 0),
-                )?;
-                if !latest || number == Some(rows.len()) {
-                    break rows;
-                }
-                number = Some(rows.len());
+            keep_rows(shape, &self.increment.id, conn)?;
+            let before = if locks_rows {
+                self.sum_of_locked_rows(conn)?
+            } else {
+                self.sum(conn)?
             };
-            let before: C::Amounts = sum(&rows)?;
             let difference = difference(self.value, &before)?;
             if !is_zero(&difference) {
-                let slots = &self.increment.slots;
-                let row = (
-                    self.increment.id.0.clone(),
-                    *self.increment.day(),
-                    difference,
-                );
-                add_compared::<KeyType<C>, Id, _, _>(shape, C::NAMES, slots, &[row], conn)?;
+                let key = self.increment.id.0.clone();
+                let rows = [(key, *self.increment.day(), difference)].into_iter();
+                add_rows::<KeyType<C>, Id, _, _>(shape, C::NAMES, InSlot::Counted, rows, conn)?;
             }
             Ok(C::value(before))
         })
+    }
+
+    fn sum<Conn>(&self, conn: &mut Conn) -> QueryResult<C::Amounts>
+    where
+        Id: BindKey<KeyType<C>, Conn::Backend>,
+        Conn: LoadConnection<Backend: CounterBackend>,
+    {
+        let shape = C::Table::shape();
+        let sums = load(
+            conn,
+            |db| {
+                let sums = list(", ", C::NAMES.iter().map(|name| db.sum(*name)));
+                let rows = where_rows(db, shape, &self.increment.id, &self.days);
+                sql!("{db.select()}{sums} FROM {shape.table}{rows}")
+            },
+            |row| amounts::<C, Conn::Backend>(row, 0),
+        )?;
+        sums.into_iter().next().ok_or(Error::NotFound)
+    }
+
+    /// Locks the rows and adds them up, in a transaction of MySQL or MariaDB whose queries can read
+    /// old rows.
+    ///
+    /// At READ COMMITTED, another transaction can commit two rows during a read: one that the read
+    /// has already passed, and one that it reaches later. So it reads until two reads in a row
+    /// return the same number. The rows of the earlier read are locked and have not changed.
+    fn sum_of_locked_rows<Conn>(&self, conn: &mut Conn) -> QueryResult<C::Amounts>
+    where
+        Id: BindKey<KeyType<C>, Conn::Backend>,
+        Conn: LoadConnection<Backend: CounterBackend>,
+    {
+        let shape = C::Table::shape();
+        let mut number = None;
+        loop {
+            let rows = load(
+                conn,
+                |db| {
+                    let table = shape.table;
+                    let rows = where_rows(db, shape, &self.increment.id, &self.days);
+                    let end = db.read_latest(shape.day(), shape.slot());
+                    sql!("{db.select()}{C::NAMES} FROM {table}{db.by_key()}{rows}{end}")
+                },
+                |row| amounts::<C, Conn::Backend>(row, 0),
+            )?;
+            if number == Some(rows.len()) {
+                return sum(&rows);
+            }
+            number = Some(rows.len());
+        }
     }
 }

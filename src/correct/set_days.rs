@@ -8,18 +8,15 @@ use diesel::QueryResult;
 use diesel::connection::LoadConnection;
 use diesel::row::Row;
 
-use crate::add::many::add_up;
+use crate::add::many::{add_rows, add_up};
 use crate::correct::set::SetCounter;
-use crate::correct::{add_compared, lock_entities, merged_slot, refuse_hidden_rows};
+use crate::correct::{keep_rows, listed, lock_entities};
 use crate::day::{Day, DayRange, Period, UNDATED};
 use crate::error::refuse;
 use crate::shape::{Name, Shape};
-use crate::slot::{Partition, SlotRange};
+use crate::slot::InSlot;
 use crate::sql::transaction::{refuse_old_snapshots, transaction};
-use crate::sql::vitess::refuse_shards;
-use crate::sql::{
-    Binds as _, CounterBackend, NUMBER, Uncached, Values, list, load, row, sql, where_all,
-};
+use crate::sql::{Binds as _, CounterBackend, NUMBER, Uncached, Values, list, load, row, sql};
 use crate::typed::counters::{Counters, KeyType, assert_program_counts, difference, is_zero};
 use crate::typed::key::{BindKey, KeyOf, KeyTypes, WholeKey, columns_of};
 use crate::typed::table::CounterTable;
@@ -117,20 +114,20 @@ where
     Conn: LoadConnection<Backend: CounterBackend>,
 {
     refuse_old_snapshots(conn)?;
-    refuse_shards("an import", conn)?;
     let keys = counts.iter().map(|((key, _), _)| key.clone());
     let entities = columns_of::<Types, K, Conn::Backend>(keys.clone());
     let mut keys: Vec<K> = keys.collect();
     keys.dedup(); // `add_up` has sorted them, so equal keys are neighbours.
     transaction(conn, |conn| {
-        refuse_hidden_rows(shape, conn)?;
         lock_entities::<Types, K, _>(shape, counters, &keys, conn)?;
+        keep_rows(shape, &listed::<Types, K, Conn::Backend>(&keys), conn)?;
         if !Types::is_exact() {
             spell::<Types, K, _>(spellings, shape, keys, conn)?;
         }
         let rows = differences(shape, counters, counts, &entities, conn)?;
         let different = rows.len();
-        add_compared::<Types, K, _, _>(shape, counters, &SlotRange::merged(), &rows, conn)?;
+        let rows = rows.into_iter();
+        add_rows::<Types, K, _, _>(shape, counters, InSlot::Merged, rows, conn)?;
         Ok(different)
     })
 }
@@ -154,8 +151,7 @@ where
     // A week, a month or a year can have rows of other days than its first one, from before the
     // table's period was changed. `Total` reads the row of 1970-01-01 alone.
     let has_last = !matches!(shape.period, Period::Day | Period::Total);
-    let (table, entity, mut listed) =
-        (shape.table, shape.entity(), shape.entity_and_day().to_vec());
+    let (table, mut listed) = (shape.table, shape.entity_and_day().to_vec());
     listed.extend(has_last.then_some(shape.day()));
     let mut stored = vec![vec![0; counters.len()]; counts.len()];
     load(
@@ -169,16 +165,8 @@ where
             });
             let from = db.numbered_rows(table, &listed, rows);
             let join = db.join_days(table, shape.entity_and_day(), has_last);
-            let keys = (0..days.len()).map(|i| row(entities, i));
-            let is_listed = (!entity.is_empty()).then(|| db.is_listed(entity, keys));
-            let stored = where_all([is_listed]);
-            // The join finds the rows. This condition does not choose any: on PostgreSQL, above
-            // READ COMMITTED, the query fails if a row was deleted after the snapshot.
-            let fails_if_deleted = where_all([db.is_not_deleted(sql!(" FROM {table}{stored}"))]);
             let sums = list(", ", counters.iter().map(|counter| db.sum(*counter)));
-            sql!(
-                "{Uncached}{db.select()}{NUMBER}, {sums}{from}{join}{fails_if_deleted} GROUP BY {NUMBER}"
-            )
+            sql!("{Uncached}{db.select()}{NUMBER}, {sums}{from}{join} GROUP BY {NUMBER}")
         },
         |row| {
             // The number of a count, from 1, and its sums.
@@ -212,7 +200,6 @@ where
     Conn: LoadConnection<Backend: CounterBackend>,
 {
     let entity = shape.entity();
-    let partition = Partition::chosen();
     let columns = columns_of::<Types, K, Conn::Backend>(keys.iter().cloned());
     let stored = load(
         conn,
@@ -222,10 +209,9 @@ where
             let slot = shape.slot();
             let texts = list(", ", entity.iter().map(|column| db.stored_text(*column)));
             let is_listed = db.is_listed(entity, (0..keys.len()).map(|i| row(&columns, i)));
-            let merged = merged_slot(db, &partition);
             sql!(
                 "{Uncached}{db.select()}{texts} FROM {table} \
-                 WHERE {is_listed} AND {day} = {&UNDATED} AND {slot} = {merged}"
+                 WHERE {is_listed} AND {day} = {&UNDATED} AND {slot} = 0"
             )
         },
         |row| {

@@ -9,7 +9,6 @@ use chrono::{Days, NaiveDate};
 use crate::day::Period;
 use crate::merge::MAX_BATCH;
 use crate::shape::Shape;
-use crate::slot::Partition;
 use crate::typed::stored_key::StoredKey;
 use crate::typed::table::CounterTable;
 
@@ -18,8 +17,7 @@ use crate::typed::table::CounterTable;
 /// Totals, and the counts of each day, do not change, not even while it runs. It merges the days
 /// before yesterday, or before the day given with [`before`](Compact::before); for a table that
 /// counts by week, month or year, whole periods before that of this day. Merged rows have slot
-/// 0, which only SQLite increments. With a [`Slot::Partition`](crate::Slot::Partition), it merges
-/// the rows of the partition, into its slot; without one, also the rows that partitions have left.
+/// 0, which only SQLite increments.
 ///
 /// ```
 /// # include!("../../docs/doctest_setup.rs");
@@ -81,7 +79,7 @@ use crate::typed::table::CounterTable;
 /// - a [`QueryBuilderError`](diesel::result::Error::QueryBuilderError), on a connection to [several
 ///   shards](crate::guide::nodes#vitess) of Vitess. Nothing is merged;
 /// - a [`QueryBuilderError`](diesel::result::Error::QueryBuilderError), if a [trigger of your
-///   own](crate::CounterTable#triggers-rules-and-policies-of-your-own) has skipped or changed a row
+///   own](crate::CounterTable#triggers-rules-and-policies-of-your-own) has skipped a row
 ///   of a batch. The batch is rolled back;
 /// - an error on PostgreSQL, if a policy of row level security applies to the caller and the table:
 ///   merge as a role with `BYPASSRLS`.
@@ -148,7 +146,6 @@ pub struct Compact<'p, Types, K> {
     pub(super) shape: &'p Shape<'p>,
     pub(super) into: Period,
     pub(super) day: NaiveDate,
-    pub(super) partition: Partition,
     pub(super) batch: usize,
     pub(super) on_progress: Box<dyn FnMut(&Compacted) + Send + 'p>,
     pub(super) is_stopped: Box<dyn Fn() -> bool + Send + 'p>,
@@ -229,7 +226,6 @@ impl<'p, Types, K> Compact<'p, Types, K> {
             shape,
             into,
             day,
-            partition: Partition::chosen(),
             batch: 100,
             on_progress: Box::new(|_| ()),
             is_stopped: Box::new(|| false),

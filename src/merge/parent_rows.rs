@@ -6,15 +6,14 @@ use std::convert::identity;
 use diesel::QueryResult;
 use diesel::connection::LoadConnection;
 
-use crate::error::refuse;
+use crate::merge::Ends;
 use crate::merge::materialize::Materialize;
 use crate::shape::Name;
 use crate::sql::rows::{self, WANTED, WANTED_KEY};
 use crate::sql::transaction::{begin_read_committed, read_all_rows};
-use crate::sql::vitess::refuse_shards;
 use crate::sql::{
-    Bind, Binds as _, CounterBackend, Dialect, KeyPrefix, Number, Sql, Uncached, and, execute,
-    list, load, named, numbered, row, sql, where_all,
+    Bind, Binds as _, CounterBackend, Dialect, KeyPrefix, Number, Part, Sql, Uncached, and,
+    execute, list, load, named, numbered, row, sql, where_all,
 };
 use crate::typed::key::{BindKey, KeyTypes, OwnedKey};
 
@@ -34,12 +33,10 @@ struct KeyRange<Types, K> {
     last: Option<KeyPrefix<Types, K>>,
 }
 
-const PARENT: &str = "diesel_counters_parent";
-const TOTALS: &str = "diesel_counters_totals";
-const HELD: [&str; 8] =
-    numbered!(identity, "diesel_counters_held": "" "_1" "_2" "_3" "_4" "_5" "_6" "_7");
-const TOTAL: [&str; 8] =
-    numbered!(identity, "diesel_counters_total": "" "_1" "_2" "_3" "_4" "_5" "_6" "_7");
+const PARENT: &str = "parent";
+const TOTALS: &str = "totals";
+const HELD: [&str; 8] = numbered!(identity, "held": "" "_1" "_2" "_3" "_4" "_5" "_6" "_7");
+const TOTAL: [&str; 8] = numbered!(identity, "total": "" "_1" "_2" "_3" "_4" "_5" "_6" "_7");
 
 impl<Types: KeyTypes, K> KeyRange<Types, K> {
     /// A condition for each end: `key > ?`, `key <= ?`.
@@ -77,17 +74,15 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         K: OwnedKey<Types, Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
-        refuse_shards("a copy of totals", conn)?;
         let Materialize { table, key, .. } = &self;
         let mut written = 0;
-        // The last key of each range.
-        let mut ends: Vec<K> = Vec::new();
+        let mut ends = Ends::default();
         loop {
             if (self.is_stopped)() {
                 return Ok(written);
             }
             let mut range = KeyRange::<Types, K> {
-                after: ends.last().cloned().map(KeyPrefix::new),
+                after: ends.last().map(KeyPrefix::new),
                 last: None,
             };
             // It returns no row if the rest of the table is shorter than a range. PostgreSQL
@@ -116,12 +111,7 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
             let Some(last) = last else {
                 return Ok(written);
             };
-            if ends.contains(&last) {
-                return refuse(format!(
-                    "SQLite stores the key {last:?} as another type than its column's"
-                ));
-            }
-            ends.push(last);
+            ends.push(last)?;
         }
     }
 
@@ -183,7 +173,9 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         let sums = self.counters.iter().map(|counter| db.sum(*counter));
         let counters = shape.table;
         let days = self.days.unless_all(shape.day());
-        let columns = named([key, self.columns].concat(), &names);
+        let columns = [key, self.columns].concat();
+        let columns = columns.iter().map(|column| sql!("{table.name}.{*column}"));
+        let columns = named(columns, &names);
         let rows = where_all(range.conditions(db, key));
         // The two columns of texts can have different collations, which order texts differently.
         // Then a range of one column is not a range of the other.
@@ -191,7 +183,8 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
             let [after, last] = range.conditions(db, entity);
             let counted = where_all([after, last, days]);
             let is_parent = key_names.iter().zip(key);
-            let is_parent = is_parent.map(|(name, column)| sql!("{TOTALS}.{name} = {column}"));
+            let is_parent =
+                is_parent.map(|(name, column)| sql!("{TOTALS}.{name} = {table.name}.{*column}"));
             let is_parent = list(" AND ", is_parent);
             let entities = named(entity.iter().copied(), key_names);
             let totals = (0..number).map(|i| sql!("COALESCE({TOTALS}.{TOTAL[i]}, 0)"));
@@ -202,7 +195,8 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
             )
         } else {
             let pairs = entity.iter().zip(key);
-            let is_parent = pairs.map(|(column, name)| sql!("{TOTALS}.{column} = {table}.{name}"));
+            let is_parent =
+                pairs.map(|(column, name)| sql!("{TOTALS}.{column} = {table.name}.{name}"));
             let is_parent = list(" AND ", is_parent);
             let days = and(days);
             let totals = sums.map(|sum| {
@@ -218,6 +212,22 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         )
     }
 
+    /// A condition: a row of the table, or of its alias `of`, is one of the list, and its columns are
+    /// still what was read.
+    fn is_current<'a, DB>(&'a self, of: impl Part<'a, DB> + Copy) -> Sql<'a, DB>
+    where
+        DB: CounterBackend,
+    {
+        let is_held = self.columns.iter().zip(HELD).map(|(column, held)| {
+            sql!(
+                " AND ({of}.{*column} = {WANTED}.{held} \
+                 OR {of}.{*column} IS NULL AND {WANTED}.{held} IS NULL)"
+            )
+        });
+        let is_held = list("", is_held);
+        sql!("{rows::is_wanted(of, &self.key)}{is_held}")
+    }
+
     /// Writes totals into the rows whose columns have not changed since they were read. Each number
     /// of rows has a text of its own, so it is not cached.
     fn update<'a, DB>(&'a self, db: Dialect, rows: &'a [Differing<Types, K>]) -> Sql<'a, DB>
@@ -228,11 +238,7 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         let table = self.table;
         let key = &self.key;
         let columns = self.columns;
-        let is_held = columns.iter().zip(HELD).map(|(column, held)| {
-            sql!(" AND ({column} = {held} OR {held} IS NULL AND {column} IS NULL)")
-        });
-        let is_held = list("", is_held);
-        let on = sql!("{rows::is_wanted(key)}{is_held}");
+        let on = self.is_current(PARENT);
         let rows = rows.iter().map(|(key, values)| {
             let (held, totals) = values.split_at(columns.len());
             let mut values = row(key, 0);
@@ -243,19 +249,23 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         let types = [key, columns, columns].concat();
         let listed = db.list_of(rows, table, &types, &self.names(), None);
         let set = columns.iter().zip(TOTAL);
-        let set = list(", ", set.map(|(column, total)| sql!("{column} = {total}")));
-        let update = db.verb("UPDATE");
+        let of_parent = (db == Dialect::MySql).then(|| sql!("{PARENT}."));
+        let set = set.map(|(column, total)| sql!("{of_parent}{column} = {WANTED}.{total}"));
+        let set = list(", ", set);
         let set = sql!("{Uncached}SET {set}");
         match db {
             // A trigger of the table could not write to another table that the statement names.
-            Dialect::MySql => sql!("{update} {listed} STRAIGHT_JOIN {table} ON {on} {set}"),
-            Dialect::Sqlite => sql!("{update} {table} {set} FROM {listed} WHERE {on}"),
+            Dialect::MySql => {
+                sql!("UPDATE {listed} STRAIGHT_JOIN {table} AS {PARENT} ON {on} {set}")
+            }
+            Dialect::Sqlite => sql!("UPDATE {table} AS {PARENT} {set} FROM {listed} WHERE {on}"),
             // Rows are locked in the order of the list, so that two such statements do not
             // deadlock.
             Dialect::PostgreSql => sql!(
-                "{update} {table} {set} FROM (SELECT {WANTED}.* FROM {listed} \
-                 JOIN {table} AS {PARENT} ON {on} ORDER BY {&WANTED_KEY[..key.len()]} \
-                 FOR NO KEY UPDATE OF {PARENT}) AS diesel_counters_locked WHERE {on}"
+                "UPDATE {table} AS {PARENT} {set} FROM (SELECT {WANTED}.* FROM {listed} \
+                 JOIN {table} AS {PARENT} ON {on} \
+                 ORDER BY {&WANTED_KEY[..key.len()]} FOR NO KEY UPDATE OF {PARENT}) AS {WANTED} \
+                 WHERE {on}"
             ),
         }
     }

@@ -7,7 +7,6 @@ use chrono::NaiveDate;
 use crate::day::{Day, DayRange, Period, UNDATED};
 use crate::merge::compact::Compact;
 use crate::shape::Shape;
-use crate::slot::Partition;
 use crate::sql::{CounterBackend, Dialect, Sql, and, sql};
 
 /// The day under which a fold stores the count of `day`: the first day of its period.
@@ -35,7 +34,6 @@ pub struct MergeRange {
     /// The day after the last day.
     pub(super) before: Day,
     pub(super) into: Period,
-    pub(super) partition: Partition,
 }
 
 impl<Types, K> Compact<'_, Types, K> {
@@ -63,17 +61,15 @@ impl<Types, K> Compact<'_, Types, K> {
             first: first.map_or(DayRange::FIRST, Day),
             before: Day(day).clamp(DayRange::FIRST, DayRange::LAST),
             into,
-            partition: self.partition,
         }
     }
 }
 
 impl MergeRange {
     /// Returns the key of the row that this row is added to. It is not after this row in the
-    /// primary key, except after the merged row of a node that is gone.
+    /// primary key.
     pub(super) fn target_of<K: Clone>(&self, (entity, day, _slot): &RowKey<K>) -> RowKey<K> {
-        let slot = self.partition.merged;
-        (entity.clone(), folded_day(self.into, *day), slot)
+        (entity.clone(), folded_day(self.into, *day), 0)
     }
 
     /// Returns the keys of the rows that these rows are added to, in the order to lock them.
@@ -100,18 +96,12 @@ impl MergeRange {
         let day = shape.day();
         let slot = shape.slot();
         let MergeRange { first, before, .. } = self;
-        // The only node merges what the nodes before it have left in their slots too.
-        let is_mergeable = match self.partition.is_whole() {
-            true => " <> 0",
-            false => " > 0",
-        };
         let folded = db.folded_day(self.into, day);
-        let is_later = (self.into > Period::Day).then(|| sql!(" OR {day} <> {folded}"));
-        let is_own = and(db.is_own(&self.partition, slot));
         let is_day = and(db.is_day(day));
-        sql!(
-            "{day} >= {first} AND {day} < {before} AND ({slot}{is_mergeable}{is_later})\
-             {is_own}{is_day}"
-        )
+        let is_no_target = match self.into {
+            Period::Day => sql!("{slot} <> 0"),
+            _ => sql!("({slot} <> 0 OR {day} <> {folded})"),
+        };
+        sql!("{day} >= {first} AND {day} < {before} AND {is_no_target}{is_day}")
     }
 }

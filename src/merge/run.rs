@@ -1,6 +1,6 @@
 //! The run of a merge: a transaction for each batch.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Instant;
 
@@ -12,14 +12,14 @@ use diesel::row::{Field, Row};
 
 use crate::day::Period;
 use crate::error::{not_written, refuse};
+use crate::merge::Ends;
 use crate::merge::compact::{Compact, Compacted};
 use crate::merge::range::RowKey;
 use crate::shape::Shape;
 use crate::sql::transaction::{is_in_a_lasting_transaction, transaction_on_all_rows};
-use crate::sql::vitess::refuse_shards;
 use crate::sql::{
     Binds, CounterBackend, Dialect, Number, Sql, Uncached, Values, and, execute, list, load,
-    load_number, row, rows, sql,
+    load_number, row, rows, sql, write,
 };
 use crate::typed::key::{KeyTypes, LoadKey, OwnedKey, OwnedKeys};
 
@@ -72,7 +72,6 @@ impl<Types, K> Compact<'_, Types, K> {
             let table = self.shape.label;
             return refuse(format!("`{table}` has no counter to merge"));
         }
-        refuse_shards("a merge", conn)?;
         if !self.lock(true, conn)? {
             return Ok(Compacted {
                 already_running: true,
@@ -101,10 +100,10 @@ impl<Types, K> Compact<'_, Types, K> {
         Conn: LoadConnection<Backend: CounterBackend>,
     {
         let table = self.shape.table;
-        let name = table.to_string().replace('`', "");
-        let lock = |db: Dialect| db.session_lock(takes, table, &name);
-        let locked = load(conn, lock, |row| Conn::Backend::held(row, 0))?;
-        Ok(locked == [Some(1)])
+        let quoted = table.quoted();
+        let lock = |db: Dialect| db.merge_lock(takes, table, &quoted);
+        let locked = load(conn, lock, |row| Conn::Backend::is_true(row, 0))?;
+        Ok(locked == [true])
     }
 
     fn count(&self, conn: &mut impl LoadConnection<Backend: CounterBackend>) -> QueryResult<u64> {
@@ -132,13 +131,12 @@ impl<Types, K> Compact<'_, Types, K> {
             return Ok(so_far);
         }
         so_far.left = self.count(conn)?;
-        // The last row of each batch.
-        let mut ends: BTreeSet<RowKey<Keys::Key>> = BTreeSet::new();
-        let mut after: Option<RowKey<Keys::Key>> = None;
+        let mut ends = Ends::<RowKey<Keys::Key>>::default();
         // A run that finds nothing to merge reads the table once, or only an index of it; on
         // SQLite, also the whole table for days that are no days. A run that has begun
         // reads on until no row is left, whatever the count was.
-        while so_far.left > 0 || after.is_some() {
+        while so_far.left > 0 || ends.last().is_some() {
+            let after = ends.last();
             // The query locks no rows.
             // - `by_key`: by another index, each batch would sort all rows that are left.
             // - `Uncached`: PostgreSQL refuses a prepared query once a column of its result has got
@@ -164,16 +162,7 @@ impl<Types, K> Compact<'_, Types, K> {
                 so_far.left = self.count(conn)?;
                 break;
             };
-            // SQLite stores any value in any column. If a key is stored as a value that sorts after
-            // the key that is read for it, the run would read the row again and again.
-            if !ends.insert(last.clone()) {
-                return refuse(format!(
-                    "SQLite stores a key of `{}` as another type than its column's, and returns \
-                     another key for it, so the rows after it cannot be merged: {last:?}",
-                    shape.label
-                ));
-            }
-            after = Some(last.clone());
+            ends.push(last.clone())?;
             let began = Instant::now();
             let merged = transaction_on_all_rows(conn, |conn| self.merge_rows(rows, keys, conn))?;
             so_far.merged += merged;
@@ -243,17 +232,11 @@ impl<Types, K> Compact<'_, Types, K> {
         execute(conn, |db| {
             let insert = db.insert_into(table, key, counters);
             let mut targets = values(&wanted);
-            // On PostgreSQL, the first target fails if the database has another partition. One
-            // check is enough.
-            if let Some(slot) = targets.first_mut().and_then(|target| target.last_mut()) {
-                let own = db.own_slot(&range.partition, &range.partition.merged);
-                *slot = sql!("{own}");
-            }
             for target in &mut targets {
                 target.extend(counters.iter().map(|_| sql!("0")));
             }
             let targets = rows::tuples(targets);
-            sql!("{Uncached}{insert} VALUES {targets}{db.on_conflict_keep(key, counters)}")
+            sql!("{Uncached}{insert} VALUES {targets}{db.on_conflict_keep(shape)}")
         })?;
 
         // This query locks rows, except those that another transaction has locked or deleted.
@@ -268,16 +251,15 @@ impl<Types, K> Compact<'_, Types, K> {
                     Dialect::MySql => sql!("{table}.*"),
                     _ => sql!("*"),
                 };
-                sql!("{db.select()}{key}, {counters}, {all} {rows}{db.lock_free_rows()}")
+                sql!("{db.select()}{key}, {all} {rows}{db.lock_free_rows()}")
             },
             |row| {
                 if columns.is_empty() {
-                    let first = key.len() + counters.len();
-                    let all = (first..row.field_count()).filter_map(|i| row.get(i));
+                    let all = (key.len()..row.field_count()).filter_map(|i| row.get(i));
                     columns
                         .extend(all.map(|field| field.field_name().unwrap_or_default().to_owned()));
                 }
-                counted_row(row, keys, shape)
+                row_key(row, keys, shape)
             },
         )?;
         if let Some(unknown) = columns.iter().find(|name| !shape.knows(name, &columns)) {
@@ -290,86 +272,36 @@ impl<Types, K> Compact<'_, Types, K> {
 
         // A row can be merged if the row that it is added to, its target, is locked too. Of two
         // spellings of one key, only one has a target. Rows of the other one stay.
-        let is_target = |(row, _): &(RowKey<Keys::Key>, Counts)| range.target_of(row) == *row;
-        let (targets, mut sources): (Vec<_>, Vec<_>) = locked.into_iter().partition(is_target);
-        let targets = BTreeMap::from_iter(targets);
-        sources.retain(|(row, _)| targets.contains_key(&range.target_of(row)));
-        if sources.is_empty() {
+        let is_target = |row: &RowKey<Keys::Key>| range.target_of(row) == *row;
+        let (targets, mut rows): (Vec<_>, Vec<_>) = locked.into_iter().partition(is_target);
+        let targets = BTreeSet::from_iter(targets);
+        rows.retain(|row| targets.contains(&range.target_of(row)));
+        if rows.is_empty() {
             return Ok(0);
         }
-        // What these rows should be after the merge: those that are added to, with the sums.
-        let mut expected: BTreeMap<RowKey<Keys::Key>, Counts> = BTreeMap::new();
-        for (row, counts) in &sources {
-            let target = range.target_of(row);
-            let before = &targets[&target];
-            let sums = expected.entry(target).or_insert_with(|| before.clone());
-            for (sum, count) in sums.iter_mut().zip(counts) {
-                *sum += count;
-            }
-        }
-        let rows: Vec<_> = sources.into_iter().map(|(row, _)| row).collect();
-        execute(conn, |db| {
+        let number = range.targets_of(&rows).len();
+        write(conn, shape.label, number, |db| {
             let insert = db.insert_into(table, key, counters);
             let mut to: Vec<Sql<'_, _>> =
                 shape.entity().iter().map(|name| sql!("{name}")).collect();
             to.push(db.folded_day(range.into, shape.day()));
-            let slot = &range.partition.merged;
             let sums = counters.iter().map(|counter| db.sum_to_insert(*counter));
             let sums = list(", ", sums);
             let rows = db.listed_rows(table, key, values(&rows));
             // No database groups by a constant, which the start of `Period::Total` is.
             let by = &to[..to.len() - usize::from(range.into == Period::Total)];
             let by = (!by.is_empty()).then(|| sql!(" GROUP BY {by} ORDER BY {by}"));
-            let added = db.on_conflict_add(key, counters);
-            sql!("{insert} SELECT {to}, {slot}, {sums} {rows}{by}{added}")
+            let added = db.on_conflict_add(shape, counters);
+            sql!("{insert} SELECT {to}, 0, {sums} {rows}{by}{added}")
         })?;
-        let deleted = execute(conn, |db| {
-            let rows = db.listed_rows(table, key, values(&rows));
-            let of_table = (db == Dialect::MySql).then(|| sql!(" {table}"));
-            let delete = db.verb("DELETE");
-            sql!("{delete}{of_table} {rows}")
-        })?;
+        let deleted = execute(conn, |db| db.rows_to_delete(table, key, values(&rows)))?;
 
-        // A trigger can skip a row that is written or deleted, or write something else: a count
-        // would be lost, or stored twice.
-        let written: Vec<_> = expected.keys().cloned().collect();
-        let stored = load(
-            conn,
-            |db| {
-                let both = values(&written).into_iter().chain(values(&rows));
-                let rows = db.listed_rows(table, key, both.collect());
-                sql!("{db.select()}{key}, {counters} {rows}{db.read_latest_to_change()}")
-            },
-            |row| counted_row(row, keys, shape),
-        )?;
-        if BTreeMap::from_iter(stored) != expected {
+        // A trigger of PostgreSQL or SQLite can keep a row, which would then count twice.
+        if deleted < rows.len() {
             return not_written(shape.label);
         }
         Ok(deleted as u64)
     }
-}
-
-/// The counts of a row, or their sums over several rows, which can be out of the range of an `i64`.
-type Counts = Vec<i128>;
-
-/// Returns the key of a row, which begins with it, and its counts, which follow.
-fn counted_row<'a, Keys, DB>(
-    row: &impl Row<'a, DB>,
-    keys: &Keys,
-    shape: &Shape<'_>,
-) -> deserialize::Result<(RowKey<Keys::Key>, Counts)>
-where
-    Keys: LoadKey<DB>,
-    DB: CounterBackend,
-{
-    let first = shape.key.len();
-    let counts = (first..first + shape.counters.len()).map(|i| {
-        // A NULL counts as 0, as in SUM. `set_counter`, which reads each row, fails on it.
-        let count = DB::held(row, i)?;
-        Ok(count.unwrap_or(0).into())
-    });
-    let counts = counts.collect::<deserialize::Result<Counts>>()?;
-    Ok((row_key(row, keys, shape)?, counts))
 }
 
 /// Returns the key of a row, which begins with it.

@@ -9,7 +9,6 @@ use diesel::{Column, Expression};
 
 use crate::day::DayRange;
 use crate::read::sums::{GroupColumns, Sums};
-use crate::shape::Name;
 use crate::sql::{CounterBackend, Dialect, ENTITY, Number, Part, Sql, list, named, sql};
 use crate::typed::counters::Counters;
 use crate::typed::key::{HasColumns, KeyTypes};
@@ -117,7 +116,7 @@ impl<C: Counters, E, By: Expression<SqlType: KeyTypes>> Query for Ranking<C, E, 
     type SqlType = (<By::SqlType as KeyTypes>::Row, BigInt);
 }
 
-const TOTAL: Name<'static> = Name("diesel_counters_total");
+const TOTAL: &str = "total";
 
 impl<C, By, DB> GroupColumns<C, DB> for Ranked<By>
 where

@@ -171,7 +171,7 @@ impl<C: Counters, Types: KeyTypes, K> Series<C, Many<Types, K>> {
     /// Those of [`counter_series`].
     pub fn load<Conn>(self, conn: &mut Conn) -> QueryResult<Vec<Counts<C>>>
     where
-        K: BindKey<Types, Conn::Backend> + Clone,
+        K: BindKey<Types, Conn::Backend> + Clone + Ord,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
         let sums = self.whole()?;

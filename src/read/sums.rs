@@ -1,6 +1,7 @@
 //! Sums of counters over the rows of their table: which entities, which days, and what they are
 //! grouped by.
 
+use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
 
@@ -13,11 +14,11 @@ use diesel::{Expression, QueryResult, RunQueryDsl};
 
 use crate::day::DayRange;
 use crate::read::days::{AllDays, Days};
-use crate::sql::rows::{self, is_wanted};
+use crate::sql::rows::{self, STORED, is_wanted};
 use crate::sql::sum::SUMS;
 use crate::sql::{
-    Binds as _, CounterBackend, Dialect, KeyPrefix, NUMBER, Part, Sql, Values, and, list, load,
-    part, part_of, sql, vitess, where_both,
+    Binds as _, CounterBackend, Dialect, KeyPrefix, NUMBER, Number, Part, Sql, Uncached, Values,
+    and, list, load, part, part_of, row, sql, where_both,
 };
 use crate::typed::counters::{Counters, KeyType};
 use crate::typed::entities::{AnyOf, Entities, StartOf};
@@ -71,8 +72,8 @@ impl<C: Counters, By, Days> Sums<C, (), By, Days> {
 
     /// Sets many entities, by their keys, by the first columns of their keys, or by their models.
     /// `load` returns the counts of each, in this order. A key can be given more than once. On
-    /// PostgreSQL, it is one query. On the other databases, it is one query for each 1,000
-    /// keys, and on Vitess for each 100.
+    /// PostgreSQL, it is one query. On SQLite, it is one query for each 1,000 keys, and on MySQL
+    /// and MariaDB for each 100.
     pub fn of_many<K, N>(
         self,
         ids: impl IntoIterator<Item = K>,
@@ -105,9 +106,6 @@ impl<C: Counters, E, By, Days> Sums<C, E, By, Days> {
         Sums::new(self.entities, self.by, days)
     }
 }
-
-/// The greatest number of keys that are marked in one query. Each row has a mark for each key.
-const MOST_MARKED: usize = 100;
 
 /// Several entities, by their keys `K`, whose columns have the SQL types `Types`.
 #[derive(Debug, Clone)]
@@ -208,8 +206,8 @@ where
     Types: KeyTypes,
     D: Days,
 {
-    /// Reads the sums of all keys. Calls `each` with the index of the key and what `read` reads of
-    /// a row, whose first field says of which keys it is.
+    /// Reads the sums of all keys. Calls `each` with the index of a key and what `read` reads of a
+    /// row, whose first field is the number of the key in the statement, from 1.
     pub(crate) fn read_numbered<T, Conn>(
         &self,
         conn: &mut Conn,
@@ -217,98 +215,38 @@ where
         mut each: impl FnMut(usize, T),
     ) -> QueryResult<()>
     where
-        K: BindKey<Types, Conn::Backend> + Clone,
+        K: BindKey<Types, Conn::Backend> + Clone + Ord,
         By: GroupColumns<C, Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
-        match self.read_listed(conn, &read, &mut each) {
-            Err(error) if vitess::is_refused(&error) => self.read_marked(conn, &read, &mut each),
-            done => done,
+        // The places of each key, which can be given more than once.
+        let mut places = BTreeMap::<&K, Vec<usize>>::new();
+        for (place, key) in self.entities.ids.iter().enumerate() {
+            places.entry(key).or_default().push(place);
         }
-    }
-
-    /// As [`read_numbered`](Sums::read_numbered), by a list of the keys and their numbers.
-    fn read_listed<T, Conn>(
-        &self,
-        conn: &mut Conn,
-        read: impl for<'c, 'a> Fn(&Conn::Row<'c, 'a>) -> deserialize::Result<T>,
-        mut each: impl FnMut(usize, T),
-    ) -> QueryResult<()>
-    where
-        K: BindKey<Types, Conn::Backend> + Clone,
-        By: GroupColumns<C, Conn::Backend>,
-        Conn: LoadConnection<Backend: CounterBackend>,
-    {
-        let size = rows::most_numbered::<Conn::Backend>();
-        for (chunk, keys) in self.entities.ids.chunks(size).enumerate() {
+        let mut keys = Vec::from_iter(places);
+        keys.sort_unstable_by_key(|(_, places)| places[0]);
+        for keys in keys.chunks(rows::most_numbered::<Conn::Backend>()) {
             let given = keys.len() as i64;
             let len = rows::padded_for_query::<Conn::Backend>(keys.len());
-            let keys = columns_of(padded(keys, len));
+            let ids = keys.iter().map(|(key, _)| (*key).clone());
+            let ids = Vec::from_iter(ids);
+            let ids = columns_of(padded(&ids, len));
             let found = load(
                 conn,
-                |db| self.numbered(db, &keys, len, &given),
-                |row| Ok((Conn::Backend::amount(row, 0)?, read(row)?)),
-            )?;
-            for (number, row) in found {
-                each(chunk * size + number as usize - 1, row);
-            }
-        }
-        Ok(())
-    }
-
-    /// As [`read_numbered`](Sums::read_numbered), on Vitess, which routes an `IN` to the shards of
-    /// the keys.
-    fn read_marked<T, Conn>(
-        &self,
-        conn: &mut Conn,
-        read: impl for<'c, 'a> Fn(&Conn::Row<'c, 'a>) -> deserialize::Result<T>,
-        mut each: impl FnMut(usize, T),
-    ) -> QueryResult<()>
-    where
-        K: BindKey<Types, Conn::Backend> + Clone,
-        By: GroupColumns<C, Conn::Backend>,
-        Conn: LoadConnection<Backend: CounterBackend>,
-    {
-        for (chunk, keys) in self.entities.ids.chunks(MOST_MARKED).enumerate() {
-            let len = keys.len();
-            let keys = columns_of(keys.iter().cloned());
-            let found = load(
-                conn,
-                |db| self.marked(db, &keys, len),
+                |db| self.numbered(db, &ids, len, &given),
                 |row| {
-                    let marks = Conn::Backend::text(row, 0)?;
-                    let marked = (0..len).filter(|key| marks.as_bytes().get(*key) == Some(&b'1'));
-                    let values = marked.map(|key| Ok((key, read(row)?)));
-                    values.collect::<deserialize::Result<Vec<_>>>()
+                    let number = Conn::Backend::amount(row, 0)? as usize;
+                    let places = keys[number - 1].1.iter();
+                    let rows = places.map(|place| Ok((*place, read(row)?)));
+                    rows.collect::<deserialize::Result<Vec<_>>>()
                 },
             )?;
-            for (key, row) in found.into_iter().flatten() {
-                each(chunk * MOST_MARKED + key, row);
+            for (place, row) in found.into_iter().flatten() {
+                each(place, row);
             }
         }
         Ok(())
-    }
-
-    /// A query of the sums of these keys. Each row begins with [marks](Dialect::marks) of the keys.
-    fn marked<'a, DB>(&'a self, db: Dialect, keys: &'a dyn Values<DB>, len: usize) -> Sql<'a, DB>
-    where
-        By: GroupColumns<C, DB>,
-        DB: CounterBackend,
-    {
-        let shape = C::Table::shape();
-        let key = &shape.entity()[..Types::COLUMNS];
-        let by = self.by.columns();
-        // A series sorts its days.
-        let order = by.as_ref().filter(|_| !By::HAS_NAMES);
-        let order = order.map(|by| sql!(" ORDER BY {by}"));
-        let then_by = by.as_ref().map(|by| sql!(", {by}"));
-        let marks = db.marks(key, keys, len);
-        let is_in = db.is_in(key, keys, len);
-        let days = and(self.days.condition(shape.day()));
-        sql!(
-            "{db.select()}{marks}{then_by}, {db.sums(C::NAMES)} FROM {shape.table} \
-             WHERE {is_in}{days} GROUP BY {key}{then_by}{order}"
-        )
     }
 
     /// A query of the sums of the first `given` ones of these keys. Each row begins with the number
@@ -325,8 +263,7 @@ where
         DB: CounterBackend,
     {
         let shape = C::Table::shape();
-        let refused = (db == Dialect::MySql).then_some(vitess::REFUSED);
-        let select = sql!("{db.select()}{refused}");
+        let select = db.select();
         let table = shape.table;
         let counters = C::NAMES;
         let key = &shape.entity()[..Types::COLUMNS];
@@ -334,27 +271,53 @@ where
         let is_one = by.is_none();
         let then_by = by.map(|by| sql!(", {by}"));
         let listed = db.numbered_keys(table, key, keys, len);
-        let is_given = sql!(" WHERE {NUMBER} <= {given}");
+        // A list without arrays is filled up, so that few texts are prepared.
+        let is_given = (!DB::HAS_ARRAYS).then(|| sql!(" WHERE {NUMBER} <= {given}"));
         let days = || and(self.days.condition(shape.day()));
         // A series sorts its days.
         let order = (!By::HAS_NAMES).then(|| sql!(" ORDER BY {NUMBER}{then_by}"));
+        if db == Dialect::MySql {
+            let sums = db.sums(counters);
+            if let [column] = key
+                && Types::is_exact()
+            {
+                let values = list(", ", (0..len).flat_map(|i| row(keys, i)));
+                let is_in = db.is_in(key, keys, len);
+                let order = (!By::HAS_NAMES).then(|| sql!(" ORDER BY 1{then_by}"));
+                return sql!(
+                    "{select}FIELD({*column}, {values}){then_by}, {sums} FROM {table} \
+                     WHERE {is_in}{days()} GROUP BY {*column}{then_by}{order}"
+                );
+            }
+            // `FIELD` returns the place of the first of two texts that the column takes as equal.
+            let each = (0..len).map(|i| {
+                let is_key = key.iter().zip(row(keys, i));
+                let is_key = is_key.map(|(column, value)| sql!("{*column} = {value}"));
+                let is_key = list(" AND ", is_key);
+                let by = self.by.columns().map(|by| sql!(" GROUP BY {by}"));
+                sql!("SELECT {Number(i + 1)}{then_by}, {sums} FROM {table} WHERE {is_key}{days()}{by}")
+            });
+            let each = list(" UNION ALL ", each);
+            let order = (!By::HAS_NAMES).then(|| sql!(" ORDER BY 1{then_by}"));
+            return sql!("{Uncached}{each}{order}");
+        }
         // Each case has its fastest way. A series or a total on PostgreSQL: sum the listed keys, and
-        // then number the sums. Up to two counters without a group: a subquery for each key. Otherwise a join, which
-        // reads the rows once for several counters. `IN` and `GROUP BY` are not faster on MySQL and
-        // MariaDB, and could not be cached either.
+        // then number the sums. Up to two counters without a group: a subquery for each key.
+        // Otherwise a join, which reads the rows once for several counters.
         if By::HAS_NAMES && db == Dialect::PostgreSql {
             let sums = &SUMS[..counters.len()];
+            let is_wanted = is_wanted("totals", key);
             let is_in = db.is_in(key, keys, len);
             return sql!(
                 "{select}{NUMBER}{then_by}, {sums}{listed} JOIN (\
                  SELECT {key}{then_by}, {db.sums(counters)} FROM {table} WHERE {is_in}{days()} \
-                 GROUP BY {key}{then_by}) AS diesel_counters_sums ON {is_wanted(key)}{is_given}"
+                 GROUP BY {key}{then_by}) AS totals ON {is_wanted}{is_given}"
             );
         }
         if is_one && counters.len() <= 2 {
             let sums = counters.iter().map(|counter| {
                 let sum = db.sum(*counter);
-                sql!(", (SELECT {sum} FROM {table} WHERE {is_wanted(key)}{days()})")
+                sql!(", (SELECT {sum} FROM {table} AS {STORED} WHERE {is_wanted(STORED, key)}{days()})")
             });
             let sums = list("", sums);
             return sql!("{select}{NUMBER}{sums}{listed}{is_given}");

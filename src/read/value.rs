@@ -108,7 +108,7 @@ where
     /// Those of [`counter_value`].
     pub fn load<Conn>(self, conn: &mut Conn) -> QueryResult<Vec<C::Value>>
     where
-        K: BindKey<Types, Conn::Backend> + Clone,
+        K: BindKey<Types, Conn::Backend> + Clone + Ord,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
         let mut values = vec![C::Amounts::default(); self.entities.ids.len()];
@@ -136,7 +136,7 @@ where
     /// Those of [`counter_value`].
     pub fn load<R, Conn>(self, conn: &mut Conn) -> QueryResult<Vec<GroupedCounts<R, C>>>
     where
-        K: BindKey<Types, Conn::Backend> + Clone,
+        K: BindKey<Types, Conn::Backend> + Clone + Ord,
         G: QueryFragment<Conn::Backend>,
         R: FromSqlRow<G::SqlType, Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,

@@ -7,7 +7,7 @@ use diesel::deserialize::{self, FromSql};
 use diesel::query_builder::AstPass;
 use diesel::row::{Field, Row};
 use diesel::serialize::ToSql;
-use diesel::sql_types::{BigInt, Date, HasSqlType, Nullable, SingleValue, SmallInt, Text};
+use diesel::sql_types::{BigInt, Bool, Date, HasSqlType, Nullable, SingleValue, SmallInt, Text};
 
 use crate::day::Day;
 use crate::error::refuse;
@@ -180,6 +180,9 @@ pub trait Binds: Backend + HasSqlType<Date> + HasSqlType<SmallInt> + HasSqlType<
     fn day<'a>(row: &impl Row<'a, Self>, column: usize) -> deserialize::Result<NaiveDate>;
     #[doc(hidden)]
     fn slot<'a>(row: &impl Row<'a, Self>, column: usize) -> deserialize::Result<i16>;
+    /// Returns whether a value is true, and not NULL.
+    #[doc(hidden)]
+    fn is_true<'a>(row: &impl Row<'a, Self>, column: usize) -> deserialize::Result<bool>;
     #[doc(hidden)]
     fn text<'a>(row: &impl Row<'a, Self>, column: usize) -> deserialize::Result<String>;
 }
@@ -194,13 +197,19 @@ macro_rules! fields {
 
 impl<DB> Binds for DB
 where
-    DB: Backend + HasSqlType<Date> + HasSqlType<SmallInt> + HasSqlType<BigInt> + HasSqlType<Text>,
+    DB: Backend
+        + HasSqlType<Date>
+        + HasSqlType<SmallInt>
+        + HasSqlType<BigInt>
+        + HasSqlType<Text>
+        + HasSqlType<Bool>,
     NaiveDate: ToSql<Date, DB> + FromSql<Date, DB>,
     i16: ToSql<SmallInt, DB> + FromSql<SmallInt, DB>,
     i64: ToSql<BigInt, DB> + FromSql<BigInt, DB>,
     Option<i64>: ToSql<Nullable<BigInt>, DB>,
     str: ToSql<Text, DB>,
     String: FromSql<Text, DB>,
+    bool: FromSql<Bool, DB>,
 {
     #[inline]
     fn push_bind<'b>(value: Bind<'b>, out: &mut AstPass<'_, 'b, DB>) -> QueryResult<()>
@@ -217,6 +226,10 @@ where
             Bind::Days(days) => DB::push_array::<Date, _>(days, out),
             Bind::Amounts(amounts) => DB::push_array::<BigInt, _>(amounts, out),
         }
+    }
+
+    fn is_true<'a>(row: &impl Row<'a, DB>, column: usize) -> deserialize::Result<bool> {
+        Ok(field::<Nullable<Bool>, Option<bool>, _>(row, column)? == Some(true))
     }
 
     fields! {

@@ -1,6 +1,6 @@
 //! Locks, and what a query reads beside other transactions.
 
-use super::{Bind, CounterBackend, Dialect, Part, Sql, list, sql};
+use super::{Bind, CounterBackend, Dialect, Part, Sql, sql};
 use crate::shape::{Name, TableName};
 
 impl Dialect {
@@ -21,7 +21,7 @@ impl Dialect {
     /// nor reads it twice.
     ///
     /// On PostgreSQL, a statement reads the rows that were committed when it began; see
-    /// [`is_not_deleted`](Dialect::is_not_deleted) for REPEATABLE READ. SQLite has one writer.
+    /// [`keep_rows`](crate::correct::keep_rows) for REPEATABLE READ. SQLite has one writer.
     pub(crate) fn read_latest<'a, DB: CounterBackend>(
         self,
         day: Name<'a>,
@@ -40,60 +40,6 @@ impl Dialect {
             Dialect::MySql => " FOR UPDATE",
             _ => "",
         }
-    }
-
-    /// A condition of a query of an entity's rows, after the entity has been locked. The query then
-    /// fails with a serialization failure if one of these rows was deleted after the snapshot
-    /// of its transaction. `rows` is the `FROM` of the rows.
-    ///
-    /// Only PostgreSQL above READ COMMITTED requires it: if the row that is the lock was deleted,
-    /// the statement that locks the entity inserts it again, and the query would read the rows
-    /// of before. (At SERIALIZABLE, the server notices this only if the deletion was
-    /// SERIALIZABLE too.) `FOR KEY SHARE` fails if a row was deleted, and neither fails nor
-    /// waits if it was incremented. At READ COMMITTED, a query with it could read a part of a
-    /// merge.
-    pub(crate) fn is_not_deleted<'a, DB: CounterBackend>(
-        self,
-        rows: Sql<'a, DB>,
-    ) -> Option<Sql<'a, DB>> {
-        (self == Dialect::PostgreSql).then(|| {
-            sql!(
-                "CASE WHEN current_setting('transaction_isolation') \
-                 IN ('repeatable read', 'serializable') THEN (SELECT COUNT(*) FROM (SELECT 1\
-                 {rows} FOR KEY SHARE) AS diesel_counters_locked) > 0 ELSE TRUE END"
-            )
-        })
-    }
-
-    /// A query of the number of PostgreSQL's policies that apply to the caller, and depend on more
-    /// than these columns of the table.
-    pub(crate) fn policies_of_rows<'a, DB: CounterBackend>(
-        self,
-        table: TableName<'a>,
-        columns: &[Name<'a>],
-    ) -> Sql<'a, DB> {
-        let select = self.select();
-        if self != Dialect::PostgreSql {
-            // It reads no table: SQLite would begin to read, and could then not write beside
-            // others.
-            return sql!("{select}0");
-        }
-        let columns = columns.iter().map(|name| Bind::Text(name.0));
-        let columns = list(", ", columns.chain([Bind::Text("")]));
-        // The columns of its table that a policy reads are dependencies. The row as a whole is
-        // none: it stands in the tree of the condition. A policy for INSERT hides no row,
-        // and nor does one of another role.
-        sql!(
-            "{select}COUNT(*) FROM pg_policy \
-             WHERE polrelid = CAST($diesel_counters${table}$diesel_counters$ AS regclass) \
-             AND polcmd <> 'a' AND row_security_active(polrelid) AND EXISTS (\
-             SELECT 1 FROM unnest(polroles) AS role \
-             WHERE CASE WHEN role = 0 THEN TRUE ELSE pg_has_role(role, 'USAGE') END) \
-             AND (CAST(polqual AS TEXT) LIKE '%:varattno 0 %' OR EXISTS (\
-             SELECT 1 FROM pg_depend WHERE classid = CAST('pg_policy' AS regclass) \
-             AND objid = pg_policy.oid AND refobjid = polrelid AND deptype = 'n' AND refobjsubid NOT IN (\
-             SELECT attnum FROM pg_attribute WHERE attrelid = polrelid AND attname IN ({columns}))))"
-        )
     }
 
     /// A statement that reads and changes nothing. Only a connection to any database runs it.
@@ -142,52 +88,46 @@ impl Dialect {
         }
     }
 
-    /// A query that takes the table's advisory lock for the session, without waiting for it, or
-    /// releases it. The query returns 1, or 0 or NULL if it did not. `name` is the table's, without
-    /// quotes, and with its schema if it has one.
-    pub(crate) fn session_lock<'a, DB: CounterBackend>(
+    /// A query that takes the advisory lock of merges of a table, without waiting for it, or
+    /// releases it. It returns true, or false or NULL if it did not. The session has the lock.
+    /// `quoted` is the table's name with quotes.
+    pub(crate) fn merge_lock<'a, DB: CounterBackend>(
         self,
         takes: bool,
         table: TableName<'a>,
-        name: &'a str,
+        quoted: &'a str,
     ) -> Sql<'a, DB> {
         let select = self.select();
         match self {
-            // Advisory locks belong to the database. The table's oid is the same with and without
-            // its schema.
             Dialect::PostgreSql => {
-                let lock = match takes {
-                    true => "pg_try_advisory_lock",
-                    false => "pg_advisory_unlock",
+                let lock = if takes {
+                    "pg_try_advisory_lock"
+                } else {
+                    "pg_advisory_unlock"
                 };
+                let name = Bind::Text(quoted);
                 sql!(
-                    "{select}CASE WHEN {lock}(hashtext('diesel_counters/merge'), \
-                     CAST(CAST($diesel_counters${table}$diesel_counters$ AS regclass) AS oid)::int4) \
-                     THEN CAST(1 AS BIGINT) ELSE 0 END"
+                    "{select}{lock}(hashtext('diesel_counters/merge'), {name}::regclass::oid::int)"
                 )
             }
-            // Locks belong to the server, so the database's name is part of the lock. A server can
-            // ignore the case of names. The name of a lock has up to 64 characters. A text has
-            // other bytes on a connection that writes its literals in UCS-2, UTF-16 or
-            // UTF-32, and MariaDB takes the bytes of a name. Vitess refuses a lock in
-            // an expression. In a session of one shard, it runs a query to prepare it,
-            // with NULL for the name, which no lock can have.
+            // A lock belongs to the server, so its name has the database's. It has at most 64
+            // characters.
             Dialect::MySql => {
-                let (lock, wait) = match takes {
-                    true => ("GET_LOCK", ", 0"),
-                    false => ("RELEASE_LOCK", ""),
+                let (lock, wait) = if takes {
+                    ("GET_LOCK", ", 0")
+                } else {
+                    ("RELEASE_LOCK", "")
                 };
                 let database = match table.schema {
-                    Some(_) => "",
-                    None => "REPLACE(DATABASE(), '`', ''), ",
+                    Some(schema) => sql!("{Bind::Text(schema.0)}"),
+                    None => sql!("DATABASE()"),
                 };
-                let name = Bind::Text(name);
+                let name = Bind::Text(table.name.0);
                 sql!(
-                    "{select}{lock}(CONVERT(SHA2(LOWER(CONVERT(CONCAT('diesel_counters/', \
-                     CONCAT_WS('.', {database}{name})) USING utf8mb4)), 224) USING utf8mb4){wait})"
+                    "{select}{lock}(SHA2(CONCAT_WS('/', 'diesel_counters', {database}, {name}), 224){wait})"
                 )
             }
-            // SQLite has no advisory locks, only its write lock.
+            // Its only lock is the write lock.
             Dialect::Sqlite => sql!("{select}1"),
         }
     }

@@ -11,7 +11,6 @@ mod slot;
 pub(crate) mod sum;
 pub(crate) mod transaction;
 mod upsert;
-pub(crate) mod vitess;
 
 use std::cell::{Cell, OnceCell};
 use std::ops::Range;
@@ -241,8 +240,7 @@ macro_rules! numbered {
 pub(crate) use numbered;
 
 /// The names of the columns of an entity's key in a query.
-pub(crate) const ENTITY: [Name<'static>; 5] =
-    numbered!(Name, "diesel_counters_entity": "" "_1" "_2" "_3" "_4");
+pub(crate) const ENTITY: [Name<'static>; 5] = numbered!(Name, "entity": "" "_1" "_2" "_3" "_4");
 
 /// Runs a query of one number.
 pub(crate) fn load_number<'a, Conn: LoadConnection<Backend: CounterBackend>>(

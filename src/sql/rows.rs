@@ -3,32 +3,37 @@
 use std::convert::identity;
 
 use super::{
-    CounterBackend, Dialect, Number, Sql, Uncached, Values, arrays, list, named, numbered, row, sql,
+    CounterBackend, Dialect, Number, Part, Sql, Uncached, Values, arrays, list, named, numbered,
+    row, sql,
 };
 use crate::shape::{Name, TableName};
 
+/// The counter table, next to a list of rows or to new ones.
+pub(crate) const STORED: &str = "counters";
+
 /// A list of rows in a `FROM`.
-pub(crate) const WANTED: &str = "diesel_counters_wanted";
+pub(crate) const WANTED: &str = "wanted";
 
 /// The column of a list with the number of the row, from 1.
-pub(crate) const NUMBER: Name<'static> = Name("diesel_counters_number");
+pub(crate) const NUMBER: &str = "wanted.ordinality";
 
 /// The names of the columns of a list of keys, and of two days.
 pub(crate) const WANTED_KEY: [&str; 7] =
-    numbered!(identity, "diesel_counters_key": "" "_1" "_2" "_3" "_4" "_5" "_6");
-
-/// The names of the columns of a list of rows of the counter table.
-const WANTED_ROW: [&str; 7] = numbered!(identity, "diesel_counters_wanted_": 0 1 2 3 4 5 6);
+    numbered!(identity, "entity": "" "_1" "_2" "_3" "_4" "_5" "_6");
 
 /// The names that PostgreSQL and SQLite give to the columns of a `VALUES` list: a key, and eight
 /// counters, twice.
 const LISTED: [&str; 21] =
     numbered!(identity, "column": 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21);
 
-/// The greatest number of keys that one read or one deletion lists. On MySQL and MariaDB, each of
-/// them is one SELECT of a UNION.
+/// The greatest number of keys that one read or one deletion lists. MySQL and MariaDB compare each
+/// key that they find with each of them.
 pub(crate) fn most_numbered<DB: CounterBackend>() -> usize {
-    if DB::HAS_ARRAYS { usize::MAX } else { 1_000 }
+    match DB::DIALECT {
+        Some(Dialect::PostgreSql) => usize::MAX,
+        Some(Dialect::Sqlite) => 1_000,
+        _ => 100,
+    }
 }
 
 /// The number of keys to list in place of `keys`, so that few texts are prepared.
@@ -62,38 +67,38 @@ pub(crate) fn in_one_insert<DB: CounterBackend>(rows: usize) -> usize {
 pub(crate) type Row<'a, DB> = Vec<Sql<'a, DB>>;
 
 impl Dialect {
-    /// `UPDATE` or `DELETE`, in a statement that reads its rows by their keys.
+    /// `FROM` the table, restricted to a list of keys, for a query that also reads other columns.
+    /// Each number of rows has a text of its own, so it is not cached.
     ///
-    /// On MySQL and MariaDB, it switches `sql_safe_updates` off for this statement. That setting
-    /// refuses a statement that reads a whole table, and a list of keys is such a table. MariaDB
-    /// runs the first comment, and MySQL reads the second one as a hint.
-    pub(crate) fn verb<'a, DB: CounterBackend>(self, verb: &'static str) -> Sql<'a, DB> {
-        match self {
-            Dialect::MySql => sql!(
-                "/*M! SET STATEMENT sql_safe_updates = 0 FOR */ {verb} /*+ SET_VAR(sql_safe_updates = 0) */"
-            ),
-            _ => sql!("{verb}"),
-        }
-    }
-
-    /// `FROM` the table, restricted to a list of keys. Each number of rows has a text of its own,
-    /// so it is not cached.
-    ///
-    /// MySQL and MariaDB lock every row that they read. With `IN` and a list of keys, they can read
-    /// all rows of a small table. With a join, they find each row by its key.
+    /// MySQL and MariaDB lock every row that they read. They may scan an index of which they need
+    /// nothing but the key, so see [`rows_to_delete`](Dialect::rows_to_delete).
     pub(crate) fn listed_rows<'a, DB: CounterBackend>(
         self,
         table: TableName<'a>,
         key: &[Name<'a>],
         rows: Vec<Row<'a, DB>>,
     ) -> Sql<'a, DB> {
+        let is_listed = self.is_listed(key, rows.into_iter());
+        sql!("{Uncached}FROM {table}{self.by_key()} WHERE {is_listed}")
+    }
+
+    /// `DELETE FROM` the table, restricted to a list of keys. On a small table, MySQL and MariaDB
+    /// would scan the primary key for an `IN`, and wait for the locks of other rows: with a join,
+    /// they find each row by its key.
+    pub(crate) fn rows_to_delete<'a, DB: CounterBackend>(
+        self,
+        table: TableName<'a>,
+        key: &[Name<'a>],
+        rows: Vec<Row<'a, DB>>,
+    ) -> Sql<'a, DB> {
         if self != Dialect::MySql {
-            return sql!("{Uncached}FROM {table} WHERE ({key}) IN (VALUES {tuples(rows)})");
+            return sql!("DELETE {self.listed_rows(table, key, rows)}");
         }
-        let names = &WANTED_ROW[..key.len()];
+        let names = &WANTED_KEY[..key.len()];
         let wanted = self.list_of(rows, table, key, names, None);
-        let is_wanted = is_equal(key, names);
-        sql!("{Uncached}FROM {wanted}{self.join(table)} ON {is_wanted}")
+        let stored = self.join(table);
+        let is_wanted = is_wanted(STORED, key);
+        sql!("{Uncached}DELETE {STORED} FROM {wanted}{stored} ON {is_wanted}")
     }
 
     /// A condition: the columns `key` are one of the keys, of which there are `len`.
@@ -135,24 +140,6 @@ impl Dialect {
         sql!("({key}) IN ({values}{tuples(rows)})")
     }
 
-    /// On MySQL, a text with a character for each key: `1` if the columns `key` are this key, or
-    /// `0`. The database compares them: Rust does not know which keys are equal, because a key
-    /// is any value that can be bound, and a column can have a collation.
-    pub(crate) fn marks<'a, DB: CounterBackend>(
-        self,
-        key: &[Name<'a>],
-        keys: &'a dyn Values<DB>,
-        len: usize,
-    ) -> Sql<'a, DB> {
-        let marks = (0..len).map(|i| {
-            let equal = key.iter().zip(row(keys, i));
-            let equal = equal.map(|(column, value)| sql!("{*column} = {value}"));
-            list(" AND ", equal)
-        });
-        let marks = list(", ", marks);
-        sql!("CONCAT({marks})")
-    }
-
     /// ` FROM` keys and their numbers, from 1. `key` are their columns in `table`.
     pub(crate) fn numbered_keys<'a, DB: CounterBackend>(
         self,
@@ -164,9 +151,10 @@ impl Dialect {
         let names = &WANTED_KEY[..key.len()];
         if DB::HAS_ARRAYS {
             let values = &arrays(keys, 0..len);
-            let names = names.iter().copied().map(Name).chain([NUMBER]);
-            let names = list(", ", names);
-            return sql!(" FROM unnest({values}) WITH ORDINALITY AS {WANTED} ({names})");
+            let names = list(", ", names.iter().copied());
+            return sql!(
+                " FROM unnest({values}) WITH ORDINALITY AS {WANTED} ({names}, ordinality)"
+            );
         }
         let rows = (0..len).map(|i| row(keys, i));
         self.numbered_rows(table, key, rows)
@@ -205,7 +193,7 @@ impl Dialect {
         // most rows.
         let by_array = DB::HAS_ARRAYS && key.len() == 1;
         let is_in = by_array.then(|| sql!(" AND {self.is_in(key, keys, len)}"));
-        sql!("{self.join(table)} ON {is_wanted(key)}{is_in}")
+        sql!(" JOIN {table} ON {is_wanted(table.name, key)}{is_in}")
     }
 
     /// A join of numbered keys to the counter table, where its columns `key`, the last of which is
@@ -219,17 +207,19 @@ impl Dialect {
     ) -> Sql<'a, DB> {
         let join = self.join(table);
         let Some((day, entity)) = key.split_last().filter(|_| has_last) else {
-            return sql!("{join} ON {is_wanted(key)}");
+            return sql!("{join} ON {is_wanted(STORED, key)}");
         };
         let and = if entity.is_empty() { "" } else { " AND " };
         let [first, last] = [0, 1].map(|i| WANTED_KEY[entity.len() + i]);
-        sql!("{join} ON {is_wanted(entity)}{and}{*day} BETWEEN {first} AND {last}")
+        sql!(
+            "{join} ON {is_wanted(STORED, entity)}{and}{*day} BETWEEN {WANTED}.{first} AND {WANTED}.{last}"
+        )
     }
 
     fn join<'a, DB: CounterBackend>(self, table: TableName<'a>) -> Sql<'a, DB> {
         match self {
-            Dialect::MySql => sql!(" STRAIGHT_JOIN {table}{self.by_key()}"),
-            _ => sql!(" JOIN {table}"),
+            Dialect::MySql => sql!(" STRAIGHT_JOIN {table} AS {STORED}{self.by_key()}"),
+            _ => sql!(" JOIN {table} AS {STORED}"),
         }
     }
 
@@ -244,7 +234,7 @@ impl Dialect {
         number: Option<Sql<'a, DB>>,
     ) -> Sql<'a, DB> {
         let comma = if columns.is_empty() { "" } else { ", " };
-        let number = number.map(|number| sql!("{comma}{number} AS {NUMBER.0}"));
+        let number = number.map(|number| sql!("{comma}{number} AS ordinality"));
         if self == Dialect::MySql {
             // MariaDB cannot name the columns of a `VALUES` list. A query of the table without rows
             // gives the list its names and types, and with the types the collations. With a false
@@ -256,21 +246,17 @@ impl Dialect {
         }
         let rows = tuples(rows);
         let columns = named(LISTED[..columns.len()].iter().copied(), names);
-        sql!(
-            "(SELECT {columns}{number} FROM (VALUES {rows}) AS diesel_counters_listed) AS {WANTED}"
-        )
+        sql!("(SELECT {columns}{number} FROM (VALUES {rows}) AS listed) AS {WANTED}")
     }
 }
 
-/// A condition: the columns `key` are those of a listed key.
-pub(crate) fn is_wanted<'a, DB: CounterBackend>(key: &[Name<'a>]) -> Sql<'a, DB> {
-    is_equal(key, &WANTED_KEY)
-}
-
-/// A condition: the columns `key` are these columns of a list.
-fn is_equal<'a, DB: CounterBackend>(key: &[Name<'a>], names: &[&'static str]) -> Sql<'a, DB> {
-    let pairs = key.iter().zip(names);
-    let equal = pairs.map(|(column, name)| sql!("{column} = {name}"));
+/// A condition: the columns `key` of a table are those of a listed key.
+pub(crate) fn is_wanted<'a, DB: CounterBackend>(
+    table: impl Part<'a, DB> + Copy,
+    key: &[Name<'a>],
+) -> Sql<'a, DB> {
+    let pairs = key.iter().zip(WANTED_KEY);
+    let equal = pairs.map(|(column, name)| sql!("{table}.{*column} = {WANTED}.{name}"));
     list(" AND ", equal)
 }
 

@@ -11,7 +11,7 @@ pub(super) const SQLITE_ELSE_ERROR: &str = " ELSE abs(-9223372036854775807 - 1) 
 
 /// The names of sums in a query.
 pub(crate) const SUMS: [&str; 8] =
-    numbered!(identity, "diesel_counters_sum": "" "_1" "_2" "_3" "_4" "_5" "_6" "_7");
+    numbered!(identity, "total": "" "_1" "_2" "_3" "_4" "_5" "_6" "_7");
 
 impl Dialect {
     /// `SELECT `, at the beginning of a query.
@@ -38,7 +38,7 @@ impl Dialect {
         let zeros = each(", ", &SUMS[..columns], |_, _| "0");
         part!(match self {
             Dialect::MySql =>
-                "SELECT * FROM ({query}) AS diesel_counters_read UNION SELECT {zeros} FROM DUAL WHERE FALSE",
+                "SELECT * FROM ({query}) AS totals UNION SELECT {zeros} FROM DUAL WHERE FALSE",
             _ => "{query}",
         })
     }
@@ -120,18 +120,13 @@ impl Dialect {
         })
     }
 
-    /// The sum of a counter as [`sum`](Dialect::sum), in an `INSERT`. There, what MySQL's and
-    /// MariaDB's `DIV` fails with depends on `sql_mode`. A sum that is no BIGINT is an overflow on
-    /// purpose: the greatest BIGINT plus the number of rows, which is 1 or more.
+    /// The sum of a counter, to insert. The statement fails if it is out of the range of a BIGINT.
     pub(crate) fn sum_to_insert<'a, DB: CounterBackend>(self, counter: Name<'a>) -> Sql<'a, DB> {
-        if self != Dialect::MySql {
-            return sql!("{self.sum(counter)}");
+        match self {
+            // Without its strict mode, MySQL would insert the nearest BIGINT.
+            Dialect::MySql => sql!("SUM({counter}) DIV 1"),
+            _ => sql!("SUM({counter})"),
         }
-        let sum = sql!("COALESCE(SUM({counter}), 0)");
-        sql!(
-            "CASE WHEN {sum} BETWEEN -9223372036854775808 AND 9223372036854775807 \
-             THEN CAST({sum} AS SIGNED) ELSE 9223372036854775807 + COUNT(*) END"
-        )
     }
 
     /// The sums of counters, with their names: [`SUMS`].

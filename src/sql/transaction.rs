@@ -21,14 +21,13 @@ pub(crate) fn is_in_a_lasting_transaction<Conn: Connection>(conn: &mut Conn) -> 
     Ok(is_in_a_transaction(conn)? && Conn::TransactionManager::is_broken_transaction_manager(conn))
 }
 
-/// Fails if a transaction is open on MySQL or MariaDB, where a query can read the snapshot of the
-/// transaction's first query. It fails before there is a statement, because an instrumentation
-/// prints statements, and an error while one is written is a panic there.
-pub(crate) fn refuse_old_snapshots<Conn: Connection<Backend: CounterBackend>>(
+/// Returns whether a transaction is open on MySQL or MariaDB, where a query can read the snapshot
+/// of the transaction's first query.
+pub(crate) fn reads_old_snapshots<Conn: Connection<Backend: CounterBackend>>(
     conn: &mut Conn,
-) -> QueryResult<()> {
+) -> QueryResult<bool> {
     if !Dialect::MySql.may_be_of::<Conn::Backend>() || !is_in_a_lasting_transaction(conn)? {
-        return Ok(());
+        return Ok(false);
     }
     let is_mysql = Cell::new(Conn::Backend::DIALECT.is_some());
     if Conn::Backend::DIALECT.is_none() {
@@ -38,7 +37,15 @@ pub(crate) fn refuse_old_snapshots<Conn: Connection<Backend: CounterBackend>>(
             db.nothing()
         })?;
     }
-    if !is_mysql.get() {
+    Ok(is_mysql.get())
+}
+
+/// Fails if a query can read an old snapshot. It fails before there is a statement, because an
+/// instrumentation prints statements, and an error while one is written is a panic there.
+pub(crate) fn refuse_old_snapshots<Conn: Connection<Backend: CounterBackend>>(
+    conn: &mut Conn,
+) -> QueryResult<()> {
+    if !reads_old_snapshots(conn)? {
         return Ok(());
     }
     refuse(
@@ -47,33 +54,20 @@ pub(crate) fn refuse_old_snapshots<Conn: Connection<Backend: CounterBackend>>(
     )
 }
 
-/// Runs `work` in a [`transaction`] in which a query fails if a policy of PostgreSQL's row level
-/// security would hide rows. If it hid some, `work`, which writes a difference to what it has read,
+/// Runs `work` in a [`transaction`]. If this one begins it, a query fails on PostgreSQL if a policy
+/// of row level security would hide rows: `work`, which writes a difference to what it has read,
 /// would make right counts wrong.
 pub(crate) fn transaction_on_all_rows<T, Conn: Connection<Backend: CounterBackend>>(
     conn: &mut Conn,
     work: impl FnOnce(&mut Conn) -> QueryResult<T>,
 ) -> QueryResult<T> {
-    if !Dialect::PostgreSql.may_be_of::<Conn::Backend>() {
-        return transaction(conn, work);
-    }
-    let is_savepoint = is_in_a_transaction(conn)?;
+    let begins = !is_in_a_transaction(conn)?;
     transaction(conn, |conn| {
-        // The first takes no snapshot, so that the next statement takes the transaction's. The
-        // second affects a row if the setting was on.
-        let off = match is_savepoint {
-            false => "SET LOCAL row_security = off",
-            true => {
-                "SELECT set_config('row_security', 'off', true) \
-                 WHERE current_setting('row_security') <> 'off'"
-            }
-        };
-        let is_on_later = execute_on(Dialect::PostgreSql, off, conn)? > 0 && is_savepoint;
-        let done = work(conn)?;
-        if is_on_later {
-            execute_on(Dialect::PostgreSql, "SET LOCAL row_security = on", conn)?;
+        if begins {
+            // It takes no snapshot, so that the next statement takes the transaction's.
+            execute_on(Dialect::PostgreSql, "SET LOCAL row_security = off", conn)?;
         }
-        Ok(done)
+        work(conn)
     })
 }
 

@@ -1,8 +1,9 @@
 //! An `INSERT` that adds to the row that exists.
 
+use super::rows::STORED;
 use super::sum::SQLITE_ELSE_ERROR;
 use super::{CounterBackend, Dialect, Part, Sql, each, part, sql};
-use crate::shape::{Name, TableName};
+use crate::shape::{Name, Shape, TableName};
 
 impl Dialect {
     /// The beginning of an `INSERT` into the counter table: ` VALUES …` or ` SELECT …` follows.
@@ -15,9 +16,8 @@ impl Dialect {
         let comma = if counters.is_empty() { "" } else { ", " };
         part!(match self {
             Dialect::MySql => "INSERT INTO {table} ({key}{comma}{counters})",
-            // An alias of the stored row, because the table's own name could be `excluded`. It is
-            // long so that no table of an application has it.
-            _ => "INSERT INTO {table} AS diesel_counters_stored ({key}{comma}{counters})",
+            // The alias lets a table be called `excluded`.
+            _ => "INSERT INTO {table} AS {STORED} ({key}{comma}{counters})",
         })
     }
 
@@ -25,11 +25,12 @@ impl Dialect {
     /// `counters` are added to it. Without counters, the row is only locked.
     pub(crate) fn on_conflict_add<'a, DB: CounterBackend>(
         self,
-        key: &[Name<'a>],
+        shape: &Shape<'a>,
         counters: &[Name<'a>],
     ) -> impl Part<'a, DB> {
+        let key = &*shape.key;
         let added = each(", ", counters, move |_, counter| {
-            let sum = part!("diesel_counters_stored.{*counter} + excluded.{*counter}");
+            let sum = part!("{STORED}.{*counter} + excluded.{*counter}");
             part!(match self {
                 Dialect::PostgreSql => "{*counter} = {sum}",
                 // SQLite's `+` returns a REAL when it overflows.
@@ -44,7 +45,7 @@ impl Dialect {
         let locked = slot.map(|slot| {
             part!(match self {
                 Dialect::MySql => "{*slot} = VALUES({*slot})",
-                _ => "{*slot} = (excluded.{*slot})",
+                _ => "{*slot} = excluded.{*slot}",
             })
         });
         part!(match self {
@@ -54,14 +55,11 @@ impl Dialect {
     }
 
     /// The end of an `INSERT` of rows with zeros. If a row exists, it does not change. On MySQL and
-    /// MariaDB it is locked: 0 is added, because `INSERT IGNORE` would turn errors into warnings.
-    pub(crate) fn on_conflict_keep<'a, DB: CounterBackend>(
-        self,
-        key: &[Name<'a>],
-        counters: &[Name<'a>],
-    ) -> Sql<'a, DB> {
+    /// MariaDB it is locked: `INSERT IGNORE` would turn errors into warnings.
+    pub(crate) fn on_conflict_keep<'a, DB: CounterBackend>(self, shape: &Shape<'a>) -> Sql<'a, DB> {
+        let key = &shape.key;
         match self {
-            Dialect::MySql => sql!("{self.on_conflict_add(key, counters)}"),
+            Dialect::MySql => sql!("{self.on_conflict_add(shape, &[])}"),
             _ => sql!(" ON CONFLICT ({key}) DO NOTHING"),
         }
     }

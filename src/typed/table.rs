@@ -1,7 +1,6 @@
 //! Counter tables.
 
 use std::any::TypeId;
-use std::sync::OnceLock;
 
 use chrono::NaiveDate;
 use diesel::Table;
@@ -10,7 +9,7 @@ use diesel::sql_types::{BigInt, Nullable};
 
 use crate::day::{Period, utc_today};
 use crate::shape::{Name, Shape};
-use crate::slot::DEFAULT_SLOTS;
+use crate::slot::{DEFAULT_SLOTS, Slot};
 use crate::typed::key::KeyTypes;
 use crate::typed::names::{ColumnNames, RenderName, module_name, table_name};
 use crate::typed::primary_key::CounterKey;
@@ -48,6 +47,8 @@ use crate::typed::primary_key::CounterKey;
 ///   require it.
 /// - `slots = 32`: the [number of slots](crate::guide::operations#how-many-slots), from 1 to
 ///   32,767. Defaults to 32.
+/// - `slot = Connection` or `Random`: how an increment chooses its [`Slot`]. Defaults to
+///   `Connection`.
 /// - `period = Day`, `Week`, `Month`, `Year` or `Total`: the [`Period`] that counts are stored
 ///   by. Defaults to `Day`.
 /// - `today = path::to::function`: a `fn() -> chrono::NaiveDate` that returns the day to count
@@ -110,21 +111,17 @@ pub use diesel_counters_derive::counter_table;
 ///
 /// # Triggers, rules and policies of your own
 ///
-/// A trigger or a rule of the application on a counter table can skip a row that is written, or
-/// write something else.
+/// What a trigger or a rule of the application does with the rows of a counter table is its own
+/// business. If it skips a row, the database reports one row less: merges, corrections, deletions
+/// and increments then fail, except an increment that the program executes itself, as with
+/// [`execute`](diesel::RunQueryDsl::execute) or
+/// [`counting`](crate::prelude::CountingDsl::counting), which returns 0, and
+/// [`materialize`](crate::HasCounters::materialize), which returns the number of rows that were
+/// written.
 ///
-/// - Merges, corrections and deletions compare what is stored with what they wrote. If it differs,
-///   they fail. [`materialize`](crate::HasCounters::materialize) returns the number of rows that
-///   were written.
-/// - An increment fails if its row was skipped, except for one that the program executes itself, as
-///   with [`execute`](diesel::RunQueryDsl::execute) or
-///   [`counting`](crate::prelude::CountingDsl::counting): it then returns 0. It cannot see that a
-///   trigger has changed the row.
-/// - A [`take`](crate::dsl::take()) fails on PostgreSQL if a trigger has kept the units. On the
-///   other databases, it cannot see that a trigger has put them back into the row.
-/// - On PostgreSQL, corrections and deletions fail if a policy of row level security can hide some
-///   rows of an entity from the caller and show others. Under a policy that depends on the key of
-///   the entity only, they work. Merges fail under any policy.
+/// On PostgreSQL, row level security hides rows. Merges and recounts that begin their own
+/// transaction fail under any policy. Other corrections, deletions, and recounts in a transaction
+/// of the caller's see what the caller sees: a policy should depend on nothing but the entity.
 ///
 /// `diesel-counters check` lists such triggers.
 #[diagnostic::on_unimplemented(
@@ -141,6 +138,9 @@ pub trait CounterTable:
 
     /// The number of slots of a counter, 1 or more.
     const SLOTS: i16 = DEFAULT_SLOTS;
+
+    /// How an increment chooses its slot.
+    const SLOT: Slot = Slot::Connection;
 
     /// The period that counts are stored by.
     const PERIOD: Period = Period::Day;
@@ -200,7 +200,7 @@ where
         others,
         period: T::PERIOD,
         slots: T::SLOTS,
-        first_slots: OnceLock::new(),
+        choice: T::SLOT,
         today: T::today,
     }
 }

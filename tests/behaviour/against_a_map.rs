@@ -336,8 +336,11 @@ macro_rules! keys {
                     of_model!(of, match operation.clone() {
                         Operation::Count { of, by: [v, l], on, slot } => {
                             let model = Model { id: key(of) };
+                            if let Some(slot) = slot {
+                                crate::count_in_slot(slot, conn);
+                            }
                             let Some(on) = on else {
-                                if slot == diesel_counters::Slot::Connection {
+                                if slot.is_none() {
                                     match (v, l) {
                                         (-1, 0) => model.incr_counter_by(views, -1, conn)?,
                                         (1, 0) => model.incr_counter(views, conn)?,
@@ -347,19 +350,22 @@ macro_rules! keys {
                                     return Ok(one(i64::from((v, l) != (0, 0))));
                                 }
                                 let counted = increment((views, likes)).of(key(of)).by((v, l));
-                                return counted.slot(slot).execute(conn).map(|_| one(1));
+                                return counted.execute(conn).map(|_| one(1));
                             };
                             let counted = if l == 0 {
-                                increment(views).of(&model.id).by(v).on(on).slot(slot).execute(conn)
+                                increment(views).of(&model.id).by(v).on(on).execute(conn)
                             } else {
                                 let counted = increment((likes, views)).of(&model.id).by((l, v));
-                                counted.on(on).slot(slot).execute(conn)
+                                counted.on(on).execute(conn)
                             };
                             counted.map(|_| one(1))
                         }
                         Operation::CountMany { of, on, slot } => conn.transaction(|conn| {
+                            if let Some(slot) = slot {
+                                crate::count_in_slot(slot, conn);
+                            }
                             let counts = of.into_iter().map(|(of, [v, l])| (key(of), (v, l)));
-                            let counts = increment((views, likes)).slot(slot).of_many(counts);
+                            let counts = increment((views, likes)).of_many(counts);
                             let counted = match on {
                                 Some(on) => counts.on(on).execute(conn),
                                 None => counts.execute(conn),

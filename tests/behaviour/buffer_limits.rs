@@ -8,25 +8,9 @@ use diesel_counters::BackgroundError;
 use diesel_counters::buffer::{BufferError, Write};
 use diesel_counters::prelude::*;
 use diesel_counters_tests::schema::article_counters::views;
-use diesel_counters_tests::schema::page_counters::hits;
 
 use super::buffering::{Buffer, Test};
 use super::{PATIENCE, wait_until};
-
-#[test]
-fn a_long_key_takes_the_room_of_many() {
-    let test = Test::new();
-    let buffer = test.builder().max_keys(10).start().unwrap();
-    let full = Err(BufferError::Full { max_keys: 10 });
-    let label = |length: usize| buffer.count(increment(hits).of("x".repeat(length).as_str()));
-    assert_eq!([10_000, 3_000].map(label), [full, full]);
-    assert_eq!([1_000, 2_000, 1].map(label), [Ok(()), full, Ok(())]);
-    let many = [1, 2].map(|n| ("y".repeat(600 + n), 1));
-    assert_eq!(buffer.count(increment(hits).of_many(many)), full);
-    assert_eq!(buffer.pending(), 5);
-    assert_eq!(test.flush(&buffer).pending, 0);
-    assert_eq!(label(2_000), Ok(()));
-}
 
 #[cfg(unix)]
 mod forks {

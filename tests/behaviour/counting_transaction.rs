@@ -6,10 +6,10 @@ use std::thread;
 use diesel::prelude::*;
 use diesel::result::Error;
 use diesel_counters::prelude::*;
-use diesel_counters::{
-    CountingTransaction, Slot, counting_transaction, is_overflow, with_default_slot,
+use diesel_counters::{CountingTransaction, counting_transaction, is_overflow};
+use diesel_counters_tests::models::{
+    Page, Site, random_counters, timeless_counters, weekly_counters,
 };
-use diesel_counters_tests::models::{Page, Site, timeless_counters, weekly_counters};
 use diesel_counters_tests::schema::article_counters::{comments, likes, views};
 use diesel_counters_tests::schema::page_counters::hits;
 use diesel_counters_tests::schema::{articles, comments as written, site_counters};
@@ -65,7 +65,7 @@ fn increments_of_one_entity_are_one_statement_and_the_last() {
 }
 
 #[test]
-fn sums_of_zero_send_nothing_and_a_random_slot_is_chosen_once() {
+fn sums_of_zero_send_nothing_and_random_slots_are_chosen() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
     let of_zero = statements(&mut conn, |tx| {
         tx.count(increment(views).of(1));
@@ -76,7 +76,7 @@ fn sums_of_zero_send_nothing_and_a_random_slot_is_chosen_once() {
     assert_eq!(of_zero.len(), 2, "{of_zero:?}");
     let random = statements(&mut conn, |tx| {
         for id in [1, 2, 1, 2] {
-            tx.count(increment(views).of(id).slot(Slot::Random));
+            tx.count(increment(random_counters::views).of(id));
         }
         Ok(())
     });
@@ -125,20 +125,18 @@ fn rows_are_written_by_table_and_day_and_key() {
 #[test]
 fn the_settings_of_an_increment_hold() {
     let (_database, mut conn, _article) = TestDatabase::with_article();
-    let slot = Slot::Partition { index: 3, of: 32 };
-    with_default_slot(slot, || {
-        statements(&mut conn, |tx| {
-            tx.count(increment(views).of(1).on(day(2026, 1, 2)));
-            tx.count(increment(views).of(1).on(day(2026, 1, 2)).by(2));
-            tx.count(increment(weekly_counters::views).of(1));
-            tx.count(increment(timeless_counters::views).of(1));
-            Ok(())
-        })
+    crate::count_in_slot(2, &mut conn);
+    statements(&mut conn, |tx| {
+        tx.count(increment(views).of(1).on(day(2026, 1, 2)));
+        tx.count(increment(views).of(1).on(day(2026, 1, 2)).by(2));
+        tx.count(increment(weekly_counters::views).of(1));
+        tx.count(increment(timeless_counters::views).of(1));
+        Ok(())
     });
     let rows = rows(&article(1), &mut conn);
     let written = Vec::from_iter(rows.iter().map(|row| (row.day, row.slot, row.views)));
     let days = [day(1970, 1, 1), day(2026, 1, 2), day(2026, 12, 28)];
-    let slot = if HAS_SLOTS { 4 } else { 0 };
+    let slot = if HAS_SLOTS { 2 } else { 0 };
     let [timeless, january, monday] = days.map(|day| (day, slot));
     let expected = [(timeless, 1), (january, 3), (monday, 1)];
     assert_eq!(written, expected.map(|((day, slot), n)| (day, slot, n)));
@@ -225,8 +223,8 @@ fn a_savepoint_that_deadlocks_takes_no_counts_of_lost_rows() {
                 let (database, both_have_one) = (&database, &both_have_one);
                 scope.spawn(move || {
                     let conn = &mut database.connect();
-                    let one_slot = Slot::Partition { index: 0, of: 32 };
-                    let at_once = |id: i64| increment(views).of(id).slot(one_slot);
+                    crate::count_in_slot(1, conn);
+                    let at_once = |id: i64| increment(views).of(id);
                     counting_transaction(conn, |tx| {
                         insert_comment(first, "Nice.", tx.conn())?;
                         tx.count(increment(comments).of(first));

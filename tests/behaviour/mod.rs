@@ -18,7 +18,6 @@ mod limits;
 mod materializing;
 mod migrations;
 mod names;
-pub mod nodes;
 mod plans;
 mod prepared;
 mod readme;

@@ -1,7 +1,6 @@
 //! Statements are prepared once a connection.
 
 use diesel::prelude::*;
-use diesel_counters::Slot;
 use diesel_counters::dsl::{recount, total};
 use diesel_counters::prelude::*;
 use diesel_counters_tests::schema::article_counters::{comments, likes, views};
@@ -22,7 +21,7 @@ fn a_statement_is_prepared_once_whatever_its_values_are() {
             1 => article(1).incr_counter_by(views, i - 400, conn),
             2 => increment(views).of(1).execute(conn).map(drop),
             _ => {
-                let random = increment(views).of(1).slot(Slot::Random);
+                let random = increment(views).of(1);
                 let random = random.on(day(2026, 1, 1 + i as u32 % 28));
                 random.execute(conn).map(drop)
             }
@@ -46,7 +45,7 @@ fn a_statement_is_prepared_once_whatever_its_values_are() {
         }),
         // Powers of two up to 512, where there are no arrays.
         (
-            KEPT * if crate::STATEMENTS_OF_ANY == 1 { 1 } else { 10 },
+            KEPT * if crate::STATEMENTS_OF_100 == 1 { 1 } else { 10 },
             |i, conn| {
                 let ids: Vec<i64> = (1..=i + 1).collect();
                 let values = counter_value(views).of_many(&ids).load(conn)?;

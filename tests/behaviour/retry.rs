@@ -10,18 +10,18 @@ use diesel::result::DatabaseErrorKind::{self, SerializationFailure, UniqueViolat
 use diesel::result::Error;
 use diesel_counters::dsl::{recount, set_counter, total};
 use diesel_counters::prelude::*;
-use diesel_counters::{Retry, Slot, is_overflow, is_retryable, retry, retry_if};
+use diesel_counters::{Retry, is_overflow, is_retryable, retry, retry_if};
 use diesel_counters_tests::models::{Article, busy_counters};
 use diesel_counters_tests::schema::article_counters::{comments, views};
 use diesel_counters_tests::schema::articles;
 
 use super::{PATIENCE, article, comments_by_article, count_on, day};
-use crate::{Conn, GIVE_UP_SOON, HAS_SLOTS, IS_MYSQL, TestDatabase};
+use crate::{Conn, GIVE_UP_SOON, HAS_SLOTS, IS_MYSQL, TestDatabase, count_in_slot};
 
 /// An increment of the one slot that all of these tests count in.
 fn count(id: i64, conn: &mut Conn) -> QueryResult<usize> {
-    let one_slot = Slot::Partition { index: 0, of: 32 };
-    increment(views).of(id).slot(one_slot).execute(conn)
+    count_in_slot(1, conn);
+    increment(views).of(id).execute(conn)
 }
 
 fn counted(id: i64, conn: &mut Conn) -> i64 {

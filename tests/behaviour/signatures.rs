@@ -16,8 +16,7 @@ use diesel_counters::dsl::*;
 use diesel_counters::prelude::*;
 use diesel_counters::{
     BackgroundError, Compact, Compacted, Compactor, CounterBuffer, CountingTransaction, Dialect,
-    Drift, Materialize, ParsePeriodError, Period, Retry, SetDefaultSlotError, Slot,
-    counting_transaction, retry,
+    Drift, Materialize, ParsePeriodError, Period, Retry, Slot, counting_transaction, retry,
 };
 use diesel_counters_tests::models::Article;
 use diesel_counters_tests::schema::article_counters::{self, comments, likes, views};
@@ -196,8 +195,8 @@ pub fn parse(period: &str) -> Result<Period, ParsePeriodError> {
     period.parse()
 }
 
-pub fn choose(slot: Slot) -> Result<(), SetDefaultSlotError> {
-    diesel_counters::set_default_slot(slot)
+pub fn slot_of<T: diesel_counters::CounterTable>() -> Slot {
+    T::SLOT
 }
 
 pub fn name(dialect: Dialect) -> String {

@@ -6,10 +6,10 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::r2d2::{ConnectionManager, Pool};
 use diesel::result::Error;
+use diesel_counters::ClaimSlots;
 use diesel_counters::dsl::{claim_slot, set_counter};
 use diesel_counters::prelude::*;
-use diesel_counters::{ClaimSlots, Slot};
-use diesel_counters_tests::models::{BusyArticle, busy_counters};
+use diesel_counters_tests::models::{BusyArticle, busy_counters, random_counters};
 use diesel_counters_tests::schema::article_counters::{self, views};
 
 use super::{article, rows, wait_until};
@@ -109,56 +109,52 @@ fn the_connections_of_a_pool_claim_their_slots() {
 #[test]
 fn a_random_slot_claims_nothing() {
     let (conn, _database, _article) = &mut TestDatabase::with_connection();
-    let random = increment(busy_counters::views).of(1_i64).slot(Slot::Random);
+    let random = increment(random_counters::views).of(1_i64);
     random.execute(conn).unwrap();
     assert!(!has_claimed(conn));
 }
 
 diesel_counters_tests::article_counters!(lonely_counters (views) { slots = 1 });
+diesel_counters_tests::article_counters!(lonely_random_counters (views) { slots = 1, slot = Random });
+diesel_counters_tests::article_counters!(busy_random_counters (views) { slots = 32767, slot = Random });
 
 #[test]
 fn one_slot_and_the_most_slots_can_be_chosen_from_in_each_way() {
     let (conn, _database, article) = &mut TestDatabase::with_connection();
-    let partition = |index, of| Slot::Partition { index, of };
-    let of_busy = [
-        (Slot::Connection, 1..=32767),
-        (Slot::Random, 1..=32767),
-        (partition(0, 1), 1..=32767),
-        (partition(0, 32767), 1..=1),
-        (partition(32766, 32767), 32767..=32767),
-        (partition(1, 2), 2..=32766),
-    ];
-    for (slot, slots) in of_busy {
-        let slots = if HAS_SLOTS { slots } else { 0..=0 };
-        let empty = || diesel::delete(article_counters::table);
-        empty().execute(conn).unwrap();
-        let count = || increment(busy_counters::views);
-        for _ in 0..3 {
-            count().of(1_i64).slot(slot).execute(conn).unwrap();
-            let many = count().slot(slot).of_many([(1_i64, 1)]);
-            many.execute(conn).unwrap();
-        }
-        let mut used = slots_used(conn).into_iter();
-        assert!(used.all(|slot| slots.contains(&slot)), "{slot:?}");
-        assert_eq!(article.counter_value(views, conn), Ok(6));
-
-        empty().execute(conn).unwrap();
-        let count = || increment(lonely_counters::views);
-        for _ in 0..2 {
-            count().of(1_i64).slot(slot).execute(conn).unwrap();
-            let many = count().slot(slot).of_many([(1_i64, 1)]);
-            many.execute(conn).unwrap();
-        }
-        let set = set_counter(lonely_counters::views).of(1_i64).to(9);
-        assert_eq!(set.execute(conn), Ok(4));
-        let counted = rows(article, conn).into_iter().filter(|row| row.views != 0);
-        let counted: Vec<_> = counted.map(|row| (row.slot, row.views)).collect();
-        let expected = match slot {
-            _ if !HAS_SLOTS => vec![(0, 9)],
-            // Its slot is beyond the table's only one, in which `set_counter` counts.
-            Slot::Partition { index, .. } if index > 0 => vec![(1, 5), (index as i16 + 1, 4)],
-            _ => vec![(1, 9)],
-        };
-        assert_eq!(counted, expected, "{slot:?}");
+    macro_rules! count_in {
+        ($($table:ident: $slots:expr;)*) => {$({
+            diesel::delete(article_counters::table).execute(conn).unwrap();
+            let count = || increment($table::views);
+            for _ in 0..3 {
+                count().of(1_i64).execute(conn).unwrap();
+                count().of_many([(1_i64, 1)]).execute(conn).unwrap();
+            }
+            let slots = if HAS_SLOTS { $slots } else { 0..=0 };
+            let used = slots_used(conn);
+            assert!(used.iter().all(|slot| slots.contains(slot)), "{used:?}");
+            assert_eq!(article.counter_value(views, conn), Ok(6));
+            let set = set_counter($table::views).of(1_i64).to(9);
+            assert_eq!(set.execute(conn), Ok(6));
+            assert_eq!(article.counter_value(views, conn), Ok(9));
+        })*};
     }
+    count_in! {
+        lonely_counters: 1..=1;
+        lonely_random_counters: 1..=1;
+        busy_counters: 1..=32767;
+        busy_random_counters: 1..=32767;
+    }
+}
+
+#[test]
+fn random_slots_differ() {
+    let (conn, _database, _article) = &mut TestDatabase::with_connection();
+    for _ in 0..40 {
+        let one = || increment(random_counters::views);
+        one().of(1_i64).execute(conn).unwrap();
+        one().of_many([(1_i64, 1)]).execute(conn).unwrap();
+    }
+    let used = slots_used(conn);
+    assert_eq!(used.len() > 5, HAS_SLOTS, "{used:?}");
+    assert!(used.iter().all(|slot| (0..=32).contains(slot)), "{used:?}");
 }

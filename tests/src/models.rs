@@ -44,6 +44,7 @@ macro_rules! article_counters {
 article_counters!(weekly_counters (views, likes, comments) { period = Week, today = new_years_eve });
 article_counters!(monthly_counters (views, likes, comments) { period = Month, today = new_years_eve });
 article_counters!(timeless_counters (views, likes, comments) { period = Total, slots = 2 });
+article_counters!(random_counters (views, likes, comments) { slot = Random });
 // More slots than the server has connections: tests run next to each other.
 article_counters!(busy_counters (views, likes, comments) { slots = 32767 });
 

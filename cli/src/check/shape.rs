@@ -10,14 +10,13 @@ use crate::catalogue::{self, Column, CounterTable, Mark, Table, is_zero, stateme
 use crate::connection::AnyConnection;
 use crate::database::{Joined, MYSQL, POSTGRES, SQLITE};
 use crate::fault::{Fault, note, slow, wrong};
-use crate::partition;
 use crate::sql::{sql, sql_with};
 use crate::vetoes::{deferrable, in_counters};
 
 type Check = fn(&CounterTable, &mut AnyConnection) -> Result<Vec<Fault>>;
 
 /// What a table is checked for, in the order of the output.
-pub const CHECKS: [Check; 11] = [
+pub const CHECKS: [Check; 10] = [
     fixed_width,
     collations,
     columns,
@@ -28,7 +27,6 @@ pub const CHECKS: [Check; 11] = [
     deferrable,
     days,
     in_counters,
-    nodes,
 ];
 
 /// What a change of a column takes.
@@ -376,52 +374,6 @@ fn depend_on_counters(shape: &CounterTable, conn: &mut AnyConnection) -> Result<
         counters.any(|counter| counter.name == one.column_name)
     });
     Ok(depend)
-}
-
-/// Whether the table is published, and another node's is subscribed to.
-const REPLICATED: &str = "
-    SELECT EXISTS (SELECT FROM pg_publication_tables p
-                   JOIN pg_namespace n ON n.nspname = p.schemaname
-                   JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = p.tablename
-                   WHERE c.oid = of_table.oid)
-        AND EXISTS (SELECT FROM pg_subscription_rel WHERE srrelid = of_table.oid)
-    FROM (SELECT to_regclass({table}) AS oid) AS of_table";
-
-/// A table of PostgreSQL that several nodes write, by logical replication.
-fn nodes(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
-    let mut faults = Vec::new();
-    if conn.database() != POSTGRES {
-        return Ok(faults);
-    }
-    let table = POSTGRES.table_name(&shape.table);
-    let replicated = sql_with(REPLICATED, &[("table", &table)]);
-    if !replicated.typed::<Bool>().get_result::<bool>(conn)? {
-        return Ok(faults);
-    }
-    // Nodes that write different slots write different rows.
-    if partition::of_database(conn)?.is_none() {
-        let what = "It is published and subscribed to, and the database has no partition.";
-        let cost = "Nodes that write the same row overwrite each other, or stop the replication.";
-        faults.push(wrong("no_node", what, cost).remedy(
-            "Give each node another one: ALTER DATABASE … SET diesel_counters.partition = '0/2'. \
-             Set it in programs too, with set_default_slot.",
-        ));
-    }
-    if !shape.mark().unwrap_or_default().stock.is_empty() {
-        let what = "It is published and subscribed to, and has a stock.";
-        let cost =
-            "Nodes that take from the same row overwrite each other, or stop the replication.";
-        let remedy = "Take on one node only, from a table that the others do not write.";
-        faults.push(wrong("stock_on_nodes", what, cost).remedy(remedy));
-    }
-    if let Some(parent) = shape.parents().find(|parent| parent.cascades()) {
-        let what = format!("Deleting from {} deletes its rows.", parent.table);
-        let cost = "A cascade on one node deletes rows that another node writes: then the nodes \
-                    can differ.";
-        let remedy = "Drop the foreign key, and call delete_counters on each node.";
-        faults.push(wrong("cascade_on_nodes", what, cost).remedy(remedy));
-    }
-    Ok(faults)
 }
 
 /// The period that the table counts by, if the database does not have it.

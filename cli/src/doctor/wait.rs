@@ -113,13 +113,11 @@ impl LockWait {
         const UNKNOWN: &str = "a row that the database does not tell";
         let row = row.unwrap_or_else(|| UNKNOWN.to_owned());
         let slot = row.rsplit_once("day 1970-01-01, slot ");
-        // Merged rows of nodes have slots below 0.
-        let is_merged = |slot: &str| slot == "0" || slot.starts_with('-');
         let of_parent = |parent| format!("a row of {parent}, which the foreign key locks");
         let (kind, on) = match self.parent {
             Some(parent) => (PARENT_ROW, of_parent(parent)),
             None if !table.mark().unwrap_or_default().stock.is_empty() => (STOCK, row),
-            None if slot.is_some_and(|(_, slot)| is_merged(slot)) => (CORRECTION, row),
+            None if slot.is_some_and(|(_, slot)| slot == "0") => (CORRECTION, row),
             None => (ROW, row),
         };
         Wait {

@@ -244,8 +244,8 @@ impl Counting {
         self.free("drift")
     }
 
-    /// Adds what the counters lack. `merged` is the slot of merged rows.
-    pub fn correction(&self, target: &Target, merged: &str) -> Correction {
+    /// Adds what the counters lack.
+    pub fn correction(&self, target: &Target) -> Correction {
         let drift = self.drift_name();
         let missing = |counter: &String| {
             let actual = format!("{drift}.{}", self.database.quoted(counter));
@@ -262,7 +262,7 @@ impl Counting {
         if target.slots.is_some() {
             let names = target.names.iter();
             let counts = names.map(|name| self.sql.whole(missing(name))).collect();
-            return self.rows_to_add(target, self.day.is_some(), merged, counts);
+            return self.rows_to_add(target, self.day.is_some(), counts);
         }
         let table = self.database.table_name(&target.table);
         let updates = target.names.iter().map(|name| {
@@ -281,19 +281,14 @@ impl Counting {
     }
 
     /// Adds 0 to the row of 1970-01-01 of entities, and so locks them as other corrections do.
-    pub fn lock_in_slots(&self, target: &Target, merged: &str) -> Correction {
+    pub fn lock_in_slots(&self, target: &Target) -> Correction {
         let zeros = target.names.iter().map(|_| "0".to_owned());
-        self.rows_to_add(target, false, merged, zeros.collect())
+        self.rows_to_add(target, false, zeros.collect())
     }
 
-    /// Rows that have a day of their own, or count on 1970-01-01.
-    fn rows_to_add(
-        &self,
-        target: &Target,
-        has_own_day: bool,
-        slot: &str,
-        counts: Vec<String>,
-    ) -> Correction {
+    /// Rows that have a day of their own, or count on 1970-01-01. They are in the slot of merged
+    /// rows.
+    fn rows_to_add(&self, target: &Target, has_own_day: bool, counts: Vec<String>) -> Correction {
         // Without the rows' own day, if it does not count: zeros lock an entity as a whole.
         let mut columns = self.group(target);
         columns.truncate(target.entity.len() + usize::from(has_own_day));
@@ -302,7 +297,7 @@ impl Counting {
         if !has_own_day {
             columns.push(self.sql.undated.to_owned());
         }
-        columns.push(slot.to_owned());
+        columns.push("0".to_owned());
         columns.extend(counts);
         Correction {
             to: self.counters_of(target),

@@ -10,7 +10,6 @@ use super::stored;
 use super::trigger::{LiveTrigger, Trigger, TriggerTable};
 use crate::catalogue::Table;
 use crate::database::{Database, POSTGRES};
-use crate::partition::merged_slot;
 
 /// Triggers to create.
 #[derive(Clone)]
@@ -86,11 +85,10 @@ impl Plan {
                 functions.push(function);
             }
         }
-        let merged = merged_slot(counting.database);
         let targets = counting.targets.iter().zip(&self.compared);
         let corrections = targets.map(|(target, compared)| OfTarget {
             drift: counting.drift(target, compared, None),
-            correction: counting.correction(target, &merged),
+            correction: counting.correction(target),
         });
         Ok(PlanValues {
             rows: counting.rows.to_string(),

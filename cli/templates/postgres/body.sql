@@ -1,38 +1,23 @@
 {# What the trigger of one event runs. All checks come before the additions: to plan a statement already runs functions
    of the tables that it names, such as those of their indexes, with the rights of our owner. #}
 {% from "postgres/add.sql" import add %}
-{% from "postgres/slot.sql" import claim %}
-{% set is_other_table = "TG_TABLE_SCHEMA <> " ~ schema_literal ~ " OR TG_TABLE_NAME <> " ~ table_literal %}
 {# A name in a statement is that of a column. A variable is written with the label, as in counting.counting_slot. #}
 #variable_conflict use_column
 <<counting>>
 DECLARE
 {% if slot %}
-    -- The slot is the length of this setting of the session, which can be any text.
-    counting_slot INTEGER := COALESCE(octet_length(current_setting('{{ slot.setting }}', true)), 0);
-    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_slot INTEGER := {{ slot }};
 {% endif %}
 {% if has_ordinary_columns %}
     counting_sums RECORD;
 {% endif %}
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF {{ is_other_table }} OR TG_OP <> '{{ event }}'
-{%- if slot %}
-
-        OR counting_slot NOT BETWEEN 1 AND {{ slot.slots }}
-        OR current_setting('diesel_counters.partition', true) <> ''
-{%- endif %} THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF {{ is_other_table }} THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                {{ schema_literal }}, {{ table_literal }}, TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> '{{ event }}' THEN
-            RAISE 'this function counts at {{ event }}, not at %: generate the triggers again', TG_OP;
-        END IF;
-{% if slot %}
-        {{ claim(slot)|indent(8) }}
-{% endif %}
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> {{ schema_literal }} OR TG_TABLE_NAME <> {{ table_literal }} THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            {{ schema_literal }}, {{ table_literal }}, TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> '{{ event }}' THEN
+        RAISE 'this function counts at {{ event }}, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -43,19 +28,10 @@ BEGIN
 {%- endif %};
     IF NOT FOUND THEN
 {% if guard.parents %}
-{% if guard.trusts_foreign_keys %}
-        -- A parent can be that of another role, if a foreign key of the counters refers to it.
-        PERFORM FROM pg_class WHERE (oid IN ({{ guard.owned|join(", ") }}) AND pg_get_userbyid(relowner) = current_user)
-            OR (oid IN ({{ guard.parents|join(", ") }}) AND (pg_get_userbyid(relowner) = current_user
-                OR EXISTS (SELECT FROM pg_constraint WHERE confrelid = pg_class.oid
-                    AND conrelid IN ({{ guard.owned|join(", ") }}))))
-            HAVING COUNT(*) = {{ guard.table_count }};
-{% else %}
         -- The owner of a parent can have code run with our rights, so it must have them already.
         PERFORM FROM pg_class WHERE (oid IN ({{ guard.owned|join(", ") }}) AND pg_get_userbyid(relowner) = current_user)
             OR (oid IN ({{ guard.parents|join(", ") }}) AND pg_has_role(relowner, current_user, 'USAGE'))
             HAVING COUNT(*) = {{ guard.table_count }};
-{% endif %}
         IF NOT FOUND THEN
             RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
         END IF;

@@ -18,8 +18,7 @@ fn lock() -> &'static str {
                 CAST(CAST('article_counters' AS regclass) AS oid)::int4); END $$"
         }
         _ => {
-            "DO GET_LOCK(CONVERT(SHA2(LOWER(CONVERT(CONCAT('diesel_counters/',
-                CONCAT_WS('.', DATABASE(), 'article_counters')) USING utf8mb4)), 224) USING utf8mb4), 0)"
+            "DO GET_LOCK(SHA2(CONCAT_WS('/', 'diesel_counters', DATABASE(), '\"article_counters\"'), 224), 0)"
         }
     }
 }

@@ -7,7 +7,6 @@ mod faults;
 mod modes;
 mod order;
 mod parents;
-mod slots;
 
 /// Another like of an article.
 const INSERT: &str = "INSERT INTO article_likes (id, article_id) SELECT COALESCE(MAX(id), 0) + 1, 1 FROM article_likes";

@@ -10,7 +10,6 @@ mod faults;
 mod foreign_keys;
 mod kept;
 mod migrations;
-mod nodes;
 mod owners;
 mod planted;
 mod planted_triggers;
@@ -19,7 +18,6 @@ mod replaced;
 mod roles;
 mod row_security;
 mod schemas;
-mod slots;
 mod types;
 
 use diesel::prelude::*;

@@ -142,14 +142,3 @@ fn a_table_that_is_newer_than_the_snapshot_is_not_written() {
     assert!(refused.contains("is not of its owner"), "{refused}");
     drop(writer);
 }
-
-/// A function of an earlier version does not look whose tables it writes, and counts the same.
-#[test]
-fn a_function_of_an_earlier_version_is_good() {
-    let roles = Roles::create(false);
-    roles.owner().run(include_str!("earlier.sql"));
-    let roles = roles.planted("");
-    roles.write("SELECT 1");
-    let checked = roles.run(&words("check"));
-    assert!(!checked.stdout.contains("count_likes"), "{checked:?}");
-}

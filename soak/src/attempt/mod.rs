@@ -17,41 +17,11 @@ use crate::run::Run;
 use crate::tables::label_counters::dsl::given;
 use crate::tables::{self, TODAY, counted, day, number_of};
 
-/// The thread that runs a transaction. It writes to one of the nodes.
+/// The thread that runs a transaction.
 pub struct Writer<'a> {
     pub run: &'a Run,
-    /// The number of its node, from 0 on.
-    pub node: usize,
-    /// How many nodes there are: 1, unless the database is a cluster.
-    pub nodes: usize,
     /// The comments that its committed transactions have inserted, which it can delete.
     pub comments: Vec<Comment>,
-}
-
-impl Writer<'_> {
-    /// Whether the run leaves out what makes the nodes of a cluster conflict.
-    pub fn keeps_apart(&self) -> bool {
-        self.nodes > 1 && !self.run.settings.conflicts
-    }
-
-    /// Whether a COMMIT fails if another node has written the same row, and the run leaves out what
-    /// writes such rows.
-    ///
-    /// Galera and Group Replication ask the other nodes at a COMMIT. Nodes with logical replication
-    /// do not.
-    pub fn avoids_conflicts_at_commit(&self) -> bool {
-        self.keeps_apart() && !self.run.settings.applies_later
-    }
-
-    /// The user with this number. Nodes that are kept apart have users of their own, so that no two
-    /// of them write the same like.
-    pub fn user(&self, number: i64) -> i64 {
-        if self.keeps_apart() {
-            number * self.nodes as i64 + self.node as i64
-        } else {
-            number
-        }
-    }
 }
 
 /// Why a transaction ends without a commit.

@@ -21,25 +21,6 @@ use crate::tables::{self, TODAY, article_likes, day};
 impl Attempt {
     pub(super) fn step(&mut self, step: &Step, of: &Writer, conn: &mut Conn) -> Result<(), Stop> {
         let run = of.run;
-        let settings = &of.run.settings;
-        let is_left_out = match step {
-            // A like is a row that other transactions can write too.
-            Step::Like { .. } | Step::Unlike { .. } | Step::Read(_) => settings.only_counts,
-            // `Thread::one` runs some of them, each in a transaction of its own.
-            Step::Set { .. } => settings.only_counts || of.avoids_conflicts_at_commit(),
-            // The nodes of a cluster count in partitions, in which nothing can be taken.
-            Step::Take { .. } | Step::PutBack { .. } | Step::SetStock { .. } => {
-                settings.only_counts || of.nodes > 1
-            }
-            // The rows of `counted` do not have it, and nothing else is left of a killed client.
-            // Two nodes that apply later would both correct it, and so correct it twice.
-            Step::Miscount { .. } => run.is_client() || settings.applies_later,
-            Step::Savepoint { fails, .. } => *fails && settings.keep_savepoints,
-            _ => false,
-        };
-        if is_left_out {
-            return Ok(());
-        }
         match *step {
             Step::Count((article, on, amount)) => {
                 let count = increment(views).of(article).by(amount).on(day(on));
@@ -61,17 +42,10 @@ impl Attempt {
                     let count = increment(views).of(article).by(amount);
                     count.on(day(on))
                 });
-                // In a transaction, `counting_transaction` sets a savepoint.
-                if settings.no_savepoints {
-                    for count in counts {
-                        count.execute(conn)?;
-                    }
-                } else {
-                    counting_transaction(conn, |tx| {
-                        counts.for_each(|count| tx.count(count));
-                        QueryResult::Ok(())
-                    })?;
-                }
+                counting_transaction(conn, |tx| {
+                    counts.for_each(|count| tx.count(count));
+                    QueryResult::Ok(())
+                })?;
                 for &(article, on, amount) in amounts {
                     self.expect_increment(article, Kind::Views, on, amount);
                 }
@@ -112,11 +86,11 @@ impl Attempt {
                 }
             }
             Step::Like { article, user } => {
-                let rows = like(article, of.user(user), conn)?;
+                let rows = like(article, user, conn)?;
                 self.liked(article, rows as i64);
             }
             Step::Unlike { article, user } => {
-                let like = article_likes::table.find((article, of.user(user)));
+                let like = article_likes::table.find((article, user));
                 let rows = diesel::delete(like).execute(conn)?;
                 self.liked(article, -(rows as i64));
             }
@@ -163,6 +137,8 @@ impl Attempt {
                 self.expect(article, Kind::Tickets, NO_DAY, to - before);
                 self.fills += u64::from(before == 0);
             }
+            // The rows of `counted` do not have it, and nothing else is left of a killed client.
+            Step::Miscount { .. } if run.is_client() => {}
             Step::Miscount { article, amount } => {
                 let count = increment(comments).of(article).by(amount);
                 count.execute(conn)?;
@@ -177,9 +153,6 @@ impl Attempt {
                 let values = read_values(read, conn)?;
                 self.see(from, values);
                 self.snapshot.get_or_insert(self.effects.len());
-            }
-            Step::Savepoint { ref steps, .. } if settings.no_savepoints => {
-                self.steps(steps, of, conn)?;
             }
             Step::Savepoint { ref steps, fails } => {
                 let before = self.clone();

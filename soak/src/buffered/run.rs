@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
-use std::slice;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
@@ -151,8 +150,8 @@ fn pause(milliseconds: u64) {
 /// Kills processes, and the server. Returns what was done, and what is wrong.
 pub fn run(args: &Buffered) -> Result<(Tally, Option<String>)> {
     let server = args.server.clone().map(Server::run).transpose()?;
-    let database = OwnDatabase::create(slice::from_ref(&args.url))?;
-    let url = database.urls[0].clone();
+    let database = OwnDatabase::create(&args.url)?;
+    let url = database.url.clone();
     connect(&url)?.batch_execute(TABLE)?;
     let proxy = (!IS_SQLITE).then(|| Proxy::start(&url)).transpose()?;
     let mut run = Run {

@@ -9,7 +9,6 @@ use clap::ValueEnum;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Date};
-use diesel_counters::Slot;
 use diesel_counters_cli::recounts;
 
 use super::worker::{Job, Worker};
@@ -98,14 +97,7 @@ impl Driver {
             .map(|(connection, set)| {
                 let sender = sender.clone();
                 let recounts = Arc::clone(&recounts);
-                Worker::start(
-                    connection,
-                    url,
-                    set.clone(),
-                    Slot::Connection,
-                    sender,
-                    recounts,
-                )
+                Worker::start(connection, url, set.clone(), sender, recounts)
             });
         let workers = workers.collect::<Result<_>>()?;
         let mut conn = Conn::establish(url)?;

@@ -1,7 +1,6 @@
 //! Runs the cases, at each isolation level.
 
 use std::collections::HashMap;
-use std::slice;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
@@ -26,8 +25,8 @@ type Serial = Vec<(Transactions, Outcome)>;
 
 /// Runs everything that the arguments ask for. Returns how many orders were wrong.
 pub fn run(args: &Interleave) -> Result<u64> {
-    let database = OwnDatabase::create(slice::from_ref(&args.url))?;
-    let wrong = run_on(&database.urls[0], args)?;
+    let database = OwnDatabase::create(&args.url)?;
+    let wrong = run_on(&database.url, args)?;
     database.remove()?;
     Ok(wrong)
 }

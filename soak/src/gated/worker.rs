@@ -11,7 +11,7 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::result::DatabaseErrorKind::{ForeignKeyViolation, UniqueViolation};
 use diesel::result::Error;
-use diesel_counters::{Slot, is_overflow, is_retryable, with_default_slot};
+use diesel_counters::{is_overflow, is_retryable};
 use diesel_counters_cli::Recount;
 
 use super::operations;
@@ -44,12 +44,11 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Connects, and starts the thread, which counts in `slot`. `set_up` is run on the connection.
+    /// Connects, and starts the thread. `set_up` is run on the connection.
     pub fn start(
         connection: usize,
         url: &str,
         set_up: String,
-        slot: Slot,
         events: Sender<Event>,
         recounts: Arc<Vec<Recount>>,
     ) -> Result<Worker> {
@@ -72,7 +71,7 @@ impl Worker {
             events,
             recounts,
         };
-        thread::spawn(move || with_default_slot(slot, || thread.run(conn, to_do)));
+        thread::spawn(move || thread.run(conn, to_do));
         Ok(Worker {
             session,
             jobs,

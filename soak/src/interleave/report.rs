@@ -91,9 +91,6 @@ pub enum What {
         serial: Vec<(Vec<Transaction>, Outcome)>,
     },
     Error(String),
-    /// Two nodes differ, or a count is not what was counted.
-    #[cfg(feature = "postgres")]
-    Count(String),
 }
 
 impl Found {
@@ -106,8 +103,6 @@ impl Found {
         println!("  from: {case}");
         match &self.what {
             What::Error(text) => println!("  an error that is not documented: {text}"),
-            #[cfg(feature = "postgres")]
-            What::Count(text) => println!("  {text}"),
             What::Outcome { seen, serial } => {
                 let all = serial.iter().map(|(_, outcome)| outcome).chain([seen]);
                 let differing = Outcome::differing(all);

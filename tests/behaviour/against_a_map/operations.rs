@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Bound::{self, Excluded, Included, Unbounded};
 
 use chrono::NaiveDate;
-use diesel_counters::{Period, Slot};
+use diesel_counters::Period;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -29,13 +29,13 @@ pub enum Operation {
         of: usize,
         by: Amounts,
         on: Option<NaiveDate>,
-        slot: Slot,
+        slot: Option<i16>,
     },
     /// In a savepoint or a transaction: it can be several statements.
     CountMany {
         of: Vec<(usize, Amounts)>,
         on: Option<NaiveDate>,
-        slot: Slot,
+        slot: Option<i16>,
     },
     Set {
         of: usize,
@@ -203,12 +203,11 @@ fn amounts() -> impl Strategy<Value = Amounts> {
     [amount(), amount()]
 }
 
-fn slot() -> impl Strategy<Value = Slot> {
-    let partition = |index| Slot::Partition { index, of: 32 };
+/// Mostly the one in which the connection counts.
+fn slot() -> impl Strategy<Value = Option<i16>> {
     prop_oneof![
-        3 => Just(Slot::Connection),
-        1 => Just(Slot::Random),
-        1 => prop::sample::select(vec![0, 7, 31]).prop_map(partition),
+        3 => Just(None),
+        2 => prop::sample::select(vec![1, 8, 32]).prop_map(Some),
     ]
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 use chrono::{Datelike, Days as ChronoDays, Months, NaiveDate};
-use diesel_counters::{Period, Slot};
+use diesel_counters::Period;
 
 use super::super::day;
 use super::operations::{Amounts, Days, ENTITIES, Operation, Read, today};
@@ -194,7 +194,7 @@ impl Map {
             Operation::Count {
                 by: [0, 0],
                 on: None,
-                slot: Slot::Connection,
+                slot: None,
                 ..
             } => number(0),
             &Operation::Count { of, by, on, .. } => {

@@ -7,11 +7,10 @@ use std::thread;
 use diesel::prelude::*;
 use diesel_counters::buffer::{BufferError, Write};
 use diesel_counters::prelude::*;
-use diesel_counters::{Slot, with_default_slot};
 use diesel_counters_tests::article_counters;
 use diesel_counters_tests::schema::article_counters::{comments, likes, views};
 use diesel_counters_tests::schema::page_counters::hits;
-use diesel_counters_tests::schema::{article_counters, site_counters};
+use diesel_counters_tests::schema::site_counters;
 
 use super::{SHORT, Test, had_no_connection};
 use crate::behaviour::{article, day, views_on, wait_until};
@@ -138,26 +137,6 @@ fn the_end_writes() {
     assert_eq!(later, Err(BufferError::Stopped));
     drop(buffer);
     assert_eq!(test.views(1), 2);
-}
-
-/// Whoever counts, and whoever flushes.
-#[test]
-fn all_counts_are_in_the_slot_of_the_thread_that_starts_it() {
-    let mut test = Test::new();
-    let slot = |index| Slot::Partition { index, of: 32 };
-    let buffer = with_default_slot(slot(6), || test.buffer());
-    let count = || buffer.count(increment(views).of(1_i64)).unwrap();
-    for index in [6, 9] {
-        with_default_slot(slot(index), || {
-            count();
-            assert_eq!(test.flush(&buffer).written, 1);
-        });
-    }
-    count();
-    drop(buffer);
-    let slots = article_counters::table.select((article_counters::slot, views));
-    let expected = if crate::HAS_SLOTS { 7 } else { 0 };
-    assert_eq!(slots.load(&mut test.conn), Ok(vec![(expected, 3_i64)]));
 }
 
 mod ticking {

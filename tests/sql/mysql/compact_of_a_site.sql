@@ -1,8 +1,6 @@
 -- compact(site_counters::table).before(day(2026, 4, 1)).execute(conn)
 
-SELECT /*vt+ PRIORITY=none */ 0;
-
-SELECT GET_LOCK(CONVERT(SHA2(LOWER(CONVERT(CONCAT('diesel_counters/', CONCAT_WS('.', REPLACE(DATABASE(), '`', ''), ?)) USING utf8mb4)), 224) USING utf8mb4), 0);
+SELECT GET_LOCK(SHA2(CONCAT_WS('/', 'diesel_counters', DATABASE (), ?), 224), 0);
 -- ["site_counters"]
 
 SELECT COUNT(*)
@@ -23,55 +21,36 @@ BEGIN;
 
 INSERT INTO `site_counters` (`day`, `slot`, `hits`, `errors`)
 VALUES (?, ?, 0, 0)
-ON DUPLICATE KEY UPDATE `hits` = `hits` + VALUES(`hits`), `errors` = `errors` + VALUES(`errors`);
+ON DUPLICATE KEY UPDATE `slot` = VALUES(`slot`);
 -- [2026-03-02, 0]
 
-SELECT `day`, `slot`, `hits`, `errors`, `site_counters`.*
-FROM ((SELECT `day` AS diesel_counters_wanted_0, `slot` AS diesel_counters_wanted_1
-FROM `site_counters`
-LIMIT 0) UNION ALL
-SELECT ?, ? UNION ALL
-SELECT ?, ? UNION ALL
-SELECT ?, ? UNION ALL
-SELECT ?, ?) AS diesel_counters_wanted
-STRAIGHT_JOIN `site_counters` FORCE INDEX (PRIMARY) ON `day` = diesel_counters_wanted_0 AND `slot` = diesel_counters_wanted_1 FOR UPDATE SKIP LOCKED;
+SELECT `day`, `slot`, `site_counters`.*
+FROM `site_counters` FORCE INDEX (PRIMARY)
+WHERE (`day`, `slot`) IN ((?, ?), (?, ?), (?, ?), (?, ?))
+FOR UPDATE SKIP LOCKED;
 -- [2026-03-02, 0, 2026-03-02, 1, 2026-03-02, 3, 2026-03-02, 5]
 
 INSERT INTO `site_counters` (`day`, `slot`, `hits`, `errors`)
-SELECT `day`, ?, CASE WHEN COALESCE(SUM(`hits`), 0) BETWEEN -9223372036854775808 AND 9223372036854775807 THEN CAST(COALESCE(SUM(`hits`), 0) AS SIGNED) ELSE 9223372036854775807 + COUNT(*) END, CASE WHEN COALESCE(SUM(`errors`), 0) BETWEEN -9223372036854775808 AND 9223372036854775807 THEN CAST(COALESCE(SUM(`errors`), 0) AS SIGNED) ELSE 9223372036854775807 + COUNT(*) END
-FROM ((SELECT `day` AS diesel_counters_wanted_0, `slot` AS diesel_counters_wanted_1
-FROM `site_counters`
-LIMIT 0) UNION ALL
-SELECT ?, ? UNION ALL
-SELECT ?, ? UNION ALL
-SELECT ?, ?) AS diesel_counters_wanted
-STRAIGHT_JOIN `site_counters` FORCE INDEX (PRIMARY) ON `day` = diesel_counters_wanted_0 AND `slot` = diesel_counters_wanted_1
+SELECT `day`, 0, SUM(`hits`) DIV 1, SUM(`errors`) DIV 1
+FROM `site_counters` FORCE INDEX (PRIMARY)
+WHERE (`day`, `slot`) IN ((?, ?), (?, ?), (?, ?))
 GROUP BY `day`
 ORDER BY `day`
 ON DUPLICATE KEY UPDATE `hits` = `hits` + VALUES(`hits`), `errors` = `errors` + VALUES(`errors`);
--- [0, 2026-03-02, 1, 2026-03-02, 3, 2026-03-02, 5]
-
-/*M!
-SET STATEMENT sql_safe_updates = 0 FOR */ DELETE /*+ SET_VAR(sql_safe_updates = 0) */ `site_counters`
-FROM ((SELECT `day` AS diesel_counters_wanted_0, `slot` AS diesel_counters_wanted_1
-FROM `site_counters`
-LIMIT 0) UNION ALL
-SELECT ?, ? UNION ALL
-SELECT ?, ? UNION ALL
-SELECT ?, ?) AS diesel_counters_wanted
-STRAIGHT_JOIN `site_counters` FORCE INDEX (PRIMARY) ON `day` = diesel_counters_wanted_0 AND `slot` = diesel_counters_wanted_1;
 -- [2026-03-02, 1, 2026-03-02, 3, 2026-03-02, 5]
 
-SELECT `day`, `slot`, `hits`, `errors`
-FROM ((SELECT `day` AS diesel_counters_wanted_0, `slot` AS diesel_counters_wanted_1
-FROM `site_counters`
-LIMIT 0) UNION ALL
-SELECT ?, ? UNION ALL
-SELECT ?, ? UNION ALL
-SELECT ?, ? UNION ALL
-SELECT ?, ?) AS diesel_counters_wanted
-STRAIGHT_JOIN `site_counters` FORCE INDEX (PRIMARY) ON `day` = diesel_counters_wanted_0 AND `slot` = diesel_counters_wanted_1 FOR UPDATE;
--- [2026-03-02, 0, 2026-03-02, 1, 2026-03-02, 3, 2026-03-02, 5]
+DELETE counters
+FROM (
+    (SELECT `day` AS entity, `slot` AS entity_1 FROM `site_counters` LIMIT 0)
+    UNION ALL
+    SELECT ?, ?
+    UNION ALL
+    SELECT ?, ?
+    UNION ALL
+    SELECT ?, ?
+) AS wanted STRAIGHT_JOIN `site_counters` AS counters FORCE INDEX (PRIMARY) ON counters.`day` = wanted.entity
+    AND counters.`slot` = wanted.entity_1;
+-- [2026-03-02, 1, 2026-03-02, 3, 2026-03-02, 5]
 
 COMMIT;
 
@@ -87,6 +66,6 @@ FROM `site_counters`
 WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0);
 -- [1000-01-01, 2026-04-01]
 
-SELECT RELEASE_LOCK(CONVERT(SHA2(LOWER(CONVERT(CONCAT('diesel_counters/', CONCAT_WS('.', REPLACE(DATABASE(), '`', ''), ?)) USING utf8mb4)), 224) USING utf8mb4));
+SELECT RELEASE_LOCK(SHA2(CONCAT_WS('/', 'diesel_counters', DATABASE (), ?), 224));
 -- ["site_counters"]
 

@@ -1,6 +1,6 @@
 -- counter_series(views).of(1_i64).between(monday()..=sunday()).load(conn)
 
-SELECT `day`, COALESCE(SUM(`views`), 0) DIV 1 AS diesel_counters_sum
+SELECT `day`, COALESCE(SUM(`views`), 0) DIV 1 AS total
 FROM `article_counters`
 WHERE `article_id` = ? AND `day` BETWEEN ? AND ?
 GROUP BY `day`

@@ -1,9 +1,12 @@
 -- counter_value(views).of(1_i64).get_result::<i64>(conn)
 
 SELECT *
-FROM (SELECT COALESCE(SUM(`views`), 0) DIV 1 AS diesel_counters_sum
-FROM `article_counters`
-WHERE `article_id` = ?) AS diesel_counters_read UNION
+FROM (
+    SELECT COALESCE(SUM(`views`), 0) DIV 1 AS total
+    FROM `article_counters`
+    WHERE `article_id` = ?
+) AS totals
+UNION
 SELECT 0
 FROM DUAL
 WHERE FALSE;

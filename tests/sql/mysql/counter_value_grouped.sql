@@ -1,6 +1,6 @@
 -- counter_value(reaction_counters::given).of(1_i64).group_by(reaction_counters::emoji).load::<(String, i64)>(conn)
 
-SELECT `reaction_counters`.`emoji`, COALESCE(SUM(`given`), 0) DIV 1 AS diesel_counters_sum
+SELECT `reaction_counters`.`emoji`, COALESCE(SUM(`given`), 0) DIV 1 AS total
 FROM `reaction_counters`
 WHERE `article_id` = ?
 GROUP BY `reaction_counters`.`emoji`

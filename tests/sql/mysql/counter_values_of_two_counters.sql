@@ -1,16 +1,11 @@
 -- counter_value((views, likes)).of_many([2_i64, 7, 1]).load(conn)
 
-SELECT /*vt+ PRIORITY=none */ `diesel_counters_number`, (SELECT COALESCE(SUM(`views`), 0) DIV 1
+SELECT
+    FIELD(`article_id`, ?, ?, ?),
+    COALESCE(SUM(`views`), 0) DIV 1 AS total,
+    COALESCE(SUM(`likes`), 0) DIV 1 AS total_1
 FROM `article_counters`
-WHERE `article_id` = diesel_counters_key), (SELECT COALESCE(SUM(`likes`), 0) DIV 1
-FROM `article_counters`
-WHERE `article_id` = diesel_counters_key)
-FROM ((SELECT `article_id` AS diesel_counters_key, 0 AS diesel_counters_number
-FROM `article_counters`
-LIMIT 0) UNION ALL
-SELECT ?, 1 UNION ALL
-SELECT ?, 2 UNION ALL
-SELECT ?, 3) AS diesel_counters_wanted
-WHERE `diesel_counters_number` <= ?;
--- [2, 7, 1, 3]
+WHERE `article_id` IN (?, ?, ?)
+GROUP BY `article_id`;
+-- [2, 7, 1, 2, 7, 1]
 

@@ -3,9 +3,11 @@
 BEGIN;
 
 INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `likes`, `views`)
-VALUES (?, ?, ? + CAST(COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % ? AS SIGNED) * ?, ?, ?), (?, ?, ? + CAST(COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % ? AS SIGNED) * ?, ?, ?)
+VALUES
+    (?, ?, 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, ?, ?),
+    (?, ?, 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, ?, ?)
 ON DUPLICATE KEY UPDATE `likes` = `likes` + VALUES(`likes`), `views` = `views` + VALUES(`views`);
--- [1, 2026-03-02, 1, 32, 1, 0, 1, 2, 2026-03-08, 1, 32, 1, 1, 0]
+-- [1, 2026-03-02, 0, 1, 2, 2026-03-08, 1, 0]
 
 COMMIT;
 

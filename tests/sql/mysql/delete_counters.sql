@@ -11,32 +11,24 @@ ORDER BY `article_id`;
 -- [1]
 
 INSERT INTO `article_counters` (`article_id`, `day`, `slot`)
-VALUES (?, ?, ?)
+VALUES (?, ?, 0)
 ON DUPLICATE KEY UPDATE `slot` = VALUES(`slot`);
--- [1, 1970-01-01, 0]
+-- [1, 1970-01-01]
 
 SELECT DISTINCT `article_id`
 FROM `article_counters` FORCE INDEX (PRIMARY)
-WHERE `article_id` IN (?) AND (`day` <> ? OR `slot` <> ? OR `views` <> 0 OR `likes` <> 0 OR `comments` <> 0)
+WHERE
+    `article_id` IN (?)
+    AND (`day` <> ? OR `slot` <> 0 OR `views` <> 0 OR `likes` <> 0 OR `comments` <> 0)
 ORDER BY `article_id`;
--- [1, 1970-01-01, 0]
+-- [1, 1970-01-01]
 
-SELECT COUNT(*)
-FROM (SELECT 1
-FROM `article_counters` FORCE INDEX (PRIMARY)
-WHERE `article_id` IN (?) FOR UPDATE) AS diesel_counters_locked;
--- [1]
-
-/*M!
-SET STATEMENT sql_safe_updates = 0 FOR */ DELETE /*+ SET_VAR(sql_safe_updates = 0) */
-FROM `article_counters`
+DELETE FROM `article_counters`
 WHERE `article_id` IN (?);
 -- [1]
 
-SELECT COUNT(*)
-FROM (SELECT 1
-FROM `article_counters` FORCE INDEX (PRIMARY)
-WHERE `article_id` IN (?) FOR UPDATE) AS diesel_counters_locked;
+DELETE FROM `article_counters`
+WHERE `article_id` IN (?);
 -- [1]
 
 COMMIT;

@@ -11,32 +11,24 @@ ORDER BY `crate_id`, `number`;
 -- [1]
 
 INSERT INTO `version_counters` (`crate_id`, `number`, `day`, `slot`)
-VALUES (?, ?, ?, ?)
+VALUES (?, ?, ?, 0)
 ON DUPLICATE KEY UPDATE `slot` = VALUES(`slot`);
--- [1, "1.0", 1970-01-01, 0]
+-- [1, "1.0", 1970-01-01]
 
 SELECT DISTINCT `crate_id`, `number`
 FROM `version_counters` FORCE INDEX (PRIMARY)
-WHERE (`crate_id`, `number`) IN ((?, ?), (?, ?)) AND (`day` <> ? OR `slot` <> ? OR `downloads` <> 0 OR `failures` <> 0)
+WHERE
+    (`crate_id`, `number`) IN ((?, ?), (?, ?))
+    AND (`day` <> ? OR `slot` <> 0 OR `downloads` <> 0 OR `failures` <> 0)
 ORDER BY `crate_id`, `number`;
--- [1, "1.0", 1, "1.0", 1970-01-01, 0]
+-- [1, "1.0", 1, "1.0", 1970-01-01]
 
-SELECT COUNT(*)
-FROM (SELECT 1
-FROM `version_counters` FORCE INDEX (PRIMARY)
-WHERE (`crate_id`, `number`) IN ((?, ?), (?, ?)) FOR UPDATE) AS diesel_counters_locked;
--- [1, "1.0", 1, "1.0"]
-
-/*M!
-SET STATEMENT sql_safe_updates = 0 FOR */ DELETE /*+ SET_VAR(sql_safe_updates = 0) */
-FROM `version_counters`
+DELETE FROM `version_counters`
 WHERE (`crate_id`, `number`) IN ((?, ?), (?, ?));
 -- [1, "1.0", 1, "1.0"]
 
-SELECT COUNT(*)
-FROM (SELECT 1
-FROM `version_counters` FORCE INDEX (PRIMARY)
-WHERE (`crate_id`, `number`) IN ((?, ?), (?, ?)) FOR UPDATE) AS diesel_counters_locked;
+DELETE FROM `version_counters`
+WHERE (`crate_id`, `number`) IN ((?, ?), (?, ?));
 -- [1, "1.0", 1, "1.0"]
 
 SELECT DISTINCT `crate_id`, `number`

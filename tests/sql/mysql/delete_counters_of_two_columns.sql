@@ -11,32 +11,22 @@ ORDER BY `article_id`, `emoji`;
 -- [1, "👍"]
 
 INSERT INTO `reaction_counters` (`article_id`, `emoji`, `day`, `slot`)
-VALUES (?, ?, ?, ?)
+VALUES (?, ?, ?, 0)
 ON DUPLICATE KEY UPDATE `slot` = VALUES(`slot`);
--- [1, "👍", 1970-01-01, 0]
+-- [1, "👍", 1970-01-01]
 
 SELECT DISTINCT `article_id`, `emoji`
 FROM `reaction_counters` FORCE INDEX (PRIMARY)
-WHERE (`article_id`, `emoji`) IN ((?, ?), (?, ?)) AND (`day` <> ? OR `slot` <> ? OR `given` <> 0)
+WHERE (`article_id`, `emoji`) IN ((?, ?), (?, ?)) AND (`day` <> ? OR `slot` <> 0 OR `given` <> 0)
 ORDER BY `article_id`, `emoji`;
--- [1, "👍", 1, "👍", 1970-01-01, 0]
+-- [1, "👍", 1, "👍", 1970-01-01]
 
-SELECT COUNT(*)
-FROM (SELECT 1
-FROM `reaction_counters` FORCE INDEX (PRIMARY)
-WHERE (`article_id`, `emoji`) IN ((?, ?), (?, ?)) FOR UPDATE) AS diesel_counters_locked;
--- [1, "👍", 1, "👍"]
-
-/*M!
-SET STATEMENT sql_safe_updates = 0 FOR */ DELETE /*+ SET_VAR(sql_safe_updates = 0) */
-FROM `reaction_counters`
+DELETE FROM `reaction_counters`
 WHERE (`article_id`, `emoji`) IN ((?, ?), (?, ?));
 -- [1, "👍", 1, "👍"]
 
-SELECT COUNT(*)
-FROM (SELECT 1
-FROM `reaction_counters` FORCE INDEX (PRIMARY)
-WHERE (`article_id`, `emoji`) IN ((?, ?), (?, ?)) FOR UPDATE) AS diesel_counters_locked;
+DELETE FROM `reaction_counters`
+WHERE (`article_id`, `emoji`) IN ((?, ?), (?, ?));
 -- [1, "👍", 1, "👍"]
 
 COMMIT;

@@ -1,8 +1,6 @@
 -- fold(article_counters::table).per(Period::Year).before(day(2027, 4, 1)).execute(conn)
 
-SELECT /*vt+ PRIORITY=none */ 0;
-
-SELECT GET_LOCK(CONVERT(SHA2(LOWER(CONVERT(CONCAT('diesel_counters/', CONCAT_WS('.', REPLACE(DATABASE(), '`', ''), ?)) USING utf8mb4)), 224) USING utf8mb4), 0);
+SELECT GET_LOCK(SHA2(CONCAT_WS('/', 'diesel_counters', DATABASE (), ?), 224), 0);
 -- ["article_counters"]
 
 SELECT COUNT(*)
@@ -23,69 +21,61 @@ BEGIN;
 
 INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `views`, `likes`, `comments`)
 VALUES (?, ?, ?, 0, 0, 0), (?, ?, ?, 0, 0, 0), (?, ?, ?, 0, 0, 0)
-ON DUPLICATE KEY UPDATE `views` = `views` + VALUES(`views`), `likes` = `likes` + VALUES(`likes`), `comments` = `comments` + VALUES(`comments`);
+ON DUPLICATE KEY UPDATE `slot` = VALUES(`slot`);
 -- [1, 2026-01-01, 0, 2, 2026-01-01, 0, 3, 2026-01-01, 0]
 
-SELECT `article_id`, `day`, `slot`, `views`, `likes`, `comments`, `article_counters`.*
-FROM ((SELECT `article_id` AS diesel_counters_wanted_0, `day` AS diesel_counters_wanted_1, `slot` AS diesel_counters_wanted_2
-FROM `article_counters`
-LIMIT 0) UNION ALL
-SELECT ?, ?, ? UNION ALL
-SELECT ?, ?, ? UNION ALL
-SELECT ?, ?, ? UNION ALL
-SELECT ?, ?, ? UNION ALL
-SELECT ?, ?, ? UNION ALL
-SELECT ?, ?, ? UNION ALL
-SELECT ?, ?, ?) AS diesel_counters_wanted
-STRAIGHT_JOIN `article_counters` FORCE INDEX (PRIMARY) ON `article_id` = diesel_counters_wanted_0 AND `day` = diesel_counters_wanted_1 AND `slot` = diesel_counters_wanted_2 FOR UPDATE SKIP LOCKED;
+SELECT `article_id`, `day`, `slot`, `article_counters`.*
+FROM `article_counters` FORCE INDEX (PRIMARY)
+WHERE
+    (`article_id`, `day`, `slot`) IN ((?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?))
+FOR UPDATE SKIP LOCKED;
 -- [1, 2026-01-01, 0, 2, 2026-01-01, 0, 3, 2026-01-01, 0, 1, 2026-03-01, 0, 1, 2026-12-28, 1, 2, 2026-03-01, 0, 3, 2026-03-01, 0]
 
 INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `views`, `likes`, `comments`)
-SELECT `article_id`, (`day` - INTERVAL DAYOFYEAR(`day`) - 1 DAY), ?, CASE WHEN COALESCE(SUM(`views`), 0) BETWEEN -9223372036854775808 AND 9223372036854775807 THEN CAST(COALESCE(SUM(`views`), 0) AS SIGNED) ELSE 9223372036854775807 + COUNT(*) END, CASE WHEN COALESCE(SUM(`likes`), 0) BETWEEN -9223372036854775808 AND 9223372036854775807 THEN CAST(COALESCE(SUM(`likes`), 0) AS SIGNED) ELSE 9223372036854775807 + COUNT(*) END, CASE WHEN COALESCE(SUM(`comments`), 0) BETWEEN -9223372036854775808 AND 9223372036854775807 THEN CAST(COALESCE(SUM(`comments`), 0) AS SIGNED) ELSE 9223372036854775807 + COUNT(*) END
-FROM ((SELECT `article_id` AS diesel_counters_wanted_0, `day` AS diesel_counters_wanted_1, `slot` AS diesel_counters_wanted_2
-FROM `article_counters`
-LIMIT 0) UNION ALL
-SELECT ?, ?, ? UNION ALL
-SELECT ?, ?, ? UNION ALL
-SELECT ?, ?, ? UNION ALL
-SELECT ?, ?, ?) AS diesel_counters_wanted
-STRAIGHT_JOIN `article_counters` FORCE INDEX (PRIMARY) ON `article_id` = diesel_counters_wanted_0 AND `day` = diesel_counters_wanted_1 AND `slot` = diesel_counters_wanted_2
+SELECT
+    `article_id`,
+    (`day` - INTERVAL DAYOFYEAR(`day`) - 1 DAY),
+    0,
+    SUM(`views`) DIV 1,
+    SUM(`likes`) DIV 1,
+    SUM(`comments`) DIV 1
+FROM `article_counters` FORCE INDEX (PRIMARY)
+WHERE (`article_id`, `day`, `slot`) IN ((?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?))
 GROUP BY `article_id`, (`day` - INTERVAL DAYOFYEAR(`day`) - 1 DAY)
 ORDER BY `article_id`, (`day` - INTERVAL DAYOFYEAR(`day`) - 1 DAY)
 ON DUPLICATE KEY UPDATE `views` = `views` + VALUES(`views`), `likes` = `likes` + VALUES(`likes`), `comments` = `comments` + VALUES(`comments`);
--- [0, 1, 2026-03-01, 0, 1, 2026-12-28, 1, 2, 2026-03-01, 0, 3, 2026-03-01, 0]
-
-/*M!
-SET STATEMENT sql_safe_updates = 0 FOR */ DELETE /*+ SET_VAR(sql_safe_updates = 0) */ `article_counters`
-FROM ((SELECT `article_id` AS diesel_counters_wanted_0, `day` AS diesel_counters_wanted_1, `slot` AS diesel_counters_wanted_2
-FROM `article_counters`
-LIMIT 0) UNION ALL
-SELECT ?, ?, ? UNION ALL
-SELECT ?, ?, ? UNION ALL
-SELECT ?, ?, ? UNION ALL
-SELECT ?, ?, ?) AS diesel_counters_wanted
-STRAIGHT_JOIN `article_counters` FORCE INDEX (PRIMARY) ON `article_id` = diesel_counters_wanted_0 AND `day` = diesel_counters_wanted_1 AND `slot` = diesel_counters_wanted_2;
 -- [1, 2026-03-01, 0, 1, 2026-12-28, 1, 2, 2026-03-01, 0, 3, 2026-03-01, 0]
 
-SELECT `article_id`, `day`, `slot`, `views`, `likes`, `comments`
-FROM ((SELECT `article_id` AS diesel_counters_wanted_0, `day` AS diesel_counters_wanted_1, `slot` AS diesel_counters_wanted_2
-FROM `article_counters`
-LIMIT 0) UNION ALL
-SELECT ?, ?, ? UNION ALL
-SELECT ?, ?, ? UNION ALL
-SELECT ?, ?, ? UNION ALL
-SELECT ?, ?, ? UNION ALL
-SELECT ?, ?, ? UNION ALL
-SELECT ?, ?, ? UNION ALL
-SELECT ?, ?, ?) AS diesel_counters_wanted
-STRAIGHT_JOIN `article_counters` FORCE INDEX (PRIMARY) ON `article_id` = diesel_counters_wanted_0 AND `day` = diesel_counters_wanted_1 AND `slot` = diesel_counters_wanted_2 FOR UPDATE;
--- [1, 2026-01-01, 0, 2, 2026-01-01, 0, 3, 2026-01-01, 0, 1, 2026-03-01, 0, 1, 2026-12-28, 1, 2, 2026-03-01, 0, 3, 2026-03-01, 0]
+DELETE counters
+FROM (
+    (
+        SELECT `article_id` AS entity, `day` AS entity_1, `slot` AS entity_2
+        FROM `article_counters`
+        LIMIT 0
+    )
+    UNION ALL
+    SELECT ?, ?, ?
+    UNION ALL
+    SELECT ?, ?, ?
+    UNION ALL
+    SELECT ?, ?, ?
+    UNION ALL
+    SELECT ?, ?, ?
+) AS wanted STRAIGHT_JOIN `article_counters` AS counters FORCE INDEX (PRIMARY) ON counters.`article_id` = wanted.entity
+    AND counters.`day` = wanted.entity_1
+    AND counters.`slot` = wanted.entity_2;
+-- [1, 2026-03-01, 0, 1, 2026-12-28, 1, 2, 2026-03-01, 0, 3, 2026-03-01, 0]
 
 COMMIT;
 
 SELECT `article_id`, `day`, `slot`
 FROM `article_counters` FORCE INDEX (PRIMARY)
-WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0 OR `day` <> (`day` - INTERVAL DAYOFYEAR(`day`) - 1 DAY)) AND `article_id` >= ? AND (`article_id` > ? OR `day` >= ? AND (`day` > ? OR `slot` > ?))
+WHERE
+    `day` >= ?
+    AND `day` < ?
+    AND (`slot` <> 0 OR `day` <> (`day` - INTERVAL DAYOFYEAR(`day`) - 1 DAY))
+    AND `article_id` >= ?
+    AND (`article_id` > ? OR `day` >= ? AND (`day` > ? OR `slot` > ?))
 ORDER BY `article_id`, `day`, `slot`
 LIMIT 100;
 -- [1971-01-01, 2027-01-01, 3, 3, 2026-03-01, 2026-03-01, 0]
@@ -95,6 +85,6 @@ FROM `article_counters`
 WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0 OR `day` <> (`day` - INTERVAL DAYOFYEAR(`day`) - 1 DAY));
 -- [1971-01-01, 2027-01-01]
 
-SELECT RELEASE_LOCK(CONVERT(SHA2(LOWER(CONVERT(CONCAT('diesel_counters/', CONCAT_WS('.', REPLACE(DATABASE(), '`', ''), ?)) USING utf8mb4)), 224) USING utf8mb4));
+SELECT RELEASE_LOCK(SHA2(CONCAT_WS('/', 'diesel_counters', DATABASE (), ?), 224));
 -- ["article_counters"]
 

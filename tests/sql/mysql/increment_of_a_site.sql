@@ -1,7 +1,7 @@
 -- increment(site_counters::hits).on(monday()).execute(conn)
 
 INSERT INTO `site_counters` (`day`, `slot`, `hits`)
-VALUES (?, ? + CAST(COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % ? AS SIGNED) * ?, ?)
+VALUES (?, 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, ?)
 ON DUPLICATE KEY UPDATE `hits` = `hits` + VALUES(`hits`);
--- [2026-03-02, 1, 32, 1, 1]
+-- [2026-03-02, 1]
 

@@ -1,31 +1,43 @@
 -- Article::materialize(views, articles::total_views).execute(conn)
 
-SELECT /*vt+ PRIORITY=none */ 0;
-
 SELECT `id`
 FROM `articles`
 ORDER BY `id`
 LIMIT 1 OFFSET 49999;
 
-SELECT diesel_counters_key, diesel_counters_held, diesel_counters_total
-FROM (SELECT `id` AS diesel_counters_key, `total_views` AS diesel_counters_held, COALESCE(diesel_counters_totals.diesel_counters_total, 0) AS diesel_counters_total
-FROM `articles` LEFT
-JOIN (SELECT `article_id` AS diesel_counters_key, COALESCE(SUM(`views`), 0) DIV 1 AS diesel_counters_total
-FROM `article_counters`
-GROUP BY `article_id`) AS diesel_counters_totals ON diesel_counters_totals.diesel_counters_key = `id`) AS diesel_counters_parent
-WHERE diesel_counters_held <> diesel_counters_total OR diesel_counters_held IS NULL
-ORDER BY diesel_counters_key;
+SELECT entity, held, total
+FROM (
+    SELECT `articles`.`id` AS entity, `articles`.`total_views` AS held, COALESCE(totals.total, 0) AS total
+    FROM `articles`
+    LEFT JOIN (
+        SELECT `article_id` AS entity, COALESCE(SUM(`views`), 0) DIV 1 AS total
+        FROM `article_counters`
+        GROUP BY `article_id`
+    ) AS totals ON totals.entity = `articles`.`id`
+) AS parent
+WHERE held <> total OR held IS NULL
+ORDER BY entity;
 
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-/*M!
-SET STATEMENT sql_safe_updates = 0 FOR */ UPDATE /*+ SET_VAR(sql_safe_updates = 0) */ ((SELECT `id` AS diesel_counters_key, `total_views` AS diesel_counters_held, `total_views` AS diesel_counters_total
-FROM `articles`
-LIMIT 0) UNION ALL
-SELECT ?, ?, ? UNION ALL
-SELECT ?, ?, ? UNION ALL
-SELECT ?, ?, ?) AS diesel_counters_wanted
-STRAIGHT_JOIN `articles` ON `id` = diesel_counters_key AND (`total_views` = diesel_counters_held OR diesel_counters_held IS NULL AND `total_views` IS NULL)
-SET `total_views` = diesel_counters_total;
--- [1, Some(0), 2, 2, Some(0), 9, 3, Some(0), 2]
+UPDATE (
+    (
+        SELECT `id` AS entity, `total_views` AS held, `total_views` AS total
+        FROM `articles`
+        LIMIT 0
+    )
+    UNION ALL
+    SELECT ?, ?, ?
+    UNION ALL
+    SELECT ?, ?, ?
+    UNION ALL
+    SELECT ?, ?, ?
+) AS wanted STRAIGHT_JOIN `articles` AS parent ON parent.`id` = wanted.entity
+    AND (
+        parent.`total_views` = wanted.held
+        OR parent.`total_views` IS NULL
+        AND wanted.held IS NULL
+    )
+SET parent.`total_views` = wanted.total;
+-- [1, Some(0), 3, 2, Some(0), 9, 3, Some(0), 2]
 

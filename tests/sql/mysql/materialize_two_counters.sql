@@ -1,33 +1,66 @@
 -- Post::materialize((post_counts::views, post_counts::likes), (posts::total_views, posts::total_likes)).execute(conn)
 
-SELECT /*vt+ PRIORITY=none */ 0;
-
 SELECT `id`
 FROM `articles`
 ORDER BY `id`
 LIMIT 1 OFFSET 49999;
 
-SELECT diesel_counters_key, diesel_counters_held, diesel_counters_held_1, diesel_counters_total, diesel_counters_total_1
-FROM (SELECT `id` AS diesel_counters_key, `total_views` AS diesel_counters_held, `total_likes` AS diesel_counters_held_1, COALESCE(diesel_counters_totals.diesel_counters_total, 0) AS diesel_counters_total, COALESCE(diesel_counters_totals.diesel_counters_total_1, 0) AS diesel_counters_total_1
-FROM `articles` LEFT
-JOIN (SELECT `article_id` AS diesel_counters_key, COALESCE(SUM(`views`), 0) DIV 1 AS diesel_counters_total, COALESCE(SUM(`likes`), 0) DIV 1 AS diesel_counters_total_1
-FROM `article_counters`
-GROUP BY `article_id`) AS diesel_counters_totals ON diesel_counters_totals.diesel_counters_key = `id`) AS diesel_counters_parent
-WHERE diesel_counters_held <> diesel_counters_total OR diesel_counters_held IS NULL OR diesel_counters_held_1 <> diesel_counters_total_1 OR diesel_counters_held_1 IS NULL
-ORDER BY diesel_counters_key;
+SELECT entity, held, held_1, total, total_1
+FROM (
+    SELECT
+        `articles`.`id` AS entity,
+        `articles`.`total_views` AS held,
+        `articles`.`total_likes` AS held_1,
+        COALESCE(totals.total, 0) AS total,
+        COALESCE(totals.total_1, 0) AS total_1
+    FROM `articles`
+    LEFT JOIN (
+        SELECT
+            `article_id` AS entity,
+            COALESCE(SUM(`views`), 0) DIV 1 AS total,
+            COALESCE(SUM(`likes`), 0) DIV 1 AS total_1
+        FROM `article_counters`
+        GROUP BY `article_id`
+    ) AS totals ON totals.entity = `articles`.`id`
+) AS parent
+WHERE held <> total OR held IS NULL OR held_1 <> total_1 OR held_1 IS NULL
+ORDER BY entity;
 
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-/*M!
-SET STATEMENT sql_safe_updates = 0 FOR */ UPDATE /*+ SET_VAR(sql_safe_updates = 0) */ ((SELECT `id` AS diesel_counters_key, `total_views` AS diesel_counters_held, `total_likes` AS diesel_counters_held_1, `total_views` AS diesel_counters_total, `total_likes` AS diesel_counters_total_1
-FROM `articles`
-LIMIT 0) UNION ALL
-SELECT ?, ?, ?, ?, ? UNION ALL
-SELECT ?, ?, ?, ?, ? UNION ALL
-SELECT ?, ?, ?, ?, ? UNION ALL
-SELECT ?, ?, ?, ?, ? UNION ALL
-SELECT ?, ?, ?, ?, ?) AS diesel_counters_wanted
-STRAIGHT_JOIN `articles` ON `id` = diesel_counters_key AND (`total_views` = diesel_counters_held OR diesel_counters_held IS NULL AND `total_views` IS NULL) AND (`total_likes` = diesel_counters_held_1 OR diesel_counters_held_1 IS NULL AND `total_likes` IS NULL)
-SET `total_views` = diesel_counters_total, `total_likes` = diesel_counters_total_1;
--- [1, Some(2), None, 2, 3, 2, Some(9), None, 9, 1, 3, Some(2), None, 2, 0, 4, Some(0), None, 0, 0, 5, Some(0), None, 0, 0]
+UPDATE
+    (
+        (
+            SELECT
+                `id` AS entity,
+                `total_views` AS held,
+                `total_likes` AS held_1,
+                `total_views` AS total,
+                `total_likes` AS total_1
+            FROM `articles`
+            LIMIT 0
+        )
+        UNION ALL
+        SELECT ?, ?, ?, ?, ?
+        UNION ALL
+        SELECT ?, ?, ?, ?, ?
+        UNION ALL
+        SELECT ?, ?, ?, ?, ?
+        UNION ALL
+        SELECT ?, ?, ?, ?, ?
+        UNION ALL
+        SELECT ?, ?, ?, ?, ?
+    ) AS wanted STRAIGHT_JOIN `articles` AS parent ON parent.`id` = wanted.entity
+    AND (
+        parent.`total_views` = wanted.held
+        OR parent.`total_views` IS NULL
+        AND wanted.held IS NULL
+    )
+    AND (
+        parent.`total_likes` = wanted.held_1
+        OR parent.`total_likes` IS NULL
+        AND wanted.held_1 IS NULL
+    )
+SET parent.`total_views` = wanted.total, parent.`total_likes` = wanted.total_1;
+-- [1, Some(3), None, 3, 3, 2, Some(9), None, 9, 1, 3, Some(2), None, 2, 0, 4, Some(0), None, 0, 0, 5, Some(0), None, 0, 0]
 

@@ -1,6 +1,6 @@
 -- ranking(views).limit(10).load::<(i64, i64)>(conn)
 
-SELECT `article_id` AS `diesel_counters_entity`, COALESCE(SUM(`views`), 0) DIV 1 AS `diesel_counters_total`
+SELECT `article_id` AS `entity`, COALESCE(SUM(`views`), 0) DIV 1 AS total
 FROM `article_counters`
 WHERE `day` BETWEEN ? AND ?
 GROUP BY `article_id`

@@ -1,6 +1,6 @@
 -- ranking(version_counters::downloads).group_by(version_counters::crate_id).limit(10).load::<(i32, i64)>(conn)
 
-SELECT `crate_id` AS `diesel_counters_entity`, COALESCE(SUM(`downloads`), 0) DIV 1 AS `diesel_counters_total`
+SELECT `crate_id` AS `entity`, COALESCE(SUM(`downloads`), 0) DIV 1 AS total
 FROM `version_counters`
 WHERE `day` BETWEEN ? AND ?
 GROUP BY `crate_id`

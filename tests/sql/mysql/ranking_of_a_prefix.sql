@@ -1,6 +1,6 @@
 -- ranking(version_counters::downloads).of(1).limit(10).load::<((i32, String), i64)>(conn)
 
-SELECT `crate_id` AS `diesel_counters_entity`, `number` AS `diesel_counters_entity_1`, COALESCE(SUM(`downloads`), 0) DIV 1 AS `diesel_counters_total`
+SELECT `crate_id` AS `entity`, `number` AS `entity_1`, COALESCE(SUM(`downloads`), 0) DIV 1 AS total
 FROM `version_counters`
 WHERE `crate_id` = ? AND `day` BETWEEN ? AND ?
 GROUP BY `crate_id`, `number`

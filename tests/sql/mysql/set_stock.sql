@@ -5,32 +5,28 @@ SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 BEGIN;
 
 INSERT INTO `tickets` (`event_id`, `day`, `slot`, `remaining`)
-VALUES (?, ?, ?, ?)
+VALUES (?, ?, 0, ?)
 ON DUPLICATE KEY UPDATE `remaining` = `remaining` + VALUES(`remaining`);
--- [1, 1970-01-01, 0, 0]
+-- [1, 1970-01-01, 0]
 
 SELECT `slot`, `remaining`
 FROM `tickets` FORCE INDEX (PRIMARY)
 WHERE `event_id` = ? AND `day` = ?
-ORDER BY `slot` FOR UPDATE;
+ORDER BY `slot`
+FOR UPDATE;
 -- [1, 1970-01-01]
 
 SELECT `slot`, `remaining`
 FROM `tickets` FORCE INDEX (PRIMARY)
 WHERE `event_id` = ? AND `day` = ?
-ORDER BY `slot` FOR UPDATE;
+ORDER BY `slot`
+FOR UPDATE;
 -- [1, 1970-01-01]
 
 INSERT INTO `tickets` (`event_id`, `day`, `slot`, `remaining`)
 VALUES (?, ?, ?, ?), (?, ?, ?, ?), (?, ?, ?, ?)
 ON DUPLICATE KEY UPDATE `remaining` = `remaining` + VALUES(`remaining`);
 -- [1, 1970-01-01, 1, 1, 1, 1970-01-01, 2, 1, 1, 1970-01-01, 3, 1]
-
-SELECT `slot`, `remaining`
-FROM `tickets` FORCE INDEX (PRIMARY)
-WHERE `event_id` = ? AND `day` = ?
-ORDER BY `slot` FOR UPDATE;
--- [1, 1970-01-01]
 
 COMMIT;
 

@@ -1,13 +1,19 @@
 -- take(tickets::remaining).of(1_i64).execute(conn)
 
-/*M!
-SET STATEMENT sql_safe_updates = 0 FOR */ UPDATE /*+ SET_VAR(sql_safe_updates = 0) */ /*vt+ PRIORITY=none */ (SELECT `slot` AS diesel_counters_slot
+SELECT `slot`
 FROM `tickets` FORCE INDEX (PRIMARY)
-WHERE `event_id` = ? AND `day` = ? AND `remaining` >= ? AND `slot` >= (SELECT ? + CAST(COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % ? AS SIGNED) * ?)
+WHERE
+    `event_id` = ?
+    AND `day` = ?
+    AND `remaining` >= ?
+    AND `slot` >= (SELECT 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32)
 ORDER BY `slot`
-LIMIT 1 FOR UPDATE SKIP LOCKED) AS diesel_counters_free
-STRAIGHT_JOIN `tickets` ON `slot` = diesel_counters_slot
-SET `remaining` = `remaining` - ?
-WHERE `event_id` = ? AND `day` = ? AND `remaining` >= ?;
--- [1, 1970-01-01, 1, 1, 32, 1, 1, 1, 1970-01-01, 1]
+LIMIT 1
+FOR UPDATE SKIP LOCKED;
+-- [1, 1970-01-01, 1]
+
+UPDATE `tickets` SET
+    `remaining` = `remaining` - ?
+WHERE `event_id` = ? AND `day` = ? AND `slot` = ? AND `remaining` >= ?;
+-- [1, 1, 1970-01-01, 1, 1]
 

@@ -1,6 +1,7 @@
 -- compact(reaction_counters::table).before(day(2026, 4, 1)).execute(conn)
 
-SELECT CASE WHEN pg_try_advisory_lock(hashtext('diesel_counters/merge'), CAST(CAST($diesel_counters$"reaction_counters"$diesel_counters$ AS regclass) AS oid)::int4) THEN CAST(1 AS BIGINT) ELSE 0 END;
+SELECT pg_try_advisory_lock(hashtext('diesel_counters/merge'), $1::regclass::oid::int);
+-- ["\"reaction_counters\""]
 
 SELECT COUNT(*)
 FROM "reaction_counters"
@@ -18,41 +19,51 @@ BEGIN;
 
 SET LOCAL row_security = off;
 
-INSERT INTO "reaction_counters" AS diesel_counters_stored ("article_id", "emoji", "day", "slot", "given")
-VALUES ($1, $2, $3, CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($4, $5) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE $6 END, 0), ($7, $8, $9, $10, 0)
+INSERT INTO "reaction_counters" AS counters ("article_id", "emoji", "day", "slot", "given")
+VALUES ($1, $2, $3, $4, 0), ($5, $6, $7, $8, 0)
 ON CONFLICT ("article_id", "emoji", "day", "slot") DO NOTHING;
--- [1, "🎉", 2026-03-02, 0, 1, 0, 1, "👍", 2026-03-02, 0]
+-- [1, "🎉", 2026-03-02, 0, 1, "👍", 2026-03-02, 0]
 
-SELECT "article_id", "emoji", "day", "slot", "given", *
+SELECT "article_id", "emoji", "day", "slot", *
 FROM "reaction_counters"
-WHERE ("article_id", "emoji", "day", "slot") IN (VALUES ($1, $2, $3, $4), ($5, $6, $7, $8), ($9, $10, $11, $12), ($13, $14, $15, $16), ($17, $18, $19, $20), ($21, $22, $23, $24)) FOR UPDATE SKIP LOCKED;
+WHERE
+    ("article_id", "emoji", "day", "slot") IN (
+        VALUES
+            ($1, $2, $3, $4),
+            ($5, $6, $7, $8),
+            ($9, $10, $11, $12),
+            ($13, $14, $15, $16),
+            ($17, $18, $19, $20),
+            ($21, $22, $23, $24)
+    )
+FOR UPDATE SKIP LOCKED;
 -- [1, "🎉", 2026-03-02, 0, 1, "👍", 2026-03-02, 0, 1, "🎉", 2026-03-02, 1, 1, "👍", 2026-03-02, 1, 1, "👍", 2026-03-02, 3, 1, "👍", 2026-03-02, 5]
 
-INSERT INTO "reaction_counters" AS diesel_counters_stored ("article_id", "emoji", "day", "slot", "given")
-SELECT "article_id", "emoji", "day", $1, CAST(COALESCE(SUM("given"), 0) AS BIGINT)
+INSERT INTO "reaction_counters" AS counters ("article_id", "emoji", "day", "slot", "given")
+SELECT "article_id", "emoji", "day", 0, SUM("given")
 FROM "reaction_counters"
-WHERE ("article_id", "emoji", "day", "slot") IN (VALUES ($2, $3, $4, $5), ($6, $7, $8, $9), ($10, $11, $12, $13), ($14, $15, $16, $17))
+WHERE
+    ("article_id", "emoji", "day", "slot") IN (VALUES ($1, $2, $3, $4), ($5, $6, $7, $8), ($9, $10, $11, $12), ($13, $14, $15, $16))
 GROUP BY "article_id", "emoji", "day"
 ORDER BY "article_id", "emoji", "day"
-ON CONFLICT ("article_id", "emoji", "day", "slot") DO UPDATE
-SET "given" = diesel_counters_stored."given" + excluded."given";
--- [0, 1, "👍", 2026-03-02, 5, 1, "👍", 2026-03-02, 3, 1, "👍", 2026-03-02, 1, 1, "🎉", 2026-03-02, 1]
-
-DELETE
-FROM "reaction_counters"
-WHERE ("article_id", "emoji", "day", "slot") IN (VALUES ($1, $2, $3, $4), ($5, $6, $7, $8), ($9, $10, $11, $12), ($13, $14, $15, $16));
+ON CONFLICT ("article_id", "emoji", "day", "slot") DO UPDATE SET
+    "given" = counters."given" + excluded."given";
 -- [1, "👍", 2026-03-02, 5, 1, "👍", 2026-03-02, 3, 1, "👍", 2026-03-02, 1, 1, "🎉", 2026-03-02, 1]
 
-SELECT "article_id", "emoji", "day", "slot", "given"
-FROM "reaction_counters"
-WHERE ("article_id", "emoji", "day", "slot") IN (VALUES ($1, $2, $3, $4), ($5, $6, $7, $8), ($9, $10, $11, $12), ($13, $14, $15, $16), ($17, $18, $19, $20), ($21, $22, $23, $24));
--- [1, "🎉", 2026-03-02, 0, 1, "👍", 2026-03-02, 0, 1, "👍", 2026-03-02, 5, 1, "👍", 2026-03-02, 3, 1, "👍", 2026-03-02, 1, 1, "🎉", 2026-03-02, 1]
+DELETE FROM "reaction_counters"
+WHERE
+    ("article_id", "emoji", "day", "slot") IN (VALUES ($1, $2, $3, $4), ($5, $6, $7, $8), ($9, $10, $11, $12), ($13, $14, $15, $16));
+-- [1, "👍", 2026-03-02, 5, 1, "👍", 2026-03-02, 3, 1, "👍", 2026-03-02, 1, 1, "🎉", 2026-03-02, 1]
 
 COMMIT;
 
 SELECT "article_id", "emoji", "day", "slot"
 FROM "reaction_counters"
-WHERE "day" >= $1 AND "day" < $2 AND ("slot" <> 0) AND ("article_id", "emoji", "day", "slot") > ($3, $4, $5, $6)
+WHERE
+    "day" >= $1
+    AND "day" < $2
+    AND ("slot" <> 0)
+    AND ("article_id", "emoji", "day", "slot") > ($3, $4, $5, $6)
 ORDER BY "article_id", "emoji", "day", "slot"
 LIMIT 100;
 -- [1000-01-01, 2026-04-01, 1, "👍", 2026-03-02, 5]
@@ -62,5 +73,6 @@ FROM "reaction_counters"
 WHERE "day" >= $1 AND "day" < $2 AND ("slot" <> 0);
 -- [1000-01-01, 2026-04-01]
 
-SELECT CASE WHEN pg_advisory_unlock(hashtext('diesel_counters/merge'), CAST(CAST($diesel_counters$"reaction_counters"$diesel_counters$ AS regclass) AS oid)::int4) THEN CAST(1 AS BIGINT) ELSE 0 END;
+SELECT pg_advisory_unlock(hashtext('diesel_counters/merge'), $1::regclass::oid::int);
+-- ["\"reaction_counters\""]
 

@@ -1,6 +1,6 @@
 -- counter_series(version_counters::downloads).of(1).load(conn)
 
-SELECT "day", CAST(COALESCE(SUM("downloads"), 0) AS BIGINT) AS diesel_counters_sum
+SELECT "day", CAST(COALESCE(SUM("downloads"), 0) AS BIGINT) AS total
 FROM "version_counters"
 WHERE "crate_id" = $1 AND "day" BETWEEN $2 AND $3
 GROUP BY "day"

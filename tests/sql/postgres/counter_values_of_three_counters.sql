@@ -1,11 +1,17 @@
 -- counter_value((views, likes, article_counters::comments)).of_many([2_i64, 1]).load(conn)
 
-SELECT "diesel_counters_number", diesel_counters_sum, diesel_counters_sum_1, diesel_counters_sum_2
-FROM unnest($1) WITH ORDINALITY AS diesel_counters_wanted ("diesel_counters_key", "diesel_counters_number")
-JOIN (SELECT "article_id", CAST(COALESCE(SUM("views"), 0) AS BIGINT) AS diesel_counters_sum, CAST(COALESCE(SUM("likes"), 0) AS BIGINT) AS diesel_counters_sum_1, CAST(COALESCE(SUM("comments"), 0) AS BIGINT) AS diesel_counters_sum_2
-FROM "article_counters"
-WHERE "article_id" = ANY($2)
-GROUP BY "article_id") AS diesel_counters_sums ON "article_id" = diesel_counters_key
-WHERE "diesel_counters_number" <= $3;
--- [[2, 1], [2, 1], 2]
+SELECT wanted.ordinality, total, total_1, total_2
+FROM unnest($1)
+WITH ORDINALITY AS wanted (entity, ordinality)
+JOIN (
+    SELECT
+        "article_id",
+        CAST(COALESCE(SUM("views"), 0) AS BIGINT) AS total,
+        CAST(COALESCE(SUM("likes"), 0) AS BIGINT) AS total_1,
+        CAST(COALESCE(SUM("comments"), 0) AS BIGINT) AS total_2
+    FROM "article_counters"
+    WHERE "article_id" = ANY($2)
+    GROUP BY "article_id"
+) AS totals ON totals."article_id" = wanted.entity;
+-- [[2, 1], [2, 1]]
 

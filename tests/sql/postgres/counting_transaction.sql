@@ -2,12 +2,26 @@
 
 BEGIN;
 
-INSERT INTO "article_counters" AS diesel_counters_stored ("slot", "article_id", "day", "likes", "views")
-SELECT (SELECT $1 + LEAST(octet_length(COALESCE(NULLIF(current_setting($2, true), ''), current_setting($3, pg_catalog.ts_rewrite('a', $4) IS NULL))), $5)), row.*
-FROM unnest($6, $7, $8, $9) AS row
-ON CONFLICT ("article_id", "day", "slot") DO UPDATE
-SET "likes" = diesel_counters_stored."likes" + excluded."likes", "views" = diesel_counters_stored."views" + excluded."views";
--- [0, "diesel_counters.slot_32_0_1", "diesel_counters.slot_32_0_1", "SELECT CAST(NULL AS pg_catalog.tsquery), CAST(NULL AS pg_catalog.tsquery) WHERE set_config('diesel_counters.slot_32_0_1', repeat('x', 1 + 1 * (CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> (0, 1) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) WHEN 32 > 1 THEN COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid()) ELSE 0 END % 32)), false) IS NULL", 32, [1, 2], [2026-03-02, 2026-03-08], [0, 1], [1, 0]]
+INSERT INTO "article_counters" AS counters ("article_id", "day", "likes", "views", "slot")
+SELECT
+    added.*,
+    (
+        SELECT
+            1 + COALESCE(
+                NULLIF(current_setting('diesel_counters.number', true), '')::int,
+                (
+                    SELECT set_config('diesel_counters.number', n::text, false)::int
+                    FROM generate_series(0, 999) AS n
+                    WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n)
+                    LIMIT 1
+                ),
+                pg_backend_pid()
+            ) % 32
+    )
+FROM unnest($1, $2, $3, $4) AS added
+ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
+    "likes" = counters."likes" + excluded."likes", "views" = counters."views" + excluded."views";
+-- [[1, 2], [2026-03-02, 2026-03-08], [0, 1], [1, 0]]
 
 COMMIT;
 

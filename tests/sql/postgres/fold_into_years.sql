@@ -1,15 +1,22 @@
 -- fold(article_counters::table).per(Period::Year).before(day(2027, 4, 1)).execute(conn)
 
-SELECT CASE WHEN pg_try_advisory_lock(hashtext('diesel_counters/merge'), CAST(CAST($diesel_counters$"article_counters"$diesel_counters$ AS regclass) AS oid)::int4) THEN CAST(1 AS BIGINT) ELSE 0 END;
+SELECT pg_try_advisory_lock(hashtext('diesel_counters/merge'), $1::regclass::oid::int);
+-- ["\"article_counters\""]
 
 SELECT COUNT(*)
 FROM "article_counters"
-WHERE "day" >= $1 AND "day" < $2 AND ("slot" <> 0 OR "day" <> CAST(date_trunc('year', CAST("day" AS TIMESTAMP)) AS DATE));
+WHERE
+    "day" >= $1
+    AND "day" < $2
+    AND ("slot" <> 0 OR "day" <> CAST(date_trunc('year', CAST("day" AS TIMESTAMP)) AS DATE));
 -- [1971-01-01, 2027-01-01]
 
 SELECT "article_id", "day", "slot"
 FROM "article_counters"
-WHERE "day" >= $1 AND "day" < $2 AND ("slot" <> 0 OR "day" <> CAST(date_trunc('year', CAST("day" AS TIMESTAMP)) AS DATE))
+WHERE
+    "day" >= $1
+    AND "day" < $2
+    AND ("slot" <> 0 OR "day" <> CAST(date_trunc('year', CAST("day" AS TIMESTAMP)) AS DATE))
 ORDER BY "article_id", "day", "slot"
 LIMIT 100;
 -- [1971-01-01, 2027-01-01]
@@ -18,49 +25,72 @@ BEGIN;
 
 SET LOCAL row_security = off;
 
-INSERT INTO "article_counters" AS diesel_counters_stored ("article_id", "day", "slot", "views", "likes", "comments")
-VALUES ($1, $2, CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($3, $4) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE $5 END, 0, 0, 0), ($6, $7, $8, 0, 0, 0), ($9, $10, $11, 0, 0, 0)
+INSERT INTO "article_counters" AS counters ("article_id", "day", "slot", "views", "likes", "comments")
+VALUES ($1, $2, $3, 0, 0, 0), ($4, $5, $6, 0, 0, 0), ($7, $8, $9, 0, 0, 0)
 ON CONFLICT ("article_id", "day", "slot") DO NOTHING;
--- [1, 2026-01-01, 0, 1, 0, 2, 2026-01-01, 0, 3, 2026-01-01, 0]
+-- [1, 2026-01-01, 0, 2, 2026-01-01, 0, 3, 2026-01-01, 0]
 
-SELECT "article_id", "day", "slot", "views", "likes", "comments", *
+SELECT "article_id", "day", "slot", *
 FROM "article_counters"
-WHERE ("article_id", "day", "slot") IN (VALUES ($1, $2, $3), ($4, $5, $6), ($7, $8, $9), ($10, $11, $12), ($13, $14, $15), ($16, $17, $18), ($19, $20, $21)) FOR UPDATE SKIP LOCKED;
+WHERE
+    ("article_id", "day", "slot") IN (
+        VALUES
+            ($1, $2, $3),
+            ($4, $5, $6),
+            ($7, $8, $9),
+            ($10, $11, $12),
+            ($13, $14, $15),
+            ($16, $17, $18),
+            ($19, $20, $21)
+    )
+FOR UPDATE SKIP LOCKED;
 -- [1, 2026-01-01, 0, 2, 2026-01-01, 0, 3, 2026-01-01, 0, 1, 2026-03-01, 0, 1, 2026-12-28, 1, 2, 2026-03-01, 0, 3, 2026-03-01, 0]
 
-INSERT INTO "article_counters" AS diesel_counters_stored ("article_id", "day", "slot", "views", "likes", "comments")
-SELECT "article_id", CAST(date_trunc('year', CAST("day" AS TIMESTAMP)) AS DATE), $1, CAST(COALESCE(SUM("views"), 0) AS BIGINT), CAST(COALESCE(SUM("likes"), 0) AS BIGINT), CAST(COALESCE(SUM("comments"), 0) AS BIGINT)
+INSERT INTO "article_counters" AS counters ("article_id", "day", "slot", "views", "likes", "comments")
+SELECT
+    "article_id",
+    CAST(date_trunc('year', CAST("day" AS TIMESTAMP)) AS DATE),
+    0,
+    SUM("views"),
+    SUM("likes"),
+    SUM("comments")
 FROM "article_counters"
-WHERE ("article_id", "day", "slot") IN (VALUES ($2, $3, $4), ($5, $6, $7), ($8, $9, $10), ($11, $12, $13))
+WHERE
+    ("article_id", "day", "slot") IN (VALUES ($1, $2, $3), ($4, $5, $6), ($7, $8, $9), ($10, $11, $12))
 GROUP BY "article_id", CAST(date_trunc('year', CAST("day" AS TIMESTAMP)) AS DATE)
 ORDER BY "article_id", CAST(date_trunc('year', CAST("day" AS TIMESTAMP)) AS DATE)
-ON CONFLICT ("article_id", "day", "slot") DO UPDATE
-SET "views" = diesel_counters_stored."views" + excluded."views", "likes" = diesel_counters_stored."likes" + excluded."likes", "comments" = diesel_counters_stored."comments" + excluded."comments";
--- [0, 1, 2026-12-28, 1, 1, 2026-03-01, 0, 2, 2026-03-01, 0, 3, 2026-03-01, 0]
-
-DELETE
-FROM "article_counters"
-WHERE ("article_id", "day", "slot") IN (VALUES ($1, $2, $3), ($4, $5, $6), ($7, $8, $9), ($10, $11, $12));
+ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
+    "views" = counters."views" + excluded."views",
+    "likes" = counters."likes" + excluded."likes",
+    "comments" = counters."comments" + excluded."comments";
 -- [1, 2026-12-28, 1, 1, 2026-03-01, 0, 2, 2026-03-01, 0, 3, 2026-03-01, 0]
 
-SELECT "article_id", "day", "slot", "views", "likes", "comments"
-FROM "article_counters"
-WHERE ("article_id", "day", "slot") IN (VALUES ($1, $2, $3), ($4, $5, $6), ($7, $8, $9), ($10, $11, $12), ($13, $14, $15), ($16, $17, $18), ($19, $20, $21));
--- [1, 2026-01-01, 0, 2, 2026-01-01, 0, 3, 2026-01-01, 0, 1, 2026-12-28, 1, 1, 2026-03-01, 0, 2, 2026-03-01, 0, 3, 2026-03-01, 0]
+DELETE FROM "article_counters"
+WHERE ("article_id", "day", "slot") IN (VALUES ($1, $2, $3), ($4, $5, $6), ($7, $8, $9), ($10, $11, $12));
+-- [1, 2026-12-28, 1, 1, 2026-03-01, 0, 2, 2026-03-01, 0, 3, 2026-03-01, 0]
 
 COMMIT;
 
 SELECT "article_id", "day", "slot"
 FROM "article_counters"
-WHERE "day" >= $1 AND "day" < $2 AND ("slot" <> 0 OR "day" <> CAST(date_trunc('year', CAST("day" AS TIMESTAMP)) AS DATE)) AND "article_id" >= $3 AND ("article_id" > $4 OR "day" >= $5 AND ("day" > $6 OR "slot" > $7))
+WHERE
+    "day" >= $1
+    AND "day" < $2
+    AND ("slot" <> 0 OR "day" <> CAST(date_trunc('year', CAST("day" AS TIMESTAMP)) AS DATE))
+    AND "article_id" >= $3
+    AND ("article_id" > $4 OR "day" >= $5 AND ("day" > $6 OR "slot" > $7))
 ORDER BY "article_id", "day", "slot"
 LIMIT 100;
 -- [1971-01-01, 2027-01-01, 3, 3, 2026-03-01, 2026-03-01, 0]
 
 SELECT COUNT(*)
 FROM "article_counters"
-WHERE "day" >= $1 AND "day" < $2 AND ("slot" <> 0 OR "day" <> CAST(date_trunc('year', CAST("day" AS TIMESTAMP)) AS DATE));
+WHERE
+    "day" >= $1
+    AND "day" < $2
+    AND ("slot" <> 0 OR "day" <> CAST(date_trunc('year', CAST("day" AS TIMESTAMP)) AS DATE));
 -- [1971-01-01, 2027-01-01]
 
-SELECT CASE WHEN pg_advisory_unlock(hashtext('diesel_counters/merge'), CAST(CAST($diesel_counters$"article_counters"$diesel_counters$ AS regclass) AS oid)::int4) THEN CAST(1 AS BIGINT) ELSE 0 END;
+SELECT pg_advisory_unlock(hashtext('diesel_counters/merge'), $1::regclass::oid::int);
+-- ["\"article_counters\""]
 

@@ -1,6 +1,6 @@
 -- ranking(views).limit(10).load::<(i64, i64)>(conn)
 
-SELECT "article_id" AS "diesel_counters_entity", CAST(COALESCE(SUM("views"), 0) AS BIGINT) AS "diesel_counters_total"
+SELECT "article_id" AS "entity", CAST(COALESCE(SUM("views"), 0) AS BIGINT) AS total
 FROM "article_counters"
 WHERE "day" BETWEEN $1 AND $2
 GROUP BY "article_id"

@@ -1,6 +1,6 @@
 -- ranking(version_counters::downloads).group_by(version_counters::crate_id).limit(10).load::<(i32, i64)>(conn)
 
-SELECT "crate_id" AS "diesel_counters_entity", CAST(COALESCE(SUM("downloads"), 0) AS BIGINT) AS "diesel_counters_total"
+SELECT "crate_id" AS "entity", CAST(COALESCE(SUM("downloads"), 0) AS BIGINT) AS total
 FROM "version_counters"
 WHERE "day" BETWEEN $1 AND $2
 GROUP BY "crate_id"

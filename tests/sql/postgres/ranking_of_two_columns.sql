@@ -1,6 +1,9 @@
 -- ranking(reaction_counters::given).between(monday()..).limit(10).load::<((i64, String), i64)>(conn)
 
-SELECT "article_id" AS "diesel_counters_entity", "emoji" AS "diesel_counters_entity_1", CAST(COALESCE(SUM("given"), 0) AS BIGINT) AS "diesel_counters_total"
+SELECT
+    "article_id" AS "entity",
+    "emoji" AS "entity_1",
+    CAST(COALESCE(SUM("given"), 0) AS BIGINT) AS total
 FROM "reaction_counters"
 WHERE "day" BETWEEN $1 AND $2
 GROUP BY "article_id", "emoji"

@@ -4,19 +4,24 @@ BEGIN;
 
 SET LOCAL row_security = off;
 
-WITH "diesel_counters_source" ("diesel_counters_entity", "diesel_counters_actual_0") AS (SELECT "comments"."article_id", COUNT(*)
-FROM "comments"
-GROUP BY "comments"."article_id")
-SELECT "diesel_counters_entity", CAST(COALESCE(SUM("diesel_counters_stored_0"), 0) AS BIGINT), CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT)
-FROM (SELECT "article_id" AS "diesel_counters_entity", SUM("comments") AS "diesel_counters_stored_0", 0 AS "diesel_counters_actual_0"
-FROM "article_counters"
-GROUP BY "article_id" UNION ALL
-SELECT "diesel_counters_entity", 0, SUM("diesel_counters_actual_0")
-FROM "diesel_counters_source"
-GROUP BY "diesel_counters_entity") AS diesel_counters_both
-GROUP BY "diesel_counters_entity"
-HAVING CAST(COALESCE(SUM("diesel_counters_stored_0"), 0) AS BIGINT) <> CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT)
-ORDER BY "diesel_counters_entity";
+WITH
+"true_counts" ("entity", "actual") AS (
+    SELECT "comments"."article_id", COUNT(*)
+    FROM "comments"
+    GROUP BY "comments"."article_id"
+)
+SELECT "entity", CAST(COALESCE(SUM("stored"), 0) AS BIGINT), CAST(COALESCE(SUM("actual"), 0) AS BIGINT)
+FROM (
+    SELECT "article_id" AS "entity", SUM("comments") AS "stored", 0 AS "actual"
+    FROM "article_counters"
+    GROUP BY "article_id"
+    UNION ALL
+    SELECT "entity", 0, "actual"
+    FROM "true_counts"
+) AS compared
+GROUP BY "entity"
+HAVING SUM("stored") <> SUM("actual")
+ORDER BY "entity";
 
 COMMIT;
 

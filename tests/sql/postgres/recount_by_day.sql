@@ -4,58 +4,65 @@ BEGIN;
 
 SET LOCAL row_security = off;
 
-INSERT INTO "article_counters" AS diesel_counters_stored ("slot", "article_id", "day", "comments")
-SELECT (SELECT CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($1, $2) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE $3 END), row.*
-FROM unnest($4, $5, $6) AS row
-ON CONFLICT ("article_id", "day", "slot") DO UPDATE
-SET "comments" = diesel_counters_stored."comments" + excluded."comments";
--- [0, 1, 0, [2], [1970-01-01], [0]]
+INSERT INTO "article_counters" AS counters ("article_id", "day", "slot", "comments")
+VALUES ($1, $2, 0, $3)
+ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
+    "comments" = counters."comments" + excluded."comments";
+-- [2, 1970-01-01, 0]
 
-WITH "diesel_counters_source" ("diesel_counters_entity", "diesel_counters_day", "diesel_counters_actual_0") AS (SELECT "comments"."article_id", date('2026-03-02'), COUNT(*)
-FROM "comments"
-GROUP BY "comments"."article_id")
-SELECT "diesel_counters_entity", "diesel_counters_day", CAST(COALESCE(SUM("diesel_counters_stored_0"), 0) AS BIGINT), CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT)
-FROM (SELECT "article_id" AS "diesel_counters_entity", "day" AS "diesel_counters_day", SUM("comments") AS "diesel_counters_stored_0", 0 AS "diesel_counters_actual_0"
+SELECT 1
 FROM "article_counters"
-WHERE "article_id" = $1 AND CASE WHEN current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN (SELECT COUNT(*)
-FROM (SELECT 1
-FROM "article_counters"
-WHERE "article_id" = $2 FOR KEY SHARE) AS diesel_counters_locked) > 0 ELSE TRUE END
-GROUP BY "article_id", "day" UNION ALL
-SELECT "diesel_counters_entity", "diesel_counters_day", 0, SUM("diesel_counters_actual_0")
-FROM "diesel_counters_source"
-WHERE "diesel_counters_entity" = $3
-GROUP BY "diesel_counters_entity", "diesel_counters_day") AS diesel_counters_both
-GROUP BY "diesel_counters_entity", "diesel_counters_day"
-HAVING CAST(COALESCE(SUM("diesel_counters_stored_0"), 0) AS BIGINT) <> CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT)
-ORDER BY "diesel_counters_entity", "diesel_counters_day";
--- [2, 2, 2]
+WHERE
+    "article_id" = $1
+    AND current_setting('transaction_isolation') IN ('repeatable read', 'serializable')
+FOR KEY SHARE;
+-- [2]
 
-INSERT INTO "article_counters" AS diesel_counters_stored ("slot", "article_id", "day", "comments")
-SELECT (SELECT $1 + LEAST(octet_length(COALESCE(NULLIF(current_setting($2, true), ''), current_setting($3, pg_catalog.ts_rewrite('a', $4) IS NULL))), $5)), row.*
-FROM unnest($6, $7, $8) AS row
-ON CONFLICT ("article_id", "day", "slot") DO UPDATE
-SET "comments" = diesel_counters_stored."comments" + excluded."comments";
--- [0, "diesel_counters.slot_32_0_1", "diesel_counters.slot_32_0_1", "SELECT CAST(NULL AS pg_catalog.tsquery), CAST(NULL AS pg_catalog.tsquery) WHERE set_config('diesel_counters.slot_32_0_1', repeat('x', 1 + 1 * (CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> (0, 1) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) WHEN 32 > 1 THEN COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid()) ELSE 0 END % 32)), false) IS NULL", 32, [2], [2026-03-02], [0]]
+WITH
+"true_counts" ("entity", "day", "actual") AS (
+    SELECT "comments"."article_id", date('2026-03-02'), COUNT(*)
+    FROM "comments"
+    GROUP BY "comments"."article_id"
+)
+SELECT
+    "entity",
+    "day",
+    CAST(COALESCE(SUM("stored"), 0) AS BIGINT),
+    CAST(COALESCE(SUM("actual"), 0) AS BIGINT)
+FROM (
+    SELECT "article_id" AS "entity", "day" AS "day", SUM("comments") AS "stored", 0 AS "actual"
+    FROM "article_counters"
+    WHERE "article_id" = $1
+    GROUP BY "article_id", "day"
+    UNION ALL
+    SELECT "entity", "day", 0, "actual"
+    FROM "true_counts"
+    WHERE "entity" = $2
+) AS compared
+GROUP BY "entity", "day"
+HAVING SUM("stored") <> SUM("actual")
+ORDER BY "entity", "day";
+-- [2, 2]
 
-SELECT "diesel_counters_number", "comments"
-FROM (SELECT column1 AS diesel_counters_key, column2 AS diesel_counters_key_1, CAST(column3 AS BIGINT) AS diesel_counters_number
-FROM (VALUES ($1, $2, 1)) AS diesel_counters_listed) AS diesel_counters_wanted
-JOIN "article_counters" ON "article_id" = diesel_counters_key AND "day" = diesel_counters_key_1 AND "slot" = (SELECT $3 + LEAST(octet_length(COALESCE(NULLIF(current_setting($4, true), ''), current_setting($5, pg_catalog.ts_rewrite('a', $6) IS NULL))), $7));
--- [2, 2026-03-02, 0, "diesel_counters.slot_32_0_1", "diesel_counters.slot_32_0_1", "SELECT CAST(NULL AS pg_catalog.tsquery), CAST(NULL AS pg_catalog.tsquery) WHERE set_config('diesel_counters.slot_32_0_1', repeat('x', 1 + 1 * (CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> (0, 1) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) WHEN 32 > 1 THEN COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid()) ELSE 0 END % 32)), false) IS NULL", 32]
-
-INSERT INTO "article_counters" AS diesel_counters_stored ("slot", "article_id", "day", "comments")
-SELECT (SELECT $1 + LEAST(octet_length(COALESCE(NULLIF(current_setting($2, true), ''), current_setting($3, pg_catalog.ts_rewrite('a', $4) IS NULL))), $5)), row.*
-FROM unnest($6, $7, $8) AS row
-ON CONFLICT ("article_id", "day", "slot") DO UPDATE
-SET "comments" = diesel_counters_stored."comments" + excluded."comments";
--- [0, "diesel_counters.slot_32_0_1", "diesel_counters.slot_32_0_1", "SELECT CAST(NULL AS pg_catalog.tsquery), CAST(NULL AS pg_catalog.tsquery) WHERE set_config('diesel_counters.slot_32_0_1', repeat('x', 1 + 1 * (CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> (0, 1) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) WHEN 32 > 1 THEN COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid()) ELSE 0 END % 32)), false) IS NULL", 32, [2], [2026-03-02], [1]]
-
-SELECT "diesel_counters_number", "comments"
-FROM (SELECT column1 AS diesel_counters_key, column2 AS diesel_counters_key_1, CAST(column3 AS BIGINT) AS diesel_counters_number
-FROM (VALUES ($1, $2, 1)) AS diesel_counters_listed) AS diesel_counters_wanted
-JOIN "article_counters" ON "article_id" = diesel_counters_key AND "day" = diesel_counters_key_1 AND "slot" = (SELECT $3 + LEAST(octet_length(COALESCE(NULLIF(current_setting($4, true), ''), current_setting($5, pg_catalog.ts_rewrite('a', $6) IS NULL))), $7));
--- [2, 2026-03-02, 0, "diesel_counters.slot_32_0_1", "diesel_counters.slot_32_0_1", "SELECT CAST(NULL AS pg_catalog.tsquery), CAST(NULL AS pg_catalog.tsquery) WHERE set_config('diesel_counters.slot_32_0_1', repeat('x', 1 + 1 * (CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> (0, 1) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) WHEN 32 > 1 THEN COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid()) ELSE 0 END % 32)), false) IS NULL", 32]
+INSERT INTO "article_counters" AS counters ("article_id", "day", "slot", "comments")
+VALUES (
+    $1,
+    $2,
+    1 + COALESCE(
+        NULLIF(current_setting('diesel_counters.number', true), '')::int,
+        (
+            SELECT set_config('diesel_counters.number', n::text, false)::int
+            FROM generate_series(0, 999) AS n
+            WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n)
+            LIMIT 1
+        ),
+        pg_backend_pid()
+    ) % 32,
+    $3
+)
+ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
+    "comments" = counters."comments" + excluded."comments";
+-- [2, 2026-03-02, 1]
 
 COMMIT;
 

@@ -4,18 +4,29 @@ BEGIN;
 
 SET LOCAL row_security = off;
 
-WITH "diesel_counters_source" ("diesel_counters_entity", "diesel_counters_actual_0", "diesel_counters_actual_1") AS (SELECT "articles"."id", $1, $2
-FROM "articles")
-SELECT "diesel_counters_entity", CAST(COALESCE(SUM("diesel_counters_stored_0"), 0) AS BIGINT), CAST(COALESCE(SUM("diesel_counters_stored_1"), 0) AS BIGINT), CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT), CAST(COALESCE(SUM("diesel_counters_actual_1"), 0) AS BIGINT)
-FROM (SELECT "article_id" AS "diesel_counters_entity", SUM("views") AS "diesel_counters_stored_0", SUM("likes") AS "diesel_counters_stored_1", 0 AS "diesel_counters_actual_0", 0 AS "diesel_counters_actual_1"
-FROM "article_counters"
-GROUP BY "article_id" UNION ALL
-SELECT "diesel_counters_entity", 0, 0, SUM("diesel_counters_actual_0"), SUM("diesel_counters_actual_1")
-FROM "diesel_counters_source"
-GROUP BY "diesel_counters_entity") AS diesel_counters_both
-GROUP BY "diesel_counters_entity"
-HAVING CAST(COALESCE(SUM("diesel_counters_stored_0"), 0) AS BIGINT) <> CAST(COALESCE(SUM("diesel_counters_actual_0"), 0) AS BIGINT) OR CAST(COALESCE(SUM("diesel_counters_stored_1"), 0) AS BIGINT) <> CAST(COALESCE(SUM("diesel_counters_actual_1"), 0) AS BIGINT)
-ORDER BY "diesel_counters_entity";
+WITH "true_counts" ("entity", "actual", "actual_1") AS (SELECT "articles"."id", $1, $2 FROM "articles")
+SELECT
+    "entity",
+    CAST(COALESCE(SUM("stored"), 0) AS BIGINT),
+    CAST(COALESCE(SUM("stored_1"), 0) AS BIGINT),
+    CAST(COALESCE(SUM("actual"), 0) AS BIGINT),
+    CAST(COALESCE(SUM("actual_1"), 0) AS BIGINT)
+FROM (
+    SELECT
+        "article_id" AS "entity",
+        SUM("views") AS "stored",
+        SUM("likes") AS "stored_1",
+        0 AS "actual",
+        0 AS "actual_1"
+    FROM "article_counters"
+    GROUP BY "article_id"
+    UNION ALL
+    SELECT "entity", 0, 0, "actual", "actual_1"
+    FROM "true_counts"
+) AS compared
+GROUP BY "entity"
+HAVING SUM("stored") <> SUM("actual") OR SUM("stored_1") <> SUM("actual_1")
+ORDER BY "entity";
 -- [0, 0]
 
 COMMIT;

@@ -2,57 +2,46 @@
 
 BEGIN;
 
-SELECT COUNT(*)
-FROM pg_policy
-WHERE polrelid = CAST($diesel_counters$"reaction_counters"$diesel_counters$ AS regclass) AND polcmd <> 'a' AND row_security_active(polrelid) AND EXISTS (SELECT 1
-FROM unnest(polroles) AS role
-WHERE CASE WHEN role = 0 THEN TRUE ELSE pg_has_role(role, 'USAGE') END) AND (CAST(polqual AS TEXT) LIKE '%:varattno 0 %' OR EXISTS (SELECT 1
-FROM pg_depend
-WHERE classid = CAST('pg_policy' AS regclass) AND objid = pg_policy.oid AND refobjid = polrelid AND deptype = 'n' AND refobjsubid NOT IN (SELECT attnum
-FROM pg_attribute
-WHERE attrelid = polrelid AND attname IN ($1, $2, $3))));
--- ["article_id", "emoji", ""]
+INSERT INTO "reaction_counters" AS counters ("article_id", "emoji", "day", "slot", "given")
+VALUES ($1, $2, $3, 0, $4)
+ON CONFLICT ("article_id", "emoji", "day", "slot") DO UPDATE SET
+    "given" = counters."given" + excluded."given";
+-- [1, "👍", 1970-01-01, 0]
 
-INSERT INTO "reaction_counters" AS diesel_counters_stored ("slot", "article_id", "emoji", "day", "given")
-SELECT (SELECT CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($1, $2) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE $3 END), row.*
-FROM unnest($4, $5, $6, $7) AS row
-ON CONFLICT ("article_id", "emoji", "day", "slot") DO UPDATE
-SET "given" = diesel_counters_stored."given" + excluded."given";
--- [0, 1, 0, [1], ["👍"], [1970-01-01], [0]]
-
-SELECT "given"
+SELECT 1
 FROM "reaction_counters"
-WHERE "article_id" = $1 AND "emoji" = $2 AND "day" BETWEEN $3 AND $4 AND CASE WHEN current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN (SELECT COUNT(*)
-FROM (SELECT 1
+WHERE
+    "article_id" = $1
+    AND "emoji" = $2
+    AND current_setting('transaction_isolation') IN ('repeatable read', 'serializable')
+FOR KEY SHARE;
+-- [1, "👍"]
+
+SELECT CAST(COALESCE(SUM("given"), 0) AS BIGINT)
 FROM "reaction_counters"
-WHERE "article_id" = $5 AND "emoji" = $6 FOR KEY SHARE) AS diesel_counters_locked) > 0 ELSE TRUE END;
--- [1, "👍", 2026-03-02, 2026-03-02, 1, "👍"]
+WHERE "article_id" = $1 AND "emoji" = $2 AND "day" BETWEEN $3 AND $4;
+-- [1, "👍", 2026-03-02, 2026-03-02]
 
-INSERT INTO "reaction_counters" AS diesel_counters_stored ("slot", "article_id", "emoji", "day", "given")
-SELECT (SELECT $1 + LEAST(octet_length(COALESCE(NULLIF(current_setting($2, true), ''), current_setting($3, pg_catalog.ts_rewrite('a', $4) IS NULL))), $5)), row.*
-FROM unnest($6, $7, $8, $9) AS row
-ON CONFLICT ("article_id", "emoji", "day", "slot") DO UPDATE
-SET "given" = diesel_counters_stored."given" + excluded."given";
--- [0, "diesel_counters.slot_32_0_1", "diesel_counters.slot_32_0_1", "SELECT CAST(NULL AS pg_catalog.tsquery), CAST(NULL AS pg_catalog.tsquery) WHERE set_config('diesel_counters.slot_32_0_1', repeat('x', 1 + 1 * (CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> (0, 1) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) WHEN 32 > 1 THEN COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid()) ELSE 0 END % 32)), false) IS NULL", 32, [1], ["👍"], [2026-03-02], [0]]
-
-SELECT "diesel_counters_number", "given"
-FROM (SELECT column1 AS diesel_counters_key, column2 AS diesel_counters_key_1, column3 AS diesel_counters_key_2, CAST(column4 AS BIGINT) AS diesel_counters_number
-FROM (VALUES ($1, $2, $3, 1)) AS diesel_counters_listed) AS diesel_counters_wanted
-JOIN "reaction_counters" ON "article_id" = diesel_counters_key AND "emoji" = diesel_counters_key_1 AND "day" = diesel_counters_key_2 AND "slot" = (SELECT $4 + LEAST(octet_length(COALESCE(NULLIF(current_setting($5, true), ''), current_setting($6, pg_catalog.ts_rewrite('a', $7) IS NULL))), $8));
--- [1, "👍", 2026-03-02, 0, "diesel_counters.slot_32_0_1", "diesel_counters.slot_32_0_1", "SELECT CAST(NULL AS pg_catalog.tsquery), CAST(NULL AS pg_catalog.tsquery) WHERE set_config('diesel_counters.slot_32_0_1', repeat('x', 1 + 1 * (CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> (0, 1) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) WHEN 32 > 1 THEN COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid()) ELSE 0 END % 32)), false) IS NULL", 32]
-
-INSERT INTO "reaction_counters" AS diesel_counters_stored ("slot", "article_id", "emoji", "day", "given")
-SELECT (SELECT $1 + LEAST(octet_length(COALESCE(NULLIF(current_setting($2, true), ''), current_setting($3, pg_catalog.ts_rewrite('a', $4) IS NULL))), $5)), row.*
-FROM unnest($6, $7, $8, $9) AS row
-ON CONFLICT ("article_id", "emoji", "day", "slot") DO UPDATE
-SET "given" = diesel_counters_stored."given" + excluded."given";
--- [0, "diesel_counters.slot_32_0_1", "diesel_counters.slot_32_0_1", "SELECT CAST(NULL AS pg_catalog.tsquery), CAST(NULL AS pg_catalog.tsquery) WHERE set_config('diesel_counters.slot_32_0_1', repeat('x', 1 + 1 * (CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> (0, 1) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) WHEN 32 > 1 THEN COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid()) ELSE 0 END % 32)), false) IS NULL", 32, [1], ["👍"], [2026-03-02], [-1]]
-
-SELECT "diesel_counters_number", "given"
-FROM (SELECT column1 AS diesel_counters_key, column2 AS diesel_counters_key_1, column3 AS diesel_counters_key_2, CAST(column4 AS BIGINT) AS diesel_counters_number
-FROM (VALUES ($1, $2, $3, 1)) AS diesel_counters_listed) AS diesel_counters_wanted
-JOIN "reaction_counters" ON "article_id" = diesel_counters_key AND "emoji" = diesel_counters_key_1 AND "day" = diesel_counters_key_2 AND "slot" = (SELECT $4 + LEAST(octet_length(COALESCE(NULLIF(current_setting($5, true), ''), current_setting($6, pg_catalog.ts_rewrite('a', $7) IS NULL))), $8));
--- [1, "👍", 2026-03-02, 0, "diesel_counters.slot_32_0_1", "diesel_counters.slot_32_0_1", "SELECT CAST(NULL AS pg_catalog.tsquery), CAST(NULL AS pg_catalog.tsquery) WHERE set_config('diesel_counters.slot_32_0_1', repeat('x', 1 + 1 * (CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> (0, 1) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) WHEN 32 > 1 THEN COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid()) ELSE 0 END % 32)), false) IS NULL", 32]
+INSERT INTO "reaction_counters" AS counters ("article_id", "emoji", "day", "slot", "given")
+VALUES (
+    $1,
+    $2,
+    $3,
+    1 + COALESCE(
+        NULLIF(current_setting('diesel_counters.number', true), '')::int,
+        (
+            SELECT set_config('diesel_counters.number', n::text, false)::int
+            FROM generate_series(0, 999) AS n
+            WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n)
+            LIMIT 1
+        ),
+        pg_backend_pid()
+    ) % 32,
+    $4
+)
+ON CONFLICT ("article_id", "emoji", "day", "slot") DO UPDATE SET
+    "given" = counters."given" + excluded."given";
+-- [1, "👍", 2026-03-02, -1]
 
 COMMIT;
 

@@ -2,57 +2,24 @@
 
 BEGIN;
 
-SELECT COUNT(*)
-FROM pg_policy
-WHERE polrelid = CAST($diesel_counters$"article_counters"$diesel_counters$ AS regclass) AND polcmd <> 'a' AND row_security_active(polrelid) AND EXISTS (SELECT 1
-FROM unnest(polroles) AS role
-WHERE CASE WHEN role = 0 THEN TRUE ELSE pg_has_role(role, 'USAGE') END) AND (CAST(polqual AS TEXT) LIKE '%:varattno 0 %' OR EXISTS (SELECT 1
-FROM pg_depend
-WHERE classid = CAST('pg_policy' AS regclass) AND objid = pg_policy.oid AND refobjid = polrelid AND deptype = 'n' AND refobjsubid NOT IN (SELECT attnum
-FROM pg_attribute
-WHERE attrelid = polrelid AND attname IN ($1, $2))));
--- ["article_id", ""]
+INSERT INTO "article_counters" AS counters ("article_id", "day", "slot", "views")
+VALUES ($1, $2, 0, $3)
+ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
+    "views" = counters."views" + excluded."views";
+-- [1, 1970-01-01, 0]
 
-INSERT INTO "article_counters" AS diesel_counters_stored ("slot", "article_id", "day", "views")
-SELECT (SELECT CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> ($1, $2) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) ELSE $3 END), row.*
-FROM unnest($4, $5, $6) AS row
-ON CONFLICT ("article_id", "day", "slot") DO UPDATE
-SET "views" = diesel_counters_stored."views" + excluded."views";
--- [0, 1, 0, [1], [1970-01-01], [0]]
-
-SELECT "views"
+SELECT 1
 FROM "article_counters"
-WHERE "article_id" = $1 AND "day" BETWEEN $2 AND $3 AND CASE WHEN current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN (SELECT COUNT(*)
-FROM (SELECT 1
+WHERE
+    "article_id" = $1
+    AND current_setting('transaction_isolation') IN ('repeatable read', 'serializable')
+FOR KEY SHARE;
+-- [1]
+
+SELECT CAST(COALESCE(SUM("views"), 0) AS BIGINT)
 FROM "article_counters"
-WHERE "article_id" = $4 FOR KEY SHARE) AS diesel_counters_locked) > 0 ELSE TRUE END;
--- [1, 2026-03-02, 2026-03-02, 1]
-
-INSERT INTO "article_counters" AS diesel_counters_stored ("slot", "article_id", "day", "views")
-SELECT (SELECT $1 + LEAST(octet_length(COALESCE(NULLIF(current_setting($2, true), ''), current_setting($3, pg_catalog.ts_rewrite('a', $4) IS NULL))), $5)), row.*
-FROM unnest($6, $7, $8) AS row
-ON CONFLICT ("article_id", "day", "slot") DO UPDATE
-SET "views" = diesel_counters_stored."views" + excluded."views";
--- [0, "diesel_counters.slot_32_0_1", "diesel_counters.slot_32_0_1", "SELECT CAST(NULL AS pg_catalog.tsquery), CAST(NULL AS pg_catalog.tsquery) WHERE set_config('diesel_counters.slot_32_0_1', repeat('x', 1 + 1 * (CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> (0, 1) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) WHEN 32 > 1 THEN COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid()) ELSE 0 END % 32)), false) IS NULL", 32, [1], [2026-03-02], [0]]
-
-SELECT "diesel_counters_number", "views"
-FROM (SELECT column1 AS diesel_counters_key, column2 AS diesel_counters_key_1, CAST(column3 AS BIGINT) AS diesel_counters_number
-FROM (VALUES ($1, $2, 1)) AS diesel_counters_listed) AS diesel_counters_wanted
-JOIN "article_counters" ON "article_id" = diesel_counters_key AND "day" = diesel_counters_key_1 AND "slot" = (SELECT $3 + LEAST(octet_length(COALESCE(NULLIF(current_setting($4, true), ''), current_setting($5, pg_catalog.ts_rewrite('a', $6) IS NULL))), $7));
--- [1, 2026-03-02, 0, "diesel_counters.slot_32_0_1", "diesel_counters.slot_32_0_1", "SELECT CAST(NULL AS pg_catalog.tsquery), CAST(NULL AS pg_catalog.tsquery) WHERE set_config('diesel_counters.slot_32_0_1', repeat('x', 1 + 1 * (CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> (0, 1) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) WHEN 32 > 1 THEN COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid()) ELSE 0 END % 32)), false) IS NULL", 32]
-
-INSERT INTO "article_counters" AS diesel_counters_stored ("slot", "article_id", "day", "views")
-SELECT (SELECT $1 + LEAST(octet_length(COALESCE(NULLIF(current_setting($2, true), ''), current_setting($3, pg_catalog.ts_rewrite('a', $4) IS NULL))), $5)), row.*
-FROM unnest($6, $7, $8) AS row
-ON CONFLICT ("article_id", "day", "slot") DO UPDATE
-SET "views" = diesel_counters_stored."views" + excluded."views";
--- [0, "diesel_counters.slot_32_0_1", "diesel_counters.slot_32_0_1", "SELECT CAST(NULL AS pg_catalog.tsquery), CAST(NULL AS pg_catalog.tsquery) WHERE set_config('diesel_counters.slot_32_0_1', repeat('x', 1 + 1 * (CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> (0, 1) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) WHEN 32 > 1 THEN COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid()) ELSE 0 END % 32)), false) IS NULL", 32, [1], [2026-03-02], [-1]]
-
-SELECT "diesel_counters_number", "views"
-FROM (SELECT column1 AS diesel_counters_key, column2 AS diesel_counters_key_1, CAST(column3 AS BIGINT) AS diesel_counters_number
-FROM (VALUES ($1, $2, 1)) AS diesel_counters_listed) AS diesel_counters_wanted
-JOIN "article_counters" ON "article_id" = diesel_counters_key AND "day" = diesel_counters_key_1 AND "slot" = (SELECT $3 + LEAST(octet_length(COALESCE(NULLIF(current_setting($4, true), ''), current_setting($5, pg_catalog.ts_rewrite('a', $6) IS NULL))), $7));
--- [1, 2026-03-02, 0, "diesel_counters.slot_32_0_1", "diesel_counters.slot_32_0_1", "SELECT CAST(NULL AS pg_catalog.tsquery), CAST(NULL AS pg_catalog.tsquery) WHERE set_config('diesel_counters.slot_32_0_1', repeat('x', 1 + 1 * (CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> (0, 1) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) WHEN 32 > 1 THEN COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid()) ELSE 0 END % 32)), false) IS NULL", 32]
+WHERE "article_id" = $1 AND "day" BETWEEN $2 AND $3;
+-- [1, 2026-03-02, 2026-03-02]
 
 COMMIT;
 

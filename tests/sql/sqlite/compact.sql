@@ -16,41 +16,55 @@ LIMIT 100;
 
 BEGIN;
 
-INSERT INTO `article_counters` AS diesel_counters_stored (`article_id`, `day`, `slot`, `views`, `likes`, `comments`)
+INSERT INTO `article_counters` AS counters (`article_id`, `day`, `slot`, `views`, `likes`, `comments`)
 VALUES (?, ?, ?, 0, 0, 0)
 ON CONFLICT (`article_id`, `day`, `slot`) DO NOTHING;
 -- [1, 2026-03-02, 0]
 
-SELECT `article_id`, `day`, `slot`, `views`, `likes`, `comments`, *
+SELECT `article_id`, `day`, `slot`, *
 FROM `article_counters`
 WHERE (`article_id`, `day`, `slot`) IN (VALUES (?, ?, ?), (?, ?, ?), (?, ?, ?));
 -- [1, 2026-03-02, 0, 1, 2026-03-02, 3, 1, 2026-03-02, 5]
 
-INSERT INTO `article_counters` AS diesel_counters_stored (`article_id`, `day`, `slot`, `views`, `likes`, `comments`)
-SELECT `article_id`, `day`, ?, CASE typeof(COALESCE(SUM(`views`), 0)) WHEN 'integer' THEN COALESCE(SUM(`views`), 0) ELSE abs(-9223372036854775807 - 1) END, CASE typeof(COALESCE(SUM(`likes`), 0)) WHEN 'integer' THEN COALESCE(SUM(`likes`), 0) ELSE abs(-9223372036854775807 - 1) END, CASE typeof(COALESCE(SUM(`comments`), 0)) WHEN 'integer' THEN COALESCE(SUM(`comments`), 0) ELSE abs(-9223372036854775807 - 1) END
+INSERT INTO `article_counters` AS counters (`article_id`, `day`, `slot`, `views`, `likes`, `comments`)
+SELECT `article_id`, `day`, 0, SUM(`views`), SUM(`likes`), SUM(`comments`)
 FROM `article_counters`
 WHERE (`article_id`, `day`, `slot`) IN (VALUES (?, ?, ?), (?, ?, ?))
 GROUP BY `article_id`, `day`
 ORDER BY `article_id`, `day`
-ON CONFLICT (`article_id`, `day`, `slot`) DO UPDATE
-SET `views` = CASE typeof(diesel_counters_stored.`views` + excluded.`views`) WHEN 'integer' THEN diesel_counters_stored.`views` + excluded.`views` ELSE abs(-9223372036854775807 - 1) END, `likes` = CASE typeof(diesel_counters_stored.`likes` + excluded.`likes`) WHEN 'integer' THEN diesel_counters_stored.`likes` + excluded.`likes` ELSE abs(-9223372036854775807 - 1) END, `comments` = CASE typeof(diesel_counters_stored.`comments` + excluded.`comments`) WHEN 'integer' THEN diesel_counters_stored.`comments` + excluded.`comments` ELSE abs(-9223372036854775807 - 1) END;
--- [0, 1, 2026-03-02, 3, 1, 2026-03-02, 5]
-
-DELETE
-FROM `article_counters`
-WHERE (`article_id`, `day`, `slot`) IN (VALUES (?, ?, ?), (?, ?, ?));
+ON CONFLICT (`article_id`, `day`, `slot`) DO UPDATE SET
+    `views` = CASE
+        typeof(counters.`views` + excluded.`views`)
+        WHEN 'integer' THEN counters.`views` + excluded.`views`
+        ELSE abs(-9223372036854775807 - 1)
+    END,
+    `likes` = CASE
+        typeof(counters.`likes` + excluded.`likes`)
+        WHEN 'integer' THEN counters.`likes` + excluded.`likes`
+        ELSE abs(-9223372036854775807 - 1)
+    END,
+    `comments` = CASE
+        typeof(counters.`comments` + excluded.`comments`)
+        WHEN 'integer' THEN counters.`comments` + excluded.`comments`
+        ELSE abs(-9223372036854775807 - 1)
+    END;
 -- [1, 2026-03-02, 3, 1, 2026-03-02, 5]
 
-SELECT `article_id`, `day`, `slot`, `views`, `likes`, `comments`
-FROM `article_counters`
-WHERE (`article_id`, `day`, `slot`) IN (VALUES (?, ?, ?), (?, ?, ?), (?, ?, ?));
--- [1, 2026-03-02, 0, 1, 2026-03-02, 3, 1, 2026-03-02, 5]
+DELETE FROM `article_counters`
+WHERE (`article_id`, `day`, `slot`) IN (VALUES (?, ?, ?), (?, ?, ?));
+-- [1, 2026-03-02, 3, 1, 2026-03-02, 5]
 
 COMMIT;
 
 SELECT `article_id`, `day`, `slot`
 FROM `article_counters`
-WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0) AND `day` IS date(`day`) AND `article_id` >= ? AND (`article_id` > ? OR `day` >= ? AND (`day` > ? OR `slot` > ?))
+WHERE
+    `day` >= ?
+    AND `day` < ?
+    AND (`slot` <> 0)
+    AND `day` IS date(`day`)
+    AND `article_id` >= ?
+    AND (`article_id` > ? OR `day` >= ? AND (`day` > ? OR `slot` > ?))
 ORDER BY `article_id`, `day`, `slot`
 LIMIT 100;
 -- [1000-01-01, 2026-04-01, 1, 1, 2026-03-02, 2026-03-02, 5]

@@ -16,41 +16,50 @@ LIMIT 100;
 
 BEGIN;
 
-INSERT INTO `site_counters` AS diesel_counters_stored (`day`, `slot`, `hits`, `errors`)
+INSERT INTO `site_counters` AS counters (`day`, `slot`, `hits`, `errors`)
 VALUES (?, ?, 0, 0)
 ON CONFLICT (`day`, `slot`) DO NOTHING;
 -- [2026-03-02, 0]
 
-SELECT `day`, `slot`, `hits`, `errors`, *
+SELECT `day`, `slot`, *
 FROM `site_counters`
 WHERE (`day`, `slot`) IN (VALUES (?, ?), (?, ?), (?, ?));
 -- [2026-03-02, 0, 2026-03-02, 3, 2026-03-02, 5]
 
-INSERT INTO `site_counters` AS diesel_counters_stored (`day`, `slot`, `hits`, `errors`)
-SELECT `day`, ?, CASE typeof(COALESCE(SUM(`hits`), 0)) WHEN 'integer' THEN COALESCE(SUM(`hits`), 0) ELSE abs(-9223372036854775807 - 1) END, CASE typeof(COALESCE(SUM(`errors`), 0)) WHEN 'integer' THEN COALESCE(SUM(`errors`), 0) ELSE abs(-9223372036854775807 - 1) END
+INSERT INTO `site_counters` AS counters (`day`, `slot`, `hits`, `errors`)
+SELECT `day`, 0, SUM(`hits`), SUM(`errors`)
 FROM `site_counters`
 WHERE (`day`, `slot`) IN (VALUES (?, ?), (?, ?))
 GROUP BY `day`
 ORDER BY `day`
-ON CONFLICT (`day`, `slot`) DO UPDATE
-SET `hits` = CASE typeof(diesel_counters_stored.`hits` + excluded.`hits`) WHEN 'integer' THEN diesel_counters_stored.`hits` + excluded.`hits` ELSE abs(-9223372036854775807 - 1) END, `errors` = CASE typeof(diesel_counters_stored.`errors` + excluded.`errors`) WHEN 'integer' THEN diesel_counters_stored.`errors` + excluded.`errors` ELSE abs(-9223372036854775807 - 1) END;
--- [0, 2026-03-02, 3, 2026-03-02, 5]
-
-DELETE
-FROM `site_counters`
-WHERE (`day`, `slot`) IN (VALUES (?, ?), (?, ?));
+ON CONFLICT (`day`, `slot`) DO UPDATE SET
+    `hits` = CASE
+        typeof(counters.`hits` + excluded.`hits`)
+        WHEN 'integer' THEN counters.`hits` + excluded.`hits`
+        ELSE abs(-9223372036854775807 - 1)
+    END,
+    `errors` = CASE
+        typeof(counters.`errors` + excluded.`errors`)
+        WHEN 'integer' THEN counters.`errors` + excluded.`errors`
+        ELSE abs(-9223372036854775807 - 1)
+    END;
 -- [2026-03-02, 3, 2026-03-02, 5]
 
-SELECT `day`, `slot`, `hits`, `errors`
-FROM `site_counters`
-WHERE (`day`, `slot`) IN (VALUES (?, ?), (?, ?), (?, ?));
--- [2026-03-02, 0, 2026-03-02, 3, 2026-03-02, 5]
+DELETE FROM `site_counters`
+WHERE (`day`, `slot`) IN (VALUES (?, ?), (?, ?));
+-- [2026-03-02, 3, 2026-03-02, 5]
 
 COMMIT;
 
 SELECT `day`, `slot`
 FROM `site_counters`
-WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0) AND `day` IS date(`day`) AND `day` >= ? AND (`day` > ? OR `slot` > ?)
+WHERE
+    `day` >= ?
+    AND `day` < ?
+    AND (`slot` <> 0)
+    AND `day` IS date(`day`)
+    AND `day` >= ?
+    AND (`day` > ? OR `slot` > ?)
 ORDER BY `day`, `slot`
 LIMIT 100;
 -- [1000-01-01, 2026-04-01, 2026-03-02, 2026-03-02, 5]

@@ -16,41 +16,44 @@ LIMIT 100;
 
 BEGIN;
 
-INSERT INTO `reaction_counters` AS diesel_counters_stored (`article_id`, `emoji`, `day`, `slot`, `given`)
+INSERT INTO `reaction_counters` AS counters (`article_id`, `emoji`, `day`, `slot`, `given`)
 VALUES (?, ?, ?, ?, 0)
 ON CONFLICT (`article_id`, `emoji`, `day`, `slot`) DO NOTHING;
 -- [1, "👍", 2026-03-02, 0]
 
-SELECT `article_id`, `emoji`, `day`, `slot`, `given`, *
+SELECT `article_id`, `emoji`, `day`, `slot`, *
 FROM `reaction_counters`
 WHERE (`article_id`, `emoji`, `day`, `slot`) IN (VALUES (?, ?, ?, ?), (?, ?, ?, ?), (?, ?, ?, ?));
 -- [1, "👍", 2026-03-02, 0, 1, "👍", 2026-03-02, 3, 1, "👍", 2026-03-02, 5]
 
-INSERT INTO `reaction_counters` AS diesel_counters_stored (`article_id`, `emoji`, `day`, `slot`, `given`)
-SELECT `article_id`, `emoji`, `day`, ?, CASE typeof(COALESCE(SUM(`given`), 0)) WHEN 'integer' THEN COALESCE(SUM(`given`), 0) ELSE abs(-9223372036854775807 - 1) END
+INSERT INTO `reaction_counters` AS counters (`article_id`, `emoji`, `day`, `slot`, `given`)
+SELECT `article_id`, `emoji`, `day`, 0, SUM(`given`)
 FROM `reaction_counters`
 WHERE (`article_id`, `emoji`, `day`, `slot`) IN (VALUES (?, ?, ?, ?), (?, ?, ?, ?))
 GROUP BY `article_id`, `emoji`, `day`
 ORDER BY `article_id`, `emoji`, `day`
-ON CONFLICT (`article_id`, `emoji`, `day`, `slot`) DO UPDATE
-SET `given` = CASE typeof(diesel_counters_stored.`given` + excluded.`given`) WHEN 'integer' THEN diesel_counters_stored.`given` + excluded.`given` ELSE abs(-9223372036854775807 - 1) END;
--- [0, 1, "👍", 2026-03-02, 3, 1, "👍", 2026-03-02, 5]
-
-DELETE
-FROM `reaction_counters`
-WHERE (`article_id`, `emoji`, `day`, `slot`) IN (VALUES (?, ?, ?, ?), (?, ?, ?, ?));
+ON CONFLICT (`article_id`, `emoji`, `day`, `slot`) DO UPDATE SET
+    `given` = CASE
+        typeof(counters.`given` + excluded.`given`)
+        WHEN 'integer' THEN counters.`given` + excluded.`given`
+        ELSE abs(-9223372036854775807 - 1)
+    END;
 -- [1, "👍", 2026-03-02, 3, 1, "👍", 2026-03-02, 5]
 
-SELECT `article_id`, `emoji`, `day`, `slot`, `given`
-FROM `reaction_counters`
-WHERE (`article_id`, `emoji`, `day`, `slot`) IN (VALUES (?, ?, ?, ?), (?, ?, ?, ?), (?, ?, ?, ?));
--- [1, "👍", 2026-03-02, 0, 1, "👍", 2026-03-02, 3, 1, "👍", 2026-03-02, 5]
+DELETE FROM `reaction_counters`
+WHERE (`article_id`, `emoji`, `day`, `slot`) IN (VALUES (?, ?, ?, ?), (?, ?, ?, ?));
+-- [1, "👍", 2026-03-02, 3, 1, "👍", 2026-03-02, 5]
 
 COMMIT;
 
 SELECT `article_id`, `emoji`, `day`, `slot`
 FROM `reaction_counters`
-WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0) AND `day` IS date(`day`) AND (`article_id`, `emoji`, `day`, `slot`) > (?, ?, ?, ?)
+WHERE
+    `day` >= ?
+    AND `day` < ?
+    AND (`slot` <> 0)
+    AND `day` IS date(`day`)
+    AND (`article_id`, `emoji`, `day`, `slot`) > (?, ?, ?, ?)
 ORDER BY `article_id`, `emoji`, `day`, `slot`
 LIMIT 100;
 -- [1000-01-01, 2026-04-01, 1, "👍", 2026-03-02, 5]

@@ -1,6 +1,12 @@
 -- counter_series(version_counters::downloads).of(1).load(conn)
 
-SELECT `day`, CASE typeof(COALESCE(SUM(`downloads`), 0)) WHEN 'integer' THEN COALESCE(SUM(`downloads`), 0) ELSE abs(-9223372036854775807 - 1) END AS diesel_counters_sum
+SELECT
+    `day`,
+    CASE
+        typeof(COALESCE(SUM(`downloads`), 0))
+        WHEN 'integer' THEN COALESCE(SUM(`downloads`), 0)
+        ELSE abs(-9223372036854775807 - 1)
+    END AS total
 FROM `version_counters`
 WHERE `crate_id` = ? AND `day` BETWEEN ? AND ?
 GROUP BY `day`

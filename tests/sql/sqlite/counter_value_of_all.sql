@@ -1,5 +1,9 @@
 -- counter_value(views).get_result::<i64>(conn)
 
-SELECT CASE typeof(COALESCE(SUM(`views`), 0)) WHEN 'integer' THEN COALESCE(SUM(`views`), 0) ELSE abs(-9223372036854775807 - 1) END AS diesel_counters_sum
+SELECT CASE
+    typeof(COALESCE(SUM(`views`), 0))
+    WHEN 'integer' THEN COALESCE(SUM(`views`), 0)
+    ELSE abs(-9223372036854775807 - 1)
+END AS total
 FROM `article_counters`;
 

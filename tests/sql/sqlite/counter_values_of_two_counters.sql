@@ -1,12 +1,29 @@
 -- counter_value((views, likes)).of_many([2_i64, 7, 1]).load(conn)
 
-SELECT `diesel_counters_number`, (SELECT CASE typeof(COALESCE(SUM(`views`), 0)) WHEN 'integer' THEN COALESCE(SUM(`views`), 0) ELSE abs(-9223372036854775807 - 1) END
-FROM `article_counters`
-WHERE `article_id` = diesel_counters_key), (SELECT CASE typeof(COALESCE(SUM(`likes`), 0)) WHEN 'integer' THEN COALESCE(SUM(`likes`), 0) ELSE abs(-9223372036854775807 - 1) END
-FROM `article_counters`
-WHERE `article_id` = diesel_counters_key)
-FROM (SELECT column1 AS diesel_counters_key, CAST(column2 AS BIGINT) AS diesel_counters_number
-FROM (VALUES (?, 1), (?, 2), (?, 3), (?, 4)) AS diesel_counters_listed) AS diesel_counters_wanted
-WHERE `diesel_counters_number` <= ?;
+SELECT
+    wanted.ordinality,
+    (
+        SELECT CASE
+            typeof(COALESCE(SUM(`views`), 0))
+            WHEN 'integer' THEN COALESCE(SUM(`views`), 0)
+            ELSE abs(-9223372036854775807 - 1)
+        END
+        FROM `article_counters` AS counters
+        WHERE counters.`article_id` = wanted.entity
+    ),
+    (
+        SELECT CASE
+            typeof(COALESCE(SUM(`likes`), 0))
+            WHEN 'integer' THEN COALESCE(SUM(`likes`), 0)
+            ELSE abs(-9223372036854775807 - 1)
+        END
+        FROM `article_counters` AS counters
+        WHERE counters.`article_id` = wanted.entity
+    )
+FROM (
+    SELECT column1 AS entity, CAST(column2 AS BIGINT) AS ordinality
+    FROM (VALUES (?, 1), (?, 2), (?, 3), (?, 4)) AS listed
+) AS wanted
+WHERE wanted.ordinality <= ?;
 -- [2, 7, 1, 1, 3]
 

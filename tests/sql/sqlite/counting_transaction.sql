@@ -2,10 +2,19 @@
 
 BEGIN;
 
-INSERT INTO `article_counters` AS diesel_counters_stored (`article_id`, `day`, `slot`, `likes`, `views`)
+INSERT INTO `article_counters` AS counters (`article_id`, `day`, `slot`, `likes`, `views`)
 VALUES (?, ?, 0, ?, ?), (?, ?, 0, ?, ?)
-ON CONFLICT (`article_id`, `day`, `slot`) DO UPDATE
-SET `likes` = CASE typeof(diesel_counters_stored.`likes` + excluded.`likes`) WHEN 'integer' THEN diesel_counters_stored.`likes` + excluded.`likes` ELSE abs(-9223372036854775807 - 1) END, `views` = CASE typeof(diesel_counters_stored.`views` + excluded.`views`) WHEN 'integer' THEN diesel_counters_stored.`views` + excluded.`views` ELSE abs(-9223372036854775807 - 1) END;
+ON CONFLICT (`article_id`, `day`, `slot`) DO UPDATE SET
+    `likes` = CASE
+        typeof(counters.`likes` + excluded.`likes`)
+        WHEN 'integer' THEN counters.`likes` + excluded.`likes`
+        ELSE abs(-9223372036854775807 - 1)
+    END,
+    `views` = CASE
+        typeof(counters.`views` + excluded.`views`)
+        WHEN 'integer' THEN counters.`views` + excluded.`views`
+        ELSE abs(-9223372036854775807 - 1)
+    END;
 -- [1, 2026-03-02, 0, 1, 2, 2026-03-08, 1, 0]
 
 COMMIT;

@@ -2,8 +2,7 @@
 
 BEGIN;
 
-DELETE
-FROM `article_counters`
+DELETE FROM `article_counters`
 WHERE 1 = 0;
 
 SELECT DISTINCT `article_id`
@@ -12,33 +11,26 @@ WHERE `article_id` = ?
 ORDER BY `article_id`;
 -- [1]
 
-INSERT INTO `article_counters` AS diesel_counters_stored (`article_id`, `day`, `slot`)
+INSERT INTO `article_counters` AS counters (`article_id`, `day`, `slot`)
 VALUES (?, ?, 0)
-ON CONFLICT (`article_id`, `day`, `slot`) DO UPDATE
-SET `slot` = (excluded.`slot`);
+ON CONFLICT (`article_id`, `day`, `slot`) DO UPDATE SET
+    `slot` = excluded.`slot`;
 -- [1, 1970-01-01]
 
 SELECT DISTINCT `article_id`
 FROM `article_counters`
-WHERE `article_id` IN (?) AND (`day` <> ? OR `slot` <> ? OR `views` <> 0 OR `likes` <> 0 OR `comments` <> 0)
+WHERE
+    `article_id` IN (?)
+    AND (`day` <> ? OR `slot` <> 0 OR `views` <> 0 OR `likes` <> 0 OR `comments` <> 0)
 ORDER BY `article_id`;
--- [1, 1970-01-01, 0]
+-- [1, 1970-01-01]
 
-SELECT COUNT(*)
-FROM (SELECT 1
-FROM `article_counters`
-WHERE `article_id` IN (?)) AS diesel_counters_locked;
--- [1]
-
-DELETE
-FROM `article_counters`
+DELETE FROM `article_counters`
 WHERE `article_id` IN (?);
 -- [1]
 
-SELECT COUNT(*)
-FROM (SELECT 1
-FROM `article_counters`
-WHERE `article_id` IN (?)) AS diesel_counters_locked;
+DELETE FROM `article_counters`
+WHERE `article_id` IN (?);
 -- [1]
 
 COMMIT;

@@ -2,8 +2,7 @@
 
 BEGIN;
 
-DELETE
-FROM `version_counters`
+DELETE FROM `version_counters`
 WHERE 1 = 0;
 
 SELECT DISTINCT `crate_id`, `number`
@@ -12,33 +11,26 @@ WHERE `crate_id` = ?
 ORDER BY `crate_id`, `number`;
 -- [1]
 
-INSERT INTO `version_counters` AS diesel_counters_stored (`crate_id`, `number`, `day`, `slot`)
+INSERT INTO `version_counters` AS counters (`crate_id`, `number`, `day`, `slot`)
 VALUES (?, ?, ?, 0)
-ON CONFLICT (`crate_id`, `number`, `day`, `slot`) DO UPDATE
-SET `slot` = (excluded.`slot`);
+ON CONFLICT (`crate_id`, `number`, `day`, `slot`) DO UPDATE SET
+    `slot` = excluded.`slot`;
 -- [1, "1.0", 1970-01-01]
 
 SELECT DISTINCT `crate_id`, `number`
 FROM `version_counters`
-WHERE (`crate_id`, `number`) IN (VALUES (?, ?)) AND (`day` <> ? OR `slot` <> ? OR `downloads` <> 0 OR `failures` <> 0)
+WHERE
+    (`crate_id`, `number`) IN (VALUES (?, ?))
+    AND (`day` <> ? OR `slot` <> 0 OR `downloads` <> 0 OR `failures` <> 0)
 ORDER BY `crate_id`, `number`;
--- [1, "1.0", 1970-01-01, 0]
+-- [1, "1.0", 1970-01-01]
 
-SELECT COUNT(*)
-FROM (SELECT 1
-FROM `version_counters`
-WHERE (`crate_id`, `number`) IN (VALUES (?, ?))) AS diesel_counters_locked;
--- [1, "1.0"]
-
-DELETE
-FROM `version_counters`
+DELETE FROM `version_counters`
 WHERE (`crate_id`, `number`) IN (VALUES (?, ?));
 -- [1, "1.0"]
 
-SELECT COUNT(*)
-FROM (SELECT 1
-FROM `version_counters`
-WHERE (`crate_id`, `number`) IN (VALUES (?, ?))) AS diesel_counters_locked;
+DELETE FROM `version_counters`
+WHERE (`crate_id`, `number`) IN (VALUES (?, ?));
 -- [1, "1.0"]
 
 SELECT DISTINCT `crate_id`, `number`

@@ -2,36 +2,28 @@
 
 BEGIN;
 
-DELETE
-FROM `site_counters`
+DELETE FROM `site_counters`
 WHERE 1 = 0;
 
 SELECT DISTINCT 1
 FROM `site_counters`
 ORDER BY 1;
 
-INSERT INTO `site_counters` AS diesel_counters_stored (`day`, `slot`)
+INSERT INTO `site_counters` AS counters (`day`, `slot`)
 VALUES (?, 0)
-ON CONFLICT (`day`, `slot`) DO UPDATE
-SET `slot` = (excluded.`slot`);
+ON CONFLICT (`day`, `slot`) DO UPDATE SET
+    `slot` = excluded.`slot`;
 -- [1970-01-01]
 
 SELECT DISTINCT 1
 FROM `site_counters`
-WHERE (`day` <> ? OR `slot` <> ? OR `hits` <> 0 OR `errors` <> 0)
+WHERE (`day` <> ? OR `slot` <> 0 OR `hits` <> 0 OR `errors` <> 0)
 ORDER BY 1;
--- [1970-01-01, 0]
+-- [1970-01-01]
 
-SELECT COUNT(*)
-FROM (SELECT 1
-FROM `site_counters`) AS diesel_counters_locked;
+DELETE FROM `site_counters`;
 
-DELETE
-FROM `site_counters`;
-
-SELECT COUNT(*)
-FROM (SELECT 1
-FROM `site_counters`) AS diesel_counters_locked;
+DELETE FROM `site_counters`;
 
 COMMIT;
 

@@ -1,8 +1,12 @@
 -- increment(reaction_counters::given).on(monday()).of_many([((1_i64, "👍"), 5), ((1, "🎉"), 1)]).execute(conn)
 
-INSERT INTO `reaction_counters` AS diesel_counters_stored (`article_id`, `emoji`, `day`, `slot`, `given`)
+INSERT INTO `reaction_counters` AS counters (`article_id`, `emoji`, `day`, `slot`, `given`)
 VALUES (?, ?, ?, 0, ?), (?, ?, ?, 0, ?)
-ON CONFLICT (`article_id`, `emoji`, `day`, `slot`) DO UPDATE
-SET `given` = CASE typeof(diesel_counters_stored.`given` + excluded.`given`) WHEN 'integer' THEN diesel_counters_stored.`given` + excluded.`given` ELSE abs(-9223372036854775807 - 1) END;
+ON CONFLICT (`article_id`, `emoji`, `day`, `slot`) DO UPDATE SET
+    `given` = CASE
+        typeof(counters.`given` + excluded.`given`)
+        WHEN 'integer' THEN counters.`given` + excluded.`given`
+        ELSE abs(-9223372036854775807 - 1)
+    END;
 -- [1, "🎉", 2026-03-02, 1, 1, "👍", 2026-03-02, 5]
 

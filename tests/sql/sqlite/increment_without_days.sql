@@ -1,8 +1,12 @@
 -- increment(timeless_counters::views).of(1_i64).execute(conn)
 
-INSERT INTO `article_counters` AS diesel_counters_stored (`article_id`, `day`, `slot`, `views`)
+INSERT INTO `article_counters` AS counters (`article_id`, `day`, `slot`, `views`)
 VALUES (?, ?, 0, ?)
-ON CONFLICT (`article_id`, `day`, `slot`) DO UPDATE
-SET `views` = CASE typeof(diesel_counters_stored.`views` + excluded.`views`) WHEN 'integer' THEN diesel_counters_stored.`views` + excluded.`views` ELSE abs(-9223372036854775807 - 1) END;
+ON CONFLICT (`article_id`, `day`, `slot`) DO UPDATE SET
+    `views` = CASE
+        typeof(counters.`views` + excluded.`views`)
+        WHEN 'integer' THEN counters.`views` + excluded.`views`
+        ELSE abs(-9223372036854775807 - 1)
+    END;
 -- [1, 1970-01-01, 1]
 

@@ -5,21 +5,24 @@ FROM `articles`
 ORDER BY `id`
 LIMIT 1 OFFSET 49999;
 
-SELECT diesel_counters_key, diesel_counters_held, diesel_counters_total
-FROM (SELECT `id` AS diesel_counters_key, `total_views` AS diesel_counters_held, COALESCE(diesel_counters_totals.diesel_counters_total, 0) AS diesel_counters_total
-FROM `articles` LEFT
-JOIN (SELECT `article_id` AS diesel_counters_key, CASE typeof(COALESCE(SUM(`views`), 0)) WHEN 'integer' THEN COALESCE(SUM(`views`), 0) ELSE abs(-9223372036854775807 - 1) END AS diesel_counters_total
-FROM `article_counters`
-WHERE `day` BETWEEN ? AND ?
-GROUP BY `article_id`) AS diesel_counters_totals ON diesel_counters_totals.diesel_counters_key = `id`) AS diesel_counters_parent
-WHERE diesel_counters_held <> diesel_counters_total OR diesel_counters_held IS NULL
-ORDER BY diesel_counters_key;
+SELECT entity, held, total
+FROM (
+    SELECT `articles`.`id` AS entity, `articles`.`total_views` AS held, COALESCE(totals.total, 0) AS total
+    FROM `articles`
+    LEFT JOIN (
+        SELECT
+            `article_id` AS entity,
+            CASE
+                typeof(COALESCE(SUM(`views`), 0))
+                WHEN 'integer' THEN COALESCE(SUM(`views`), 0)
+                ELSE abs(-9223372036854775807 - 1)
+            END AS total
+        FROM `article_counters`
+        WHERE `day` BETWEEN ? AND ?
+        GROUP BY `article_id`
+    ) AS totals ON totals.entity = `articles`.`id`
+) AS parent
+WHERE held <> total OR held IS NULL
+ORDER BY entity;
 -- [2026-03-02, 2026-03-08]
-
-UPDATE `articles`
-SET `total_views` = diesel_counters_total
-FROM (SELECT column1 AS diesel_counters_key, column2 AS diesel_counters_held, column3 AS diesel_counters_total
-FROM (VALUES (?, ?, ?)) AS diesel_counters_listed) AS diesel_counters_wanted
-WHERE `id` = diesel_counters_key AND (`total_views` = diesel_counters_held OR diesel_counters_held IS NULL AND `total_views` IS NULL);
--- [1, Some(2), 3]
 

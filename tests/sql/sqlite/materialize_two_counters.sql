@@ -5,19 +5,54 @@ FROM `articles`
 ORDER BY `id`
 LIMIT 1 OFFSET 49999;
 
-SELECT diesel_counters_key, diesel_counters_held, diesel_counters_held_1, diesel_counters_total, diesel_counters_total_1
-FROM (SELECT `id` AS diesel_counters_key, `total_views` AS diesel_counters_held, `total_likes` AS diesel_counters_held_1, COALESCE(diesel_counters_totals.diesel_counters_total, 0) AS diesel_counters_total, COALESCE(diesel_counters_totals.diesel_counters_total_1, 0) AS diesel_counters_total_1
-FROM `articles` LEFT
-JOIN (SELECT `article_id` AS diesel_counters_key, CASE typeof(COALESCE(SUM(`views`), 0)) WHEN 'integer' THEN COALESCE(SUM(`views`), 0) ELSE abs(-9223372036854775807 - 1) END AS diesel_counters_total, CASE typeof(COALESCE(SUM(`likes`), 0)) WHEN 'integer' THEN COALESCE(SUM(`likes`), 0) ELSE abs(-9223372036854775807 - 1) END AS diesel_counters_total_1
-FROM `article_counters`
-GROUP BY `article_id`) AS diesel_counters_totals ON diesel_counters_totals.diesel_counters_key = `id`) AS diesel_counters_parent
-WHERE diesel_counters_held <> diesel_counters_total OR diesel_counters_held IS NULL OR diesel_counters_held_1 <> diesel_counters_total_1 OR diesel_counters_held_1 IS NULL
-ORDER BY diesel_counters_key;
+SELECT entity, held, held_1, total, total_1
+FROM (
+    SELECT
+        `articles`.`id` AS entity,
+        `articles`.`total_views` AS held,
+        `articles`.`total_likes` AS held_1,
+        COALESCE(totals.total, 0) AS total,
+        COALESCE(totals.total_1, 0) AS total_1
+    FROM `articles`
+    LEFT JOIN (
+        SELECT
+            `article_id` AS entity,
+            CASE
+                typeof(COALESCE(SUM(`views`), 0))
+                WHEN 'integer' THEN COALESCE(SUM(`views`), 0)
+                ELSE abs(-9223372036854775807 - 1)
+            END AS total,
+            CASE
+                typeof(COALESCE(SUM(`likes`), 0))
+                WHEN 'integer' THEN COALESCE(SUM(`likes`), 0)
+                ELSE abs(-9223372036854775807 - 1)
+            END AS total_1
+        FROM `article_counters`
+        GROUP BY `article_id`
+    ) AS totals ON totals.entity = `articles`.`id`
+) AS parent
+WHERE held <> total OR held IS NULL OR held_1 <> total_1 OR held_1 IS NULL
+ORDER BY entity;
 
-UPDATE `articles`
-SET `total_views` = diesel_counters_total, `total_likes` = diesel_counters_total_1
-FROM (SELECT column1 AS diesel_counters_key, column2 AS diesel_counters_held, column3 AS diesel_counters_held_1, column4 AS diesel_counters_total, column5 AS diesel_counters_total_1
-FROM (VALUES (?, ?, ?, ?, ?), (?, ?, ?, ?, ?), (?, ?, ?, ?, ?), (?, ?, ?, ?, ?), (?, ?, ?, ?, ?)) AS diesel_counters_listed) AS diesel_counters_wanted
-WHERE `id` = diesel_counters_key AND (`total_views` = diesel_counters_held OR diesel_counters_held IS NULL AND `total_views` IS NULL) AND (`total_likes` = diesel_counters_held_1 OR diesel_counters_held_1 IS NULL AND `total_likes` IS NULL);
--- [1, Some(2), None, 2, 3, 2, Some(9), None, 9, 1, 3, Some(2), None, 2, 0, 4, Some(0), None, 0, 0, 5, Some(0), None, 0, 0]
+UPDATE `articles` AS parent SET
+    `total_views` = wanted.total, `total_likes` = wanted.total_1
+FROM (
+    SELECT column1 AS entity, column2 AS held, column3 AS held_1, column4 AS total, column5 AS total_1
+    FROM (
+        VALUES (?, ?, ?, ?, ?), (?, ?, ?, ?, ?), (?, ?, ?, ?, ?), (?, ?, ?, ?, ?), (?, ?, ?, ?, ?)
+    ) AS listed
+) AS wanted
+WHERE
+    parent.`id` = wanted.entity
+    AND (
+        parent.`total_views` = wanted.held
+        OR parent.`total_views` IS NULL
+        AND wanted.held IS NULL
+    )
+    AND (
+        parent.`total_likes` = wanted.held_1
+        OR parent.`total_likes` IS NULL
+        AND wanted.held_1 IS NULL
+    );
+-- [1, Some(3), None, 3, 3, 2, Some(9), None, 9, 1, 3, Some(2), None, 2, 0, 4, Some(0), None, 0, 0, 5, Some(0), None, 0, 0]
 

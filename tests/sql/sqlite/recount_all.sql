@@ -1,14 +1,32 @@
 -- recount(weekly_counters::comments, comments_by_article()).execute::<i64, _>(conn)
 
-WITH `diesel_counters_source` (`diesel_counters_entity`, `diesel_counters_actual_0`) AS (SELECT `comments`.`article_id`, COUNT(*)
-FROM `comments`
-GROUP BY `comments`.`article_id`)
-SELECT `diesel_counters_entity`, CASE typeof(COALESCE(SUM(`diesel_counters_stored_0`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_stored_0`), 0) ELSE abs(-9223372036854775807 - 1) END, CASE typeof(COALESCE(SUM(`diesel_counters_actual_0`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_actual_0`), 0) ELSE abs(-9223372036854775807 - 1) END
-FROM (SELECT `article_id` AS `diesel_counters_entity`, `comments` AS `diesel_counters_stored_0`, 0 AS `diesel_counters_actual_0`
-FROM `article_counters` UNION ALL
-SELECT `diesel_counters_entity`, 0, `diesel_counters_actual_0`
-FROM `diesel_counters_source`) AS diesel_counters_both
-GROUP BY `diesel_counters_entity`
-HAVING CASE typeof(COALESCE(SUM(`diesel_counters_stored_0`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_stored_0`), 0) ELSE abs(-9223372036854775807 - 1) END <> CASE typeof(COALESCE(SUM(`diesel_counters_actual_0`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_actual_0`), 0) ELSE abs(-9223372036854775807 - 1) END
-ORDER BY `diesel_counters_entity`;
+WITH
+`true_counts` (`entity`, `actual`) AS (
+    SELECT `comments`.`article_id`, COUNT(*)
+    FROM `comments`
+    GROUP BY `comments`.`article_id`
+)
+SELECT
+    `entity`,
+    CASE
+        typeof(COALESCE(SUM(`stored`), 0))
+        WHEN 'integer' THEN COALESCE(SUM(`stored`), 0)
+        ELSE abs(-9223372036854775807 - 1)
+    END,
+    CASE
+        typeof(COALESCE(SUM(`actual`), 0))
+        WHEN 'integer' THEN COALESCE(SUM(`actual`), 0)
+        ELSE abs(-9223372036854775807 - 1)
+    END
+FROM (
+    SELECT `article_id` AS `entity`, SUM(`comments`) AS `stored`, 0 AS `actual`
+    FROM `article_counters`
+    GROUP BY `article_id`
+    UNION ALL
+    SELECT `entity`, 0, `actual`
+    FROM `true_counts`
+) AS compared
+GROUP BY `entity`
+HAVING SUM(`stored`) <> SUM(`actual`)
+ORDER BY `entity`;
 

@@ -1,66 +1,96 @@
 -- recount(article_counters::comments, comments_by_day!()).between(monday()..=sunday()).execute(conn).map(drop::<Vec<Drift<i64>>>)
 
-WITH `diesel_counters_source` (`diesel_counters_entity`, `diesel_counters_day`, `diesel_counters_actual_0`) AS (SELECT `comments`.`article_id`, date('2026-03-02'), COUNT(*)
-FROM `comments`
-GROUP BY `comments`.`article_id`)
-SELECT `diesel_counters_entity`, `diesel_counters_day`, CASE typeof(COALESCE(SUM(`diesel_counters_stored_0`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_stored_0`), 0) ELSE abs(-9223372036854775807 - 1) END, CASE typeof(COALESCE(SUM(`diesel_counters_actual_0`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_actual_0`), 0) ELSE abs(-9223372036854775807 - 1) END
-FROM (SELECT `article_id` AS `diesel_counters_entity`, `day` AS `diesel_counters_day`, `comments` AS `diesel_counters_stored_0`, 0 AS `diesel_counters_actual_0`
-FROM `article_counters`
-WHERE `day` BETWEEN ? AND ? UNION ALL
-SELECT `diesel_counters_entity`, `diesel_counters_day`, 0, `diesel_counters_actual_0`
-FROM `diesel_counters_source`
-WHERE `diesel_counters_day` BETWEEN ? AND ?) AS diesel_counters_both
-GROUP BY `diesel_counters_entity`, `diesel_counters_day`
-HAVING CASE typeof(COALESCE(SUM(`diesel_counters_stored_0`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_stored_0`), 0) ELSE abs(-9223372036854775807 - 1) END <> CASE typeof(COALESCE(SUM(`diesel_counters_actual_0`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_actual_0`), 0) ELSE abs(-9223372036854775807 - 1) END
-ORDER BY `diesel_counters_entity`, `diesel_counters_day`;
+WITH
+`true_counts` (`entity`, `day`, `actual`) AS (
+    SELECT `comments`.`article_id`, date('2026-03-02'), COUNT(*)
+    FROM `comments`
+    GROUP BY `comments`.`article_id`
+)
+SELECT
+    `entity`,
+    `day`,
+    CASE
+        typeof(COALESCE(SUM(`stored`), 0))
+        WHEN 'integer' THEN COALESCE(SUM(`stored`), 0)
+        ELSE abs(-9223372036854775807 - 1)
+    END,
+    CASE
+        typeof(COALESCE(SUM(`actual`), 0))
+        WHEN 'integer' THEN COALESCE(SUM(`actual`), 0)
+        ELSE abs(-9223372036854775807 - 1)
+    END
+FROM (
+    SELECT `article_id` AS `entity`, `day` AS `day`, SUM(`comments`) AS `stored`, 0 AS `actual`
+    FROM `article_counters`
+    WHERE `day` BETWEEN ? AND ?
+    GROUP BY `article_id`, `day`
+    UNION ALL
+    SELECT `entity`, `day`, 0, `actual`
+    FROM `true_counts`
+    WHERE `day` BETWEEN ? AND ?
+) AS compared
+GROUP BY `entity`, `day`
+HAVING SUM(`stored`) <> SUM(`actual`)
+ORDER BY `entity`, `day`;
 -- [2026-03-02, 2026-03-08, 2026-03-02, 2026-03-08]
 
 BEGIN;
 
-INSERT INTO `article_counters` AS diesel_counters_stored (`article_id`, `day`, `slot`, `comments`)
+INSERT INTO `article_counters` AS counters (`article_id`, `day`, `slot`, `comments`)
 VALUES (?, ?, 0, ?)
-ON CONFLICT (`article_id`, `day`, `slot`) DO UPDATE
-SET `comments` = CASE typeof(diesel_counters_stored.`comments` + excluded.`comments`) WHEN 'integer' THEN diesel_counters_stored.`comments` + excluded.`comments` ELSE abs(-9223372036854775807 - 1) END;
+ON CONFLICT (`article_id`, `day`, `slot`) DO UPDATE SET
+    `comments` = CASE
+        typeof(counters.`comments` + excluded.`comments`)
+        WHEN 'integer' THEN counters.`comments` + excluded.`comments`
+        ELSE abs(-9223372036854775807 - 1)
+    END;
 -- [1, 1970-01-01, 0]
 
-WITH `diesel_counters_source` (`diesel_counters_entity`, `diesel_counters_day`, `diesel_counters_actual_0`) AS (SELECT `comments`.`article_id`, date('2026-03-02'), COUNT(*)
-FROM `comments`
-GROUP BY `comments`.`article_id`)
-SELECT `diesel_counters_entity`, `diesel_counters_day`, CASE typeof(COALESCE(SUM(`diesel_counters_stored_0`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_stored_0`), 0) ELSE abs(-9223372036854775807 - 1) END, CASE typeof(COALESCE(SUM(`diesel_counters_actual_0`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_actual_0`), 0) ELSE abs(-9223372036854775807 - 1) END
-FROM (SELECT `article_id` AS `diesel_counters_entity`, `day` AS `diesel_counters_day`, `comments` AS `diesel_counters_stored_0`, 0 AS `diesel_counters_actual_0`
-FROM `article_counters`
-WHERE `article_id` IN (?) AND `day` BETWEEN ? AND ? UNION ALL
-SELECT `diesel_counters_entity`, `diesel_counters_day`, 0, `diesel_counters_actual_0`
-FROM `diesel_counters_source`
-WHERE `diesel_counters_entity` IN (?) AND `diesel_counters_day` BETWEEN ? AND ?) AS diesel_counters_both
-GROUP BY `diesel_counters_entity`, `diesel_counters_day`
-HAVING CASE typeof(COALESCE(SUM(`diesel_counters_stored_0`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_stored_0`), 0) ELSE abs(-9223372036854775807 - 1) END <> CASE typeof(COALESCE(SUM(`diesel_counters_actual_0`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_actual_0`), 0) ELSE abs(-9223372036854775807 - 1) END
-ORDER BY `diesel_counters_entity`, `diesel_counters_day`;
+WITH
+`true_counts` (`entity`, `day`, `actual`) AS (
+    SELECT `comments`.`article_id`, date('2026-03-02'), COUNT(*)
+    FROM `comments`
+    GROUP BY `comments`.`article_id`
+)
+SELECT
+    `entity`,
+    `day`,
+    CASE
+        typeof(COALESCE(SUM(`stored`), 0))
+        WHEN 'integer' THEN COALESCE(SUM(`stored`), 0)
+        ELSE abs(-9223372036854775807 - 1)
+    END,
+    CASE
+        typeof(COALESCE(SUM(`actual`), 0))
+        WHEN 'integer' THEN COALESCE(SUM(`actual`), 0)
+        ELSE abs(-9223372036854775807 - 1)
+    END
+FROM (
+    SELECT `article_id` AS `entity`, `day` AS `day`, SUM(`comments`) AS `stored`, 0 AS `actual`
+    FROM `article_counters`
+    WHERE `article_id` IN (?)
+        AND `day` BETWEEN ? AND ?
+    GROUP BY `article_id`, `day`
+    UNION ALL
+    SELECT `entity`, `day`, 0, `actual`
+    FROM `true_counts`
+    WHERE `entity` IN (?)
+        AND `day` BETWEEN ? AND ?
+) AS compared
+GROUP BY `entity`, `day`
+HAVING SUM(`stored`) <> SUM(`actual`)
+ORDER BY `entity`, `day`;
 -- [1, 2026-03-02, 2026-03-08, 1, 2026-03-02, 2026-03-08]
 
-INSERT INTO `article_counters` AS diesel_counters_stored (`article_id`, `day`, `slot`, `comments`)
+INSERT INTO `article_counters` AS counters (`article_id`, `day`, `slot`, `comments`)
 VALUES (?, ?, 0, ?)
-ON CONFLICT (`article_id`, `day`, `slot`) DO UPDATE
-SET `comments` = CASE typeof(diesel_counters_stored.`comments` + excluded.`comments`) WHEN 'integer' THEN diesel_counters_stored.`comments` + excluded.`comments` ELSE abs(-9223372036854775807 - 1) END;
--- [1, 2026-03-02, 0]
-
-SELECT `diesel_counters_number`, `comments`
-FROM (SELECT column1 AS diesel_counters_key, column2 AS diesel_counters_key_1, CAST(column3 AS BIGINT) AS diesel_counters_number
-FROM (VALUES (?, ?, 1)) AS diesel_counters_listed) AS diesel_counters_wanted
-JOIN `article_counters` ON `article_id` = diesel_counters_key AND `day` = diesel_counters_key_1 AND `slot` = (SELECT 0);
--- [1, 2026-03-02]
-
-INSERT INTO `article_counters` AS diesel_counters_stored (`article_id`, `day`, `slot`, `comments`)
-VALUES (?, ?, 0, ?)
-ON CONFLICT (`article_id`, `day`, `slot`) DO UPDATE
-SET `comments` = CASE typeof(diesel_counters_stored.`comments` + excluded.`comments`) WHEN 'integer' THEN diesel_counters_stored.`comments` + excluded.`comments` ELSE abs(-9223372036854775807 - 1) END;
+ON CONFLICT (`article_id`, `day`, `slot`) DO UPDATE SET
+    `comments` = CASE
+        typeof(counters.`comments` + excluded.`comments`)
+        WHEN 'integer' THEN counters.`comments` + excluded.`comments`
+        ELSE abs(-9223372036854775807 - 1)
+    END;
 -- [1, 2026-03-02, 2]
-
-SELECT `diesel_counters_number`, `comments`
-FROM (SELECT column1 AS diesel_counters_key, column2 AS diesel_counters_key_1, CAST(column3 AS BIGINT) AS diesel_counters_number
-FROM (VALUES (?, ?, 1)) AS diesel_counters_listed) AS diesel_counters_wanted
-JOIN `article_counters` ON `article_id` = diesel_counters_key AND `day` = diesel_counters_key_1 AND `slot` = (SELECT 0);
--- [1, 2026-03-02]
 
 COMMIT;
 

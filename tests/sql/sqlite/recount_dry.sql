@@ -1,14 +1,43 @@
 -- recount((views, likes), articles::table.select((articles::id, 0.into_sql::<BigInt>(), 0.into_sql::<BigInt>()))).dry_run(conn).map(drop::<Vec<Drift<i64, _>>>)
 
-WITH `diesel_counters_source` (`diesel_counters_entity`, `diesel_counters_actual_0`, `diesel_counters_actual_1`) AS (SELECT `articles`.`id`, ?, ?
-FROM `articles`)
-SELECT `diesel_counters_entity`, CASE typeof(COALESCE(SUM(`diesel_counters_stored_0`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_stored_0`), 0) ELSE abs(-9223372036854775807 - 1) END, CASE typeof(COALESCE(SUM(`diesel_counters_stored_1`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_stored_1`), 0) ELSE abs(-9223372036854775807 - 1) END, CASE typeof(COALESCE(SUM(`diesel_counters_actual_0`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_actual_0`), 0) ELSE abs(-9223372036854775807 - 1) END, CASE typeof(COALESCE(SUM(`diesel_counters_actual_1`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_actual_1`), 0) ELSE abs(-9223372036854775807 - 1) END
-FROM (SELECT `article_id` AS `diesel_counters_entity`, `views` AS `diesel_counters_stored_0`, `likes` AS `diesel_counters_stored_1`, 0 AS `diesel_counters_actual_0`, 0 AS `diesel_counters_actual_1`
-FROM `article_counters` UNION ALL
-SELECT `diesel_counters_entity`, 0, 0, `diesel_counters_actual_0`, `diesel_counters_actual_1`
-FROM `diesel_counters_source`) AS diesel_counters_both
-GROUP BY `diesel_counters_entity`
-HAVING CASE typeof(COALESCE(SUM(`diesel_counters_stored_0`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_stored_0`), 0) ELSE abs(-9223372036854775807 - 1) END <> CASE typeof(COALESCE(SUM(`diesel_counters_actual_0`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_actual_0`), 0) ELSE abs(-9223372036854775807 - 1) END OR CASE typeof(COALESCE(SUM(`diesel_counters_stored_1`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_stored_1`), 0) ELSE abs(-9223372036854775807 - 1) END <> CASE typeof(COALESCE(SUM(`diesel_counters_actual_1`), 0)) WHEN 'integer' THEN COALESCE(SUM(`diesel_counters_actual_1`), 0) ELSE abs(-9223372036854775807 - 1) END
-ORDER BY `diesel_counters_entity`;
+WITH `true_counts` (`entity`, `actual`, `actual_1`) AS (SELECT `articles`.`id`, ?, ? FROM `articles`)
+SELECT
+    `entity`,
+    CASE
+        typeof(COALESCE(SUM(`stored`), 0))
+        WHEN 'integer' THEN COALESCE(SUM(`stored`), 0)
+        ELSE abs(-9223372036854775807 - 1)
+    END,
+    CASE
+        typeof(COALESCE(SUM(`stored_1`), 0))
+        WHEN 'integer' THEN COALESCE(SUM(`stored_1`), 0)
+        ELSE abs(-9223372036854775807 - 1)
+    END,
+    CASE
+        typeof(COALESCE(SUM(`actual`), 0))
+        WHEN 'integer' THEN COALESCE(SUM(`actual`), 0)
+        ELSE abs(-9223372036854775807 - 1)
+    END,
+    CASE
+        typeof(COALESCE(SUM(`actual_1`), 0))
+        WHEN 'integer' THEN COALESCE(SUM(`actual_1`), 0)
+        ELSE abs(-9223372036854775807 - 1)
+    END
+FROM (
+    SELECT
+        `article_id` AS `entity`,
+        SUM(`views`) AS `stored`,
+        SUM(`likes`) AS `stored_1`,
+        0 AS `actual`,
+        0 AS `actual_1`
+    FROM `article_counters`
+    GROUP BY `article_id`
+    UNION ALL
+    SELECT `entity`, 0, 0, `actual`, `actual_1`
+    FROM `true_counts`
+) AS compared
+GROUP BY `entity`
+HAVING SUM(`stored`) <> SUM(`actual`) OR SUM(`stored_1`) <> SUM(`actual_1`)
+ORDER BY `entity`;
 -- [0, 0]
 

@@ -2,40 +2,34 @@
 
 BEGIN;
 
-INSERT INTO `site_counters` AS diesel_counters_stored (`day`, `slot`, `hits`)
+INSERT INTO `site_counters` AS counters (`day`, `slot`, `hits`)
 VALUES (?, 0, ?)
-ON CONFLICT (`day`, `slot`) DO UPDATE
-SET `hits` = CASE typeof(diesel_counters_stored.`hits` + excluded.`hits`) WHEN 'integer' THEN diesel_counters_stored.`hits` + excluded.`hits` ELSE abs(-9223372036854775807 - 1) END;
+ON CONFLICT (`day`, `slot`) DO UPDATE SET
+    `hits` = CASE
+        typeof(counters.`hits` + excluded.`hits`)
+        WHEN 'integer' THEN counters.`hits` + excluded.`hits`
+        ELSE abs(-9223372036854775807 - 1)
+    END;
 -- [1970-01-01, 0]
 
-SELECT `hits`
+SELECT CASE
+    typeof(COALESCE(SUM(`hits`), 0))
+    WHEN 'integer' THEN COALESCE(SUM(`hits`), 0)
+    ELSE abs(-9223372036854775807 - 1)
+END
 FROM `site_counters`
 WHERE `day` BETWEEN ? AND ?;
 -- [2026-03-02, 2026-03-02]
 
-INSERT INTO `site_counters` AS diesel_counters_stored (`day`, `slot`, `hits`)
+INSERT INTO `site_counters` AS counters (`day`, `slot`, `hits`)
 VALUES (?, 0, ?)
-ON CONFLICT (`day`, `slot`) DO UPDATE
-SET `hits` = CASE typeof(diesel_counters_stored.`hits` + excluded.`hits`) WHEN 'integer' THEN diesel_counters_stored.`hits` + excluded.`hits` ELSE abs(-9223372036854775807 - 1) END;
--- [2026-03-02, 0]
-
-SELECT `diesel_counters_number`, `hits`
-FROM (SELECT column1 AS diesel_counters_key, CAST(column2 AS BIGINT) AS diesel_counters_number
-FROM (VALUES (?, 1)) AS diesel_counters_listed) AS diesel_counters_wanted
-JOIN `site_counters` ON `day` = diesel_counters_key AND `slot` = (SELECT 0);
--- [2026-03-02]
-
-INSERT INTO `site_counters` AS diesel_counters_stored (`day`, `slot`, `hits`)
-VALUES (?, 0, ?)
-ON CONFLICT (`day`, `slot`) DO UPDATE
-SET `hits` = CASE typeof(diesel_counters_stored.`hits` + excluded.`hits`) WHEN 'integer' THEN diesel_counters_stored.`hits` + excluded.`hits` ELSE abs(-9223372036854775807 - 1) END;
+ON CONFLICT (`day`, `slot`) DO UPDATE SET
+    `hits` = CASE
+        typeof(counters.`hits` + excluded.`hits`)
+        WHEN 'integer' THEN counters.`hits` + excluded.`hits`
+        ELSE abs(-9223372036854775807 - 1)
+    END;
 -- [2026-03-02, 4]
-
-SELECT `diesel_counters_number`, `hits`
-FROM (SELECT column1 AS diesel_counters_key, CAST(column2 AS BIGINT) AS diesel_counters_number
-FROM (VALUES (?, 1)) AS diesel_counters_listed) AS diesel_counters_wanted
-JOIN `site_counters` ON `day` = diesel_counters_key AND `slot` = (SELECT 0);
--- [2026-03-02]
 
 COMMIT;
 

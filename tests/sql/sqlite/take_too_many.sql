@@ -1,15 +1,26 @@
 -- take(tickets::remaining).of(1_i64).execute(conn)
 
-UPDATE `tickets`
-SET `remaining` = `remaining` - ?
-WHERE `event_id` = ? AND `day` = ? AND `remaining` >= ? AND `slot` = (SELECT `slot`
-FROM `tickets`
-WHERE `event_id` = ? AND `day` = ? AND `remaining` >= ? AND `slot` >= (SELECT 0)
-ORDER BY `slot`
-LIMIT 1);
--- [1, 1, 1970-01-01, 1, 1, 1970-01-01, 1]
+UPDATE `tickets` SET
+    `remaining` = `remaining` - ?
+WHERE
+    `event_id` = ?
+    AND `day` = ?
+    AND `slot` = (
+        SELECT `slot`
+        FROM `tickets`
+        WHERE `event_id` = ?
+            AND `day` = ? AND `remaining` >= ? AND `slot` >= (SELECT 0)
+        ORDER BY `slot`
+        LIMIT 1
+    )
+    AND `remaining` >= ?;
+-- [1, 1, 1970-01-01, 1, 1970-01-01, 1, 1]
 
-SELECT CASE typeof(COALESCE(SUM(`remaining`), 0)) WHEN 'integer' THEN COALESCE(SUM(`remaining`), 0) ELSE abs(-9223372036854775807 - 1) END
+SELECT CASE
+    typeof(COALESCE(SUM(`remaining`), 0))
+    WHEN 'integer' THEN COALESCE(SUM(`remaining`), 0)
+    ELSE abs(-9223372036854775807 - 1)
+END
 FROM `tickets`
 WHERE `event_id` = ? AND `day` = ?;
 -- [1, 1970-01-01]

@@ -30,15 +30,12 @@ CREATE FUNCTION "public"."bench_count_hot_insert"() RETURNS trigger LANGUAGE plp
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_hot_comments' OR TG_OP <> 'INSERT' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_hot_comments' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_hot_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'INSERT' THEN
-            RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_hot_comments' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_hot_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'INSERT' THEN
+        RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -73,15 +70,12 @@ CREATE FUNCTION "public"."bench_count_hot_update"() RETURNS trigger LANGUAGE plp
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_hot_comments' OR TG_OP <> 'UPDATE' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_hot_comments' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_hot_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'UPDATE' THEN
-            RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_hot_comments' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_hot_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'UPDATE' THEN
+        RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -119,15 +113,12 @@ CREATE FUNCTION "public"."bench_count_hot_delete"() RETURNS trigger LANGUAGE plp
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_hot_comments' OR TG_OP <> 'DELETE' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_hot_comments' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_hot_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'DELETE' THEN
-            RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_hot_comments' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_hot_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'DELETE' THEN
+        RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -158,15 +149,12 @@ CREATE FUNCTION "public"."bench_count_hot_truncate"() RETURNS trigger LANGUAGE p
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_hot_comments' OR TG_OP <> 'TRUNCATE' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_hot_comments' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_hot_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'TRUNCATE' THEN
-            RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_hot_comments' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_hot_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'TRUNCATE' THEN
+        RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user

@@ -52,8 +52,8 @@ DROP TRIGGER IF EXISTS `bench_count_comment_votes_of_comment_id`;
 CREATE TRIGGER `bench_count_comment_votes_of_comment_id` BEFORE DELETE ON `bench_forum_comments` FOR EACH ROW
 BEGIN
     INSERT INTO `bench_forum_person_counters` (`person_id`, `day`, `slot`, `comment_score`)
-    SELECT `person_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-        CONNECTION_ID()) % 32, SUM(`comment_score`)
+    SELECT `person_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+        SUM(`comment_score`)
     FROM (
         SELECT counted.`creator_id` AS `person_id`, -COALESCE(CAST(counted.`vote` AS DECIMAL(65, 0)),
             0) AS `comment_score`
@@ -72,8 +72,8 @@ DROP TRIGGER IF EXISTS `bench_count_comment_votes_after_comment_id`;
 CREATE TRIGGER `bench_count_comment_votes_after_comment_id` AFTER DELETE ON `bench_forum_comments` FOR EACH ROW
 BEGIN
     INSERT INTO `bench_forum_person_counters` (`person_id`, `day`, `slot`, `comment_score`)
-    SELECT `person_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-        CONNECTION_ID()) % 32, SUM(`comment_score`)
+    SELECT `person_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+        SUM(`comment_score`)
     FROM (
         SELECT counted.`creator_id` AS `person_id`, COALESCE(CAST(counted.`vote` AS DECIMAL(65, 0)),
             0) AS `comment_score`
@@ -92,8 +92,8 @@ DROP TRIGGER IF EXISTS `bench_count_post_votes_of_post_id`;
 CREATE TRIGGER `bench_count_post_votes_of_post_id` BEFORE DELETE ON `bench_forum_posts` FOR EACH ROW
 BEGIN
     INSERT INTO `bench_forum_person_counters` (`person_id`, `day`, `slot`, `post_score`)
-    SELECT `person_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-        CONNECTION_ID()) % 32, SUM(`post_score`)
+    SELECT `person_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+        SUM(`post_score`)
     FROM (
         SELECT counted.`creator_id` AS `person_id`, -COALESCE(CAST(counted.`vote` AS DECIMAL(65, 0)), 0) AS `post_score`
         FROM (SELECT * FROM `bench_forum_post_votes`
@@ -111,8 +111,8 @@ DROP TRIGGER IF EXISTS `bench_count_post_votes_after_post_id`;
 CREATE TRIGGER `bench_count_post_votes_after_post_id` AFTER DELETE ON `bench_forum_posts` FOR EACH ROW
 BEGIN
     INSERT INTO `bench_forum_person_counters` (`person_id`, `day`, `slot`, `post_score`)
-    SELECT `person_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-        CONNECTION_ID()) % 32, SUM(`post_score`)
+    SELECT `person_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+        SUM(`post_score`)
     FROM (
         SELECT counted.`creator_id` AS `person_id`, COALESCE(CAST(counted.`vote` AS DECIMAL(65, 0)), 0) AS `post_score`
         FROM (SELECT * FROM `bench_forum_post_votes`
@@ -130,8 +130,8 @@ DROP TRIGGER IF EXISTS `bench_count_comments_of_post_id`;
 CREATE TRIGGER `bench_count_comments_of_post_id` BEFORE DELETE ON `bench_forum_posts` FOR EACH ROW
 BEGIN
     INSERT INTO `bench_forum_community_counters` (`community_id`, `day`, `slot`, `comments`)
-    SELECT `community_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-        CONNECTION_ID()) % 32, SUM(`comments`)
+    SELECT `community_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+        SUM(`comments`)
     FROM (
         SELECT counted.`community_id`, -1 AS `comments`
         FROM (SELECT * FROM `bench_forum_comments`
@@ -146,8 +146,8 @@ BEGIN
     ON DUPLICATE KEY UPDATE
         `comments` = `bench_forum_community_counters`.`comments` + VALUES(`comments`);
     INSERT INTO `bench_forum_person_counters` (`person_id`, `day`, `slot`, `comment_count`)
-    SELECT `person_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-        CONNECTION_ID()) % 32, SUM(`comment_count`)
+    SELECT `person_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+        SUM(`comment_count`)
     FROM (
         SELECT counted.`creator_id` AS `person_id`, -1 AS `comment_count`
         FROM (SELECT * FROM `bench_forum_comments`
@@ -164,8 +164,8 @@ DROP TRIGGER IF EXISTS `bench_count_comments_after_post_id`;
 CREATE TRIGGER `bench_count_comments_after_post_id` AFTER DELETE ON `bench_forum_posts` FOR EACH ROW
 BEGIN
     INSERT INTO `bench_forum_community_counters` (`community_id`, `day`, `slot`, `comments`)
-    SELECT `community_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-        CONNECTION_ID()) % 32, SUM(`comments`)
+    SELECT `community_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+        SUM(`comments`)
     FROM (
         SELECT counted.`community_id`, 1 AS `comments`
         FROM (SELECT * FROM `bench_forum_comments`
@@ -180,8 +180,8 @@ BEGIN
     ON DUPLICATE KEY UPDATE
         `comments` = `bench_forum_community_counters`.`comments` + VALUES(`comments`);
     INSERT INTO `bench_forum_person_counters` (`person_id`, `day`, `slot`, `comment_count`)
-    SELECT `person_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-        CONNECTION_ID()) % 32, SUM(`comment_count`)
+    SELECT `person_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+        SUM(`comment_count`)
     FROM (
         SELECT counted.`creator_id` AS `person_id`, 1 AS `comment_count`
         FROM (SELECT * FROM `bench_forum_comments`
@@ -198,8 +198,7 @@ DROP TRIGGER IF EXISTS `bench_count_site_comments_of_post_id`;
 CREATE TRIGGER `bench_count_site_comments_of_post_id` BEFORE DELETE ON `bench_forum_posts` FOR EACH ROW
 BEGIN
     INSERT INTO `bench_forum_site_counters` (`day`, `slot`, `comments`)
-    SELECT DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % 32,
-        SUM(`comments`)
+    SELECT DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, SUM(`comments`)
     FROM (
         SELECT -1 AS `comments`
         FROM (SELECT * FROM `bench_forum_comments`
@@ -214,8 +213,7 @@ DROP TRIGGER IF EXISTS `bench_count_site_comments_after_post_id`;
 CREATE TRIGGER `bench_count_site_comments_after_post_id` AFTER DELETE ON `bench_forum_posts` FOR EACH ROW
 BEGIN
     INSERT INTO `bench_forum_site_counters` (`day`, `slot`, `comments`)
-    SELECT DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % 32,
-        SUM(`comments`)
+    SELECT DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, SUM(`comments`)
     FROM (
         SELECT 1 AS `comments`
         FROM (SELECT * FROM `bench_forum_comments`
@@ -495,10 +493,10 @@ BEGIN
         WHEN NEW.`vote` < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0 OR COALESCE(CAST(NEW.`vote` AS DECIMAL(65,
         0)), 0) <> 0) THEN
         INSERT INTO `bench_forum_comment_counters` (`comment_id`, `day`, `slot`, `upvotes`, `downvotes`, `score`)
-        VALUES (NEW.`comment_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-            CONNECTION_ID()) % 32, COALESCE(CAST((CASE WHEN NEW.`vote` > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
-            COALESCE(CAST((CASE WHEN NEW.`vote` < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
-            COALESCE(CAST(NEW.`vote` AS DECIMAL(65, 0)), 0))
+        VALUES (NEW.`comment_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+            COALESCE(CAST((CASE WHEN NEW.`vote` > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), COALESCE(CAST((CASE
+            WHEN NEW.`vote` < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), COALESCE(CAST(NEW.`vote` AS DECIMAL(65, 0)),
+            0))
         ON DUPLICATE KEY UPDATE
             `upvotes` = `bench_forum_comment_counters`.`upvotes` + VALUES(`upvotes`),
             `downvotes` = `bench_forum_comment_counters`.`downvotes` + VALUES(`downvotes`),
@@ -508,8 +506,8 @@ BEGIN
         WHERE `parent_bench_forum_people`.`id` = NEW.`creator_id`)
         AND (COALESCE(CAST(NEW.`vote` AS DECIMAL(65, 0)), 0) <> 0) THEN
         INSERT INTO `bench_forum_person_counters` (`person_id`, `day`, `slot`, `comment_score`)
-        VALUES (NEW.`creator_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-            CONNECTION_ID()) % 32, COALESCE(CAST(NEW.`vote` AS DECIMAL(65, 0)), 0))
+        VALUES (NEW.`creator_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+            COALESCE(CAST(NEW.`vote` AS DECIMAL(65, 0)), 0))
         ON DUPLICATE KEY UPDATE
             `comment_score` = `bench_forum_person_counters`.`comment_score` + VALUES(`comment_score`);
     END IF;
@@ -530,10 +528,10 @@ BEGIN
             OR -COALESCE(CAST((CASE WHEN OLD.`vote` < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
             OR -COALESCE(CAST(OLD.`vote` AS DECIMAL(65, 0)), 0) <> 0) THEN
             INSERT INTO `bench_forum_comment_counters` (`comment_id`, `day`, `slot`, `upvotes`, `downvotes`, `score`)
-            VALUES (OLD.`comment_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length),
-                0) - 1, CONNECTION_ID()) % 32, -COALESCE(CAST((CASE WHEN OLD.`vote` > 0 THEN 1
-                ELSE 0 END) AS DECIMAL(65, 0)), 0), -COALESCE(CAST((CASE WHEN OLD.`vote` < 0 THEN 1
-                ELSE 0 END) AS DECIMAL(65, 0)), 0), -COALESCE(CAST(OLD.`vote` AS DECIMAL(65, 0)), 0))
+            VALUES (OLD.`comment_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+                -COALESCE(CAST((CASE WHEN OLD.`vote` > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), -COALESCE(CAST((CASE
+                WHEN OLD.`vote` < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), -COALESCE(CAST(OLD.`vote` AS DECIMAL(65,
+                0)), 0))
             ON DUPLICATE KEY UPDATE
                 `upvotes` = `bench_forum_comment_counters`.`upvotes` + VALUES(`upvotes`),
                 `downvotes` = `bench_forum_comment_counters`.`downvotes` + VALUES(`downvotes`),
@@ -543,10 +541,10 @@ BEGIN
             OR COALESCE(CAST((CASE WHEN NEW.`vote` < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
             OR COALESCE(CAST(NEW.`vote` AS DECIMAL(65, 0)), 0) <> 0) THEN
             INSERT INTO `bench_forum_comment_counters` (`comment_id`, `day`, `slot`, `upvotes`, `downvotes`, `score`)
-            VALUES (NEW.`comment_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length),
-                0) - 1, CONNECTION_ID()) % 32, COALESCE(CAST((CASE WHEN NEW.`vote` > 0 THEN 1 ELSE 0 END) AS DECIMAL(65,
-                0)), 0), COALESCE(CAST((CASE WHEN NEW.`vote` < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
-                COALESCE(CAST(NEW.`vote` AS DECIMAL(65, 0)), 0))
+            VALUES (NEW.`comment_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+                COALESCE(CAST((CASE WHEN NEW.`vote` > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), COALESCE(CAST((CASE
+                WHEN NEW.`vote` < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), COALESCE(CAST(NEW.`vote` AS DECIMAL(65,
+                0)), 0))
             ON DUPLICATE KEY UPDATE
                 `upvotes` = `bench_forum_comment_counters`.`upvotes` + VALUES(`upvotes`),
                 `downvotes` = `bench_forum_comment_counters`.`downvotes` + VALUES(`downvotes`),
@@ -563,8 +561,8 @@ BEGIN
             WHERE `parent_bench_forum_people`.`id` = OLD.`creator_id`)
             AND (-COALESCE(CAST(OLD.`vote` AS DECIMAL(65, 0)), 0) <> 0) THEN
             INSERT INTO `bench_forum_person_counters` (`person_id`, `day`, `slot`, `comment_score`)
-            VALUES (OLD.`creator_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length),
-                0) - 1, CONNECTION_ID()) % 32, -COALESCE(CAST(OLD.`vote` AS DECIMAL(65, 0)), 0))
+            VALUES (OLD.`creator_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+                -COALESCE(CAST(OLD.`vote` AS DECIMAL(65, 0)), 0))
             ON DUPLICATE KEY UPDATE
                 `comment_score` = `bench_forum_person_counters`.`comment_score` + VALUES(`comment_score`);
         END IF;
@@ -572,8 +570,8 @@ BEGIN
             WHERE `parent_bench_forum_people`.`id` = NEW.`creator_id`)
             AND (COALESCE(CAST(NEW.`vote` AS DECIMAL(65, 0)), 0) <> 0) THEN
             INSERT INTO `bench_forum_person_counters` (`person_id`, `day`, `slot`, `comment_score`)
-            VALUES (NEW.`creator_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length),
-                0) - 1, CONNECTION_ID()) % 32, COALESCE(CAST(NEW.`vote` AS DECIMAL(65, 0)), 0))
+            VALUES (NEW.`creator_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+                COALESCE(CAST(NEW.`vote` AS DECIMAL(65, 0)), 0))
             ON DUPLICATE KEY UPDATE
                 `comment_score` = `bench_forum_person_counters`.`comment_score` + VALUES(`comment_score`);
         END IF;
@@ -586,10 +584,10 @@ BEGIN
         WHEN OLD.`vote` < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0 OR -COALESCE(CAST(OLD.`vote` AS DECIMAL(65,
         0)), 0) <> 0) THEN
         INSERT INTO `bench_forum_comment_counters` (`comment_id`, `day`, `slot`, `upvotes`, `downvotes`, `score`)
-        VALUES (OLD.`comment_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-            CONNECTION_ID()) % 32, -COALESCE(CAST((CASE WHEN OLD.`vote` > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
-            -COALESCE(CAST((CASE WHEN OLD.`vote` < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
-            -COALESCE(CAST(OLD.`vote` AS DECIMAL(65, 0)), 0))
+        VALUES (OLD.`comment_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+            -COALESCE(CAST((CASE WHEN OLD.`vote` > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), -COALESCE(CAST((CASE
+            WHEN OLD.`vote` < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), -COALESCE(CAST(OLD.`vote` AS DECIMAL(65, 0)),
+            0))
         ON DUPLICATE KEY UPDATE
             `upvotes` = `bench_forum_comment_counters`.`upvotes` + VALUES(`upvotes`),
             `downvotes` = `bench_forum_comment_counters`.`downvotes` + VALUES(`downvotes`),
@@ -599,8 +597,8 @@ BEGIN
         WHERE `parent_bench_forum_people`.`id` = OLD.`creator_id`)
         AND (-COALESCE(CAST(OLD.`vote` AS DECIMAL(65, 0)), 0) <> 0) THEN
         INSERT INTO `bench_forum_person_counters` (`person_id`, `day`, `slot`, `comment_score`)
-        VALUES (OLD.`creator_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-            CONNECTION_ID()) % 32, -COALESCE(CAST(OLD.`vote` AS DECIMAL(65, 0)), 0))
+        VALUES (OLD.`creator_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+            -COALESCE(CAST(OLD.`vote` AS DECIMAL(65, 0)), 0))
         ON DUPLICATE KEY UPDATE
             `comment_score` = `bench_forum_person_counters`.`comment_score` + VALUES(`comment_score`);
     END IF;
@@ -612,10 +610,10 @@ BEGIN
         WHEN NEW.`vote` < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0 OR COALESCE(CAST(NEW.`vote` AS DECIMAL(65,
         0)), 0) <> 0) THEN
         INSERT INTO `bench_forum_post_counters` (`post_id`, `day`, `slot`, `upvotes`, `downvotes`, `score`)
-        VALUES (NEW.`post_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-            CONNECTION_ID()) % 32, COALESCE(CAST((CASE WHEN NEW.`vote` > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
-            COALESCE(CAST((CASE WHEN NEW.`vote` < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
-            COALESCE(CAST(NEW.`vote` AS DECIMAL(65, 0)), 0))
+        VALUES (NEW.`post_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+            COALESCE(CAST((CASE WHEN NEW.`vote` > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), COALESCE(CAST((CASE
+            WHEN NEW.`vote` < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), COALESCE(CAST(NEW.`vote` AS DECIMAL(65, 0)),
+            0))
         ON DUPLICATE KEY UPDATE
             `upvotes` = `bench_forum_post_counters`.`upvotes` + VALUES(`upvotes`),
             `downvotes` = `bench_forum_post_counters`.`downvotes` + VALUES(`downvotes`),
@@ -625,8 +623,8 @@ BEGIN
         WHERE `parent_bench_forum_people`.`id` = NEW.`creator_id`)
         AND (COALESCE(CAST(NEW.`vote` AS DECIMAL(65, 0)), 0) <> 0) THEN
         INSERT INTO `bench_forum_person_counters` (`person_id`, `day`, `slot`, `post_score`)
-        VALUES (NEW.`creator_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-            CONNECTION_ID()) % 32, COALESCE(CAST(NEW.`vote` AS DECIMAL(65, 0)), 0))
+        VALUES (NEW.`creator_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+            COALESCE(CAST(NEW.`vote` AS DECIMAL(65, 0)), 0))
         ON DUPLICATE KEY UPDATE
             `post_score` = `bench_forum_person_counters`.`post_score` + VALUES(`post_score`);
     END IF;
@@ -646,10 +644,10 @@ BEGIN
             OR -COALESCE(CAST((CASE WHEN OLD.`vote` < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
             OR -COALESCE(CAST(OLD.`vote` AS DECIMAL(65, 0)), 0) <> 0) THEN
             INSERT INTO `bench_forum_post_counters` (`post_id`, `day`, `slot`, `upvotes`, `downvotes`, `score`)
-            VALUES (OLD.`post_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-                CONNECTION_ID()) % 32, -COALESCE(CAST((CASE WHEN OLD.`vote` > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)),
-                0), -COALESCE(CAST((CASE WHEN OLD.`vote` < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
-                -COALESCE(CAST(OLD.`vote` AS DECIMAL(65, 0)), 0))
+            VALUES (OLD.`post_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+                -COALESCE(CAST((CASE WHEN OLD.`vote` > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), -COALESCE(CAST((CASE
+                WHEN OLD.`vote` < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), -COALESCE(CAST(OLD.`vote` AS DECIMAL(65,
+                0)), 0))
             ON DUPLICATE KEY UPDATE
                 `upvotes` = `bench_forum_post_counters`.`upvotes` + VALUES(`upvotes`),
                 `downvotes` = `bench_forum_post_counters`.`downvotes` + VALUES(`downvotes`),
@@ -659,10 +657,10 @@ BEGIN
             OR COALESCE(CAST((CASE WHEN NEW.`vote` < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
             OR COALESCE(CAST(NEW.`vote` AS DECIMAL(65, 0)), 0) <> 0) THEN
             INSERT INTO `bench_forum_post_counters` (`post_id`, `day`, `slot`, `upvotes`, `downvotes`, `score`)
-            VALUES (NEW.`post_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-                CONNECTION_ID()) % 32, COALESCE(CAST((CASE WHEN NEW.`vote` > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)),
-                0), COALESCE(CAST((CASE WHEN NEW.`vote` < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
-                COALESCE(CAST(NEW.`vote` AS DECIMAL(65, 0)), 0))
+            VALUES (NEW.`post_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+                COALESCE(CAST((CASE WHEN NEW.`vote` > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), COALESCE(CAST((CASE
+                WHEN NEW.`vote` < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), COALESCE(CAST(NEW.`vote` AS DECIMAL(65,
+                0)), 0))
             ON DUPLICATE KEY UPDATE
                 `upvotes` = `bench_forum_post_counters`.`upvotes` + VALUES(`upvotes`),
                 `downvotes` = `bench_forum_post_counters`.`downvotes` + VALUES(`downvotes`),
@@ -679,8 +677,8 @@ BEGIN
             WHERE `parent_bench_forum_people`.`id` = OLD.`creator_id`)
             AND (-COALESCE(CAST(OLD.`vote` AS DECIMAL(65, 0)), 0) <> 0) THEN
             INSERT INTO `bench_forum_person_counters` (`person_id`, `day`, `slot`, `post_score`)
-            VALUES (OLD.`creator_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length),
-                0) - 1, CONNECTION_ID()) % 32, -COALESCE(CAST(OLD.`vote` AS DECIMAL(65, 0)), 0))
+            VALUES (OLD.`creator_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+                -COALESCE(CAST(OLD.`vote` AS DECIMAL(65, 0)), 0))
             ON DUPLICATE KEY UPDATE
                 `post_score` = `bench_forum_person_counters`.`post_score` + VALUES(`post_score`);
         END IF;
@@ -688,8 +686,8 @@ BEGIN
             WHERE `parent_bench_forum_people`.`id` = NEW.`creator_id`)
             AND (COALESCE(CAST(NEW.`vote` AS DECIMAL(65, 0)), 0) <> 0) THEN
             INSERT INTO `bench_forum_person_counters` (`person_id`, `day`, `slot`, `post_score`)
-            VALUES (NEW.`creator_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length),
-                0) - 1, CONNECTION_ID()) % 32, COALESCE(CAST(NEW.`vote` AS DECIMAL(65, 0)), 0))
+            VALUES (NEW.`creator_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+                COALESCE(CAST(NEW.`vote` AS DECIMAL(65, 0)), 0))
             ON DUPLICATE KEY UPDATE
                 `post_score` = `bench_forum_person_counters`.`post_score` + VALUES(`post_score`);
         END IF;
@@ -702,10 +700,10 @@ BEGIN
         WHEN OLD.`vote` < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0 OR -COALESCE(CAST(OLD.`vote` AS DECIMAL(65,
         0)), 0) <> 0) THEN
         INSERT INTO `bench_forum_post_counters` (`post_id`, `day`, `slot`, `upvotes`, `downvotes`, `score`)
-        VALUES (OLD.`post_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-            CONNECTION_ID()) % 32, -COALESCE(CAST((CASE WHEN OLD.`vote` > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
-            -COALESCE(CAST((CASE WHEN OLD.`vote` < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
-            -COALESCE(CAST(OLD.`vote` AS DECIMAL(65, 0)), 0))
+        VALUES (OLD.`post_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+            -COALESCE(CAST((CASE WHEN OLD.`vote` > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), -COALESCE(CAST((CASE
+            WHEN OLD.`vote` < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), -COALESCE(CAST(OLD.`vote` AS DECIMAL(65, 0)),
+            0))
         ON DUPLICATE KEY UPDATE
             `upvotes` = `bench_forum_post_counters`.`upvotes` + VALUES(`upvotes`),
             `downvotes` = `bench_forum_post_counters`.`downvotes` + VALUES(`downvotes`),
@@ -715,8 +713,8 @@ BEGIN
         WHERE `parent_bench_forum_people`.`id` = OLD.`creator_id`)
         AND (-COALESCE(CAST(OLD.`vote` AS DECIMAL(65, 0)), 0) <> 0) THEN
         INSERT INTO `bench_forum_person_counters` (`person_id`, `day`, `slot`, `post_score`)
-        VALUES (OLD.`creator_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-            CONNECTION_ID()) % 32, -COALESCE(CAST(OLD.`vote` AS DECIMAL(65, 0)), 0))
+        VALUES (OLD.`creator_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+            -COALESCE(CAST(OLD.`vote` AS DECIMAL(65, 0)), 0))
         ON DUPLICATE KEY UPDATE
             `post_score` = `bench_forum_person_counters`.`post_score` + VALUES(`post_score`);
     END IF;
@@ -726,8 +724,7 @@ CREATE TRIGGER `bench_count_comments_insert` AFTER INSERT ON `bench_forum_commen
 BEGIN
     IF (NOT NEW.`deleted` AND NOT NEW.`removed`) THEN
         INSERT INTO `bench_forum_post_counters` (`post_id`, `day`, `slot`, `comments`)
-        VALUES (NEW.`post_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-            CONNECTION_ID()) % 32, 1)
+        VALUES (NEW.`post_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, 1)
         ON DUPLICATE KEY UPDATE
             `comments` = `bench_forum_post_counters`.`comments` + VALUES(`comments`);
     END IF;
@@ -735,15 +732,13 @@ BEGIN
         WHERE `parent_bench_forum_communities`.`id` = NEW.`community_id`)
         AND (NOT NEW.`deleted` AND NOT NEW.`removed`) THEN
         INSERT INTO `bench_forum_community_counters` (`community_id`, `day`, `slot`, `comments`)
-        VALUES (NEW.`community_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-            CONNECTION_ID()) % 32, 1)
+        VALUES (NEW.`community_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, 1)
         ON DUPLICATE KEY UPDATE
             `comments` = `bench_forum_community_counters`.`comments` + VALUES(`comments`);
     END IF;
     IF (NOT NEW.`deleted` AND NOT NEW.`removed`) THEN
         INSERT INTO `bench_forum_person_counters` (`person_id`, `day`, `slot`, `comment_count`)
-        VALUES (NEW.`creator_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-            CONNECTION_ID()) % 32, 1)
+        VALUES (NEW.`creator_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, 1)
         ON DUPLICATE KEY UPDATE
             `comment_count` = `bench_forum_person_counters`.`comment_count` + VALUES(`comment_count`);
     END IF;
@@ -759,15 +754,13 @@ BEGIN
                 AND CAST(same.`removed` AS BINARY) <=> CAST(OLD.`removed` AS BINARY) LOCK IN SHARE MODE) THEN
         IF (NOT OLD.`deleted` AND NOT OLD.`removed`) THEN
             INSERT INTO `bench_forum_post_counters` (`post_id`, `day`, `slot`, `comments`)
-            VALUES (OLD.`post_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-                CONNECTION_ID()) % 32, -1)
+            VALUES (OLD.`post_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, -1)
             ON DUPLICATE KEY UPDATE
                 `comments` = `bench_forum_post_counters`.`comments` + VALUES(`comments`);
         END IF;
         IF (NOT NEW.`deleted` AND NOT NEW.`removed`) THEN
             INSERT INTO `bench_forum_post_counters` (`post_id`, `day`, `slot`, `comments`)
-            VALUES (NEW.`post_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-                CONNECTION_ID()) % 32, 1)
+            VALUES (NEW.`post_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, 1)
             ON DUPLICATE KEY UPDATE
                 `comments` = `bench_forum_post_counters`.`comments` + VALUES(`comments`);
         END IF;
@@ -782,8 +775,8 @@ BEGIN
             WHERE `parent_bench_forum_communities`.`id` = OLD.`community_id`)
             AND (NOT OLD.`deleted` AND NOT OLD.`removed`) THEN
             INSERT INTO `bench_forum_community_counters` (`community_id`, `day`, `slot`, `comments`)
-            VALUES (OLD.`community_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length),
-                0) - 1, CONNECTION_ID()) % 32, -1)
+            VALUES (OLD.`community_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+                -1)
             ON DUPLICATE KEY UPDATE
                 `comments` = `bench_forum_community_counters`.`comments` + VALUES(`comments`);
         END IF;
@@ -791,8 +784,8 @@ BEGIN
             WHERE `parent_bench_forum_communities`.`id` = NEW.`community_id`)
             AND (NOT NEW.`deleted` AND NOT NEW.`removed`) THEN
             INSERT INTO `bench_forum_community_counters` (`community_id`, `day`, `slot`, `comments`)
-            VALUES (NEW.`community_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length),
-                0) - 1, CONNECTION_ID()) % 32, 1)
+            VALUES (NEW.`community_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+                1)
             ON DUPLICATE KEY UPDATE
                 `comments` = `bench_forum_community_counters`.`comments` + VALUES(`comments`);
         END IF;
@@ -805,15 +798,14 @@ BEGIN
                 AND CAST(same.`removed` AS BINARY) <=> CAST(OLD.`removed` AS BINARY) LOCK IN SHARE MODE) THEN
         IF (NOT OLD.`deleted` AND NOT OLD.`removed`) THEN
             INSERT INTO `bench_forum_person_counters` (`person_id`, `day`, `slot`, `comment_count`)
-            VALUES (OLD.`creator_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length),
-                0) - 1, CONNECTION_ID()) % 32, -1)
+            VALUES (OLD.`creator_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+                -1)
             ON DUPLICATE KEY UPDATE
                 `comment_count` = `bench_forum_person_counters`.`comment_count` + VALUES(`comment_count`);
         END IF;
         IF (NOT NEW.`deleted` AND NOT NEW.`removed`) THEN
             INSERT INTO `bench_forum_person_counters` (`person_id`, `day`, `slot`, `comment_count`)
-            VALUES (NEW.`creator_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length),
-                0) - 1, CONNECTION_ID()) % 32, 1)
+            VALUES (NEW.`creator_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, 1)
             ON DUPLICATE KEY UPDATE
                 `comment_count` = `bench_forum_person_counters`.`comment_count` + VALUES(`comment_count`);
         END IF;
@@ -824,8 +816,7 @@ CREATE TRIGGER `bench_count_comments_delete` AFTER DELETE ON `bench_forum_commen
 BEGIN
     IF (NOT OLD.`deleted` AND NOT OLD.`removed`) THEN
         INSERT INTO `bench_forum_post_counters` (`post_id`, `day`, `slot`, `comments`)
-        VALUES (OLD.`post_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-            CONNECTION_ID()) % 32, -1)
+        VALUES (OLD.`post_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, -1)
         ON DUPLICATE KEY UPDATE
             `comments` = `bench_forum_post_counters`.`comments` + VALUES(`comments`);
     END IF;
@@ -833,15 +824,13 @@ BEGIN
         WHERE `parent_bench_forum_communities`.`id` = OLD.`community_id`)
         AND (NOT OLD.`deleted` AND NOT OLD.`removed`) THEN
         INSERT INTO `bench_forum_community_counters` (`community_id`, `day`, `slot`, `comments`)
-        VALUES (OLD.`community_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-            CONNECTION_ID()) % 32, -1)
+        VALUES (OLD.`community_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, -1)
         ON DUPLICATE KEY UPDATE
             `comments` = `bench_forum_community_counters`.`comments` + VALUES(`comments`);
     END IF;
     IF (NOT OLD.`deleted` AND NOT OLD.`removed`) THEN
         INSERT INTO `bench_forum_person_counters` (`person_id`, `day`, `slot`, `comment_count`)
-        VALUES (OLD.`creator_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-            CONNECTION_ID()) % 32, -1)
+        VALUES (OLD.`creator_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, -1)
         ON DUPLICATE KEY UPDATE
             `comment_count` = `bench_forum_person_counters`.`comment_count` + VALUES(`comment_count`);
     END IF;
@@ -851,8 +840,7 @@ CREATE TRIGGER `bench_count_site_comments_insert` AFTER INSERT ON `bench_forum_c
 BEGIN
     IF (NEW.`local` AND NOT NEW.`deleted` AND NOT NEW.`removed`) THEN
         INSERT INTO `bench_forum_site_counters` (`day`, `slot`, `comments`)
-        VALUES (DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-            CONNECTION_ID()) % 32, 1)
+        VALUES (DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, 1)
         ON DUPLICATE KEY UPDATE
             `comments` = `bench_forum_site_counters`.`comments` + VALUES(`comments`);
     END IF;
@@ -868,15 +856,13 @@ BEGIN
                 AND CAST(same.`removed` AS BINARY) <=> CAST(OLD.`removed` AS BINARY) LOCK IN SHARE MODE) THEN
         IF (OLD.`local` AND NOT OLD.`deleted` AND NOT OLD.`removed`) THEN
             INSERT INTO `bench_forum_site_counters` (`day`, `slot`, `comments`)
-            VALUES (DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-                CONNECTION_ID()) % 32, -1)
+            VALUES (DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, -1)
             ON DUPLICATE KEY UPDATE
                 `comments` = `bench_forum_site_counters`.`comments` + VALUES(`comments`);
         END IF;
         IF (NEW.`local` AND NOT NEW.`deleted` AND NOT NEW.`removed`) THEN
             INSERT INTO `bench_forum_site_counters` (`day`, `slot`, `comments`)
-            VALUES (DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-                CONNECTION_ID()) % 32, 1)
+            VALUES (DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, 1)
             ON DUPLICATE KEY UPDATE
                 `comments` = `bench_forum_site_counters`.`comments` + VALUES(`comments`);
         END IF;
@@ -887,8 +873,7 @@ CREATE TRIGGER `bench_count_site_comments_delete` AFTER DELETE ON `bench_forum_c
 BEGIN
     IF (OLD.`local` AND NOT OLD.`deleted` AND NOT OLD.`removed`) THEN
         INSERT INTO `bench_forum_site_counters` (`day`, `slot`, `comments`)
-        VALUES (DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-            CONNECTION_ID()) % 32, -1)
+        VALUES (DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, -1)
         ON DUPLICATE KEY UPDATE
             `comments` = `bench_forum_site_counters`.`comments` + VALUES(`comments`);
     END IF;
@@ -898,15 +883,13 @@ CREATE TRIGGER `bench_count_posts_insert` AFTER INSERT ON `bench_forum_posts` FO
 BEGIN
     IF (NOT NEW.`deleted` AND NOT NEW.`removed`) THEN
         INSERT INTO `bench_forum_community_counters` (`community_id`, `day`, `slot`, `posts`)
-        VALUES (NEW.`community_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-            CONNECTION_ID()) % 32, 1)
+        VALUES (NEW.`community_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, 1)
         ON DUPLICATE KEY UPDATE
             `posts` = `bench_forum_community_counters`.`posts` + VALUES(`posts`);
     END IF;
     IF (NOT NEW.`deleted` AND NOT NEW.`removed`) THEN
         INSERT INTO `bench_forum_person_counters` (`person_id`, `day`, `slot`, `post_count`)
-        VALUES (NEW.`creator_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-            CONNECTION_ID()) % 32, 1)
+        VALUES (NEW.`creator_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, 1)
         ON DUPLICATE KEY UPDATE
             `post_count` = `bench_forum_person_counters`.`post_count` + VALUES(`post_count`);
     END IF;
@@ -922,15 +905,15 @@ BEGIN
                 AND CAST(same.`removed` AS BINARY) <=> CAST(OLD.`removed` AS BINARY) LOCK IN SHARE MODE) THEN
         IF (NOT OLD.`deleted` AND NOT OLD.`removed`) THEN
             INSERT INTO `bench_forum_community_counters` (`community_id`, `day`, `slot`, `posts`)
-            VALUES (OLD.`community_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length),
-                0) - 1, CONNECTION_ID()) % 32, -1)
+            VALUES (OLD.`community_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+                -1)
             ON DUPLICATE KEY UPDATE
                 `posts` = `bench_forum_community_counters`.`posts` + VALUES(`posts`);
         END IF;
         IF (NOT NEW.`deleted` AND NOT NEW.`removed`) THEN
             INSERT INTO `bench_forum_community_counters` (`community_id`, `day`, `slot`, `posts`)
-            VALUES (NEW.`community_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length),
-                0) - 1, CONNECTION_ID()) % 32, 1)
+            VALUES (NEW.`community_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+                1)
             ON DUPLICATE KEY UPDATE
                 `posts` = `bench_forum_community_counters`.`posts` + VALUES(`posts`);
         END IF;
@@ -943,15 +926,14 @@ BEGIN
                 AND CAST(same.`removed` AS BINARY) <=> CAST(OLD.`removed` AS BINARY) LOCK IN SHARE MODE) THEN
         IF (NOT OLD.`deleted` AND NOT OLD.`removed`) THEN
             INSERT INTO `bench_forum_person_counters` (`person_id`, `day`, `slot`, `post_count`)
-            VALUES (OLD.`creator_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length),
-                0) - 1, CONNECTION_ID()) % 32, -1)
+            VALUES (OLD.`creator_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+                -1)
             ON DUPLICATE KEY UPDATE
                 `post_count` = `bench_forum_person_counters`.`post_count` + VALUES(`post_count`);
         END IF;
         IF (NOT NEW.`deleted` AND NOT NEW.`removed`) THEN
             INSERT INTO `bench_forum_person_counters` (`person_id`, `day`, `slot`, `post_count`)
-            VALUES (NEW.`creator_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length),
-                0) - 1, CONNECTION_ID()) % 32, 1)
+            VALUES (NEW.`creator_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, 1)
             ON DUPLICATE KEY UPDATE
                 `post_count` = `bench_forum_person_counters`.`post_count` + VALUES(`post_count`);
         END IF;
@@ -962,15 +944,13 @@ CREATE TRIGGER `bench_count_posts_delete` AFTER DELETE ON `bench_forum_posts` FO
 BEGIN
     IF (NOT OLD.`deleted` AND NOT OLD.`removed`) THEN
         INSERT INTO `bench_forum_community_counters` (`community_id`, `day`, `slot`, `posts`)
-        VALUES (OLD.`community_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-            CONNECTION_ID()) % 32, -1)
+        VALUES (OLD.`community_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, -1)
         ON DUPLICATE KEY UPDATE
             `posts` = `bench_forum_community_counters`.`posts` + VALUES(`posts`);
     END IF;
     IF (NOT OLD.`deleted` AND NOT OLD.`removed`) THEN
         INSERT INTO `bench_forum_person_counters` (`person_id`, `day`, `slot`, `post_count`)
-        VALUES (OLD.`creator_id`, DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-            CONNECTION_ID()) % 32, -1)
+        VALUES (OLD.`creator_id`, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, -1)
         ON DUPLICATE KEY UPDATE
             `post_count` = `bench_forum_person_counters`.`post_count` + VALUES(`post_count`);
     END IF;
@@ -980,8 +960,7 @@ CREATE TRIGGER `bench_count_site_posts_insert` AFTER INSERT ON `bench_forum_post
 BEGIN
     IF (NEW.`local` AND NOT NEW.`deleted` AND NOT NEW.`removed`) THEN
         INSERT INTO `bench_forum_site_counters` (`day`, `slot`, `posts`)
-        VALUES (DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-            CONNECTION_ID()) % 32, 1)
+        VALUES (DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, 1)
         ON DUPLICATE KEY UPDATE
             `posts` = `bench_forum_site_counters`.`posts` + VALUES(`posts`);
     END IF;
@@ -997,15 +976,13 @@ BEGIN
                 AND CAST(same.`removed` AS BINARY) <=> CAST(OLD.`removed` AS BINARY) LOCK IN SHARE MODE) THEN
         IF (OLD.`local` AND NOT OLD.`deleted` AND NOT OLD.`removed`) THEN
             INSERT INTO `bench_forum_site_counters` (`day`, `slot`, `posts`)
-            VALUES (DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-                CONNECTION_ID()) % 32, -1)
+            VALUES (DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, -1)
             ON DUPLICATE KEY UPDATE
                 `posts` = `bench_forum_site_counters`.`posts` + VALUES(`posts`);
         END IF;
         IF (NEW.`local` AND NOT NEW.`deleted` AND NOT NEW.`removed`) THEN
             INSERT INTO `bench_forum_site_counters` (`day`, `slot`, `posts`)
-            VALUES (DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-                CONNECTION_ID()) % 32, 1)
+            VALUES (DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, 1)
             ON DUPLICATE KEY UPDATE
                 `posts` = `bench_forum_site_counters`.`posts` + VALUES(`posts`);
         END IF;
@@ -1016,8 +993,7 @@ CREATE TRIGGER `bench_count_site_posts_delete` AFTER DELETE ON `bench_forum_post
 BEGIN
     IF (OLD.`local` AND NOT OLD.`deleted` AND NOT OLD.`removed`) THEN
         INSERT INTO `bench_forum_site_counters` (`day`, `slot`, `posts`)
-        VALUES (DATE '1970-01-01', 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-            CONNECTION_ID()) % 32, -1)
+        VALUES (DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, -1)
         ON DUPLICATE KEY UPDATE
             `posts` = `bench_forum_site_counters`.`posts` + VALUES(`posts`);
     END IF;

@@ -38,15 +38,12 @@ CREATE FUNCTION "public"."bench_count_post_votes_insert"() RETURNS trigger LANGU
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' OR TG_OP <> 'INSERT' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_post_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'INSERT' THEN
-            RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_post_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'INSERT' THEN
+        RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -98,15 +95,12 @@ CREATE FUNCTION "public"."bench_count_post_votes_update"() RETURNS trigger LANGU
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' OR TG_OP <> 'UPDATE' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_post_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'UPDATE' THEN
-            RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_post_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'UPDATE' THEN
+        RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -160,15 +154,12 @@ CREATE FUNCTION "public"."bench_count_post_votes_delete"() RETURNS trigger LANGU
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' OR TG_OP <> 'DELETE' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_post_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'DELETE' THEN
-            RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_post_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'DELETE' THEN
+        RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -215,15 +206,12 @@ CREATE FUNCTION "public"."bench_count_post_votes_truncate"() RETURNS trigger LAN
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' OR TG_OP <> 'TRUNCATE' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_post_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'TRUNCATE' THEN
-            RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_post_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'TRUNCATE' THEN
+        RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -325,15 +313,12 @@ CREATE FUNCTION "public"."bench_count_comment_votes_insert"() RETURNS trigger LA
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' OR TG_OP <> 'INSERT' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_comment_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'INSERT' THEN
-            RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_comment_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'INSERT' THEN
+        RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -385,15 +370,12 @@ CREATE FUNCTION "public"."bench_count_comment_votes_update"() RETURNS trigger LA
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' OR TG_OP <> 'UPDATE' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_comment_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'UPDATE' THEN
-            RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_comment_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'UPDATE' THEN
+        RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -447,15 +429,12 @@ CREATE FUNCTION "public"."bench_count_comment_votes_delete"() RETURNS trigger LA
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' OR TG_OP <> 'DELETE' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_comment_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'DELETE' THEN
-            RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_comment_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'DELETE' THEN
+        RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -502,15 +481,12 @@ CREATE FUNCTION "public"."bench_count_comment_votes_truncate"() RETURNS trigger 
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' OR TG_OP <> 'TRUNCATE' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_comment_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'TRUNCATE' THEN
-            RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_comment_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'TRUNCATE' THEN
+        RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -610,15 +586,12 @@ CREATE FUNCTION "public"."bench_count_comments_by_post_insert"() RETURNS trigger
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'INSERT' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'INSERT' THEN
-            RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'INSERT' THEN
+        RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -672,15 +645,12 @@ CREATE FUNCTION "public"."bench_count_comments_by_post_update"() RETURNS trigger
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'UPDATE' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'UPDATE' THEN
-            RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'UPDATE' THEN
+        RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -746,15 +716,12 @@ CREATE FUNCTION "public"."bench_count_comments_by_post_delete"() RETURNS trigger
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'DELETE' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'DELETE' THEN
-            RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'DELETE' THEN
+        RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -804,15 +771,12 @@ CREATE FUNCTION "public"."bench_count_comments_by_post_truncate"() RETURNS trigg
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'TRUNCATE' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'TRUNCATE' THEN
-            RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'TRUNCATE' THEN
+        RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -923,15 +887,12 @@ CREATE FUNCTION "public"."bench_count_comments_by_score_insert"() RETURNS trigge
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'INSERT' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'INSERT' THEN
-            RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'INSERT' THEN
+        RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -970,15 +931,12 @@ CREATE FUNCTION "public"."bench_count_comments_by_score_update"() RETURNS trigge
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'UPDATE' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'UPDATE' THEN
-            RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'UPDATE' THEN
+        RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -1019,15 +977,12 @@ CREATE FUNCTION "public"."bench_count_comments_by_score_delete"() RETURNS trigge
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'DELETE' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'DELETE' THEN
-            RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'DELETE' THEN
+        RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -1062,15 +1017,12 @@ CREATE FUNCTION "public"."bench_count_comments_by_score_truncate"() RETURNS trig
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'TRUNCATE' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'TRUNCATE' THEN
-            RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'TRUNCATE' THEN
+        RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -1147,15 +1099,12 @@ CREATE FUNCTION "public"."bench_count_comments_by_site_insert"() RETURNS trigger
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'INSERT' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'INSERT' THEN
-            RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'INSERT' THEN
+        RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -1193,15 +1142,12 @@ CREATE FUNCTION "public"."bench_count_comments_by_site_update"() RETURNS trigger
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'UPDATE' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'UPDATE' THEN
-            RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'UPDATE' THEN
+        RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -1242,15 +1188,12 @@ CREATE FUNCTION "public"."bench_count_comments_by_site_delete"() RETURNS trigger
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'DELETE' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'DELETE' THEN
-            RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'DELETE' THEN
+        RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -1284,15 +1227,12 @@ CREATE FUNCTION "public"."bench_count_comments_by_site_truncate"() RETURNS trigg
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'TRUNCATE' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'TRUNCATE' THEN
-            RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'TRUNCATE' THEN
+        RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -1365,15 +1305,12 @@ CREATE FUNCTION "public"."bench_count_posts_by_community_insert"() RETURNS trigg
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'INSERT' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'INSERT' THEN
-            RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'INSERT' THEN
+        RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -1412,15 +1349,12 @@ CREATE FUNCTION "public"."bench_count_posts_by_community_update"() RETURNS trigg
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'UPDATE' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'UPDATE' THEN
-            RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'UPDATE' THEN
+        RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -1463,15 +1397,12 @@ CREATE FUNCTION "public"."bench_count_posts_by_community_delete"() RETURNS trigg
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'DELETE' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'DELETE' THEN
-            RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'DELETE' THEN
+        RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -1506,15 +1437,12 @@ CREATE FUNCTION "public"."bench_count_posts_by_community_truncate"() RETURNS tri
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'TRUNCATE' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'TRUNCATE' THEN
-            RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'TRUNCATE' THEN
+        RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -1590,15 +1518,12 @@ CREATE FUNCTION "public"."bench_count_posts_by_comments_insert"() RETURNS trigge
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'INSERT' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'INSERT' THEN
-            RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'INSERT' THEN
+        RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -1637,15 +1562,12 @@ CREATE FUNCTION "public"."bench_count_posts_by_comments_update"() RETURNS trigge
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'UPDATE' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'UPDATE' THEN
-            RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'UPDATE' THEN
+        RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -1686,15 +1608,12 @@ CREATE FUNCTION "public"."bench_count_posts_by_comments_delete"() RETURNS trigge
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'DELETE' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'DELETE' THEN
-            RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'DELETE' THEN
+        RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -1729,15 +1648,12 @@ CREATE FUNCTION "public"."bench_count_posts_by_comments_truncate"() RETURNS trig
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'TRUNCATE' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'TRUNCATE' THEN
-            RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'TRUNCATE' THEN
+        RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -1813,15 +1729,12 @@ CREATE FUNCTION "public"."bench_count_posts_by_person_insert"() RETURNS trigger 
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'INSERT' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'INSERT' THEN
-            RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'INSERT' THEN
+        RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -1860,15 +1773,12 @@ CREATE FUNCTION "public"."bench_count_posts_by_person_update"() RETURNS trigger 
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'UPDATE' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'UPDATE' THEN
-            RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'UPDATE' THEN
+        RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -1911,15 +1821,12 @@ CREATE FUNCTION "public"."bench_count_posts_by_person_delete"() RETURNS trigger 
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'DELETE' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'DELETE' THEN
-            RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'DELETE' THEN
+        RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -1954,15 +1861,12 @@ CREATE FUNCTION "public"."bench_count_posts_by_person_truncate"() RETURNS trigge
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'TRUNCATE' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'TRUNCATE' THEN
-            RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'TRUNCATE' THEN
+        RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -2038,15 +1942,12 @@ CREATE FUNCTION "public"."bench_count_posts_by_score_insert"() RETURNS trigger L
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'INSERT' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'INSERT' THEN
-            RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'INSERT' THEN
+        RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -2085,15 +1986,12 @@ CREATE FUNCTION "public"."bench_count_posts_by_score_update"() RETURNS trigger L
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'UPDATE' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'UPDATE' THEN
-            RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'UPDATE' THEN
+        RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -2134,15 +2032,12 @@ CREATE FUNCTION "public"."bench_count_posts_by_score_delete"() RETURNS trigger L
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'DELETE' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'DELETE' THEN
-            RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'DELETE' THEN
+        RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -2177,15 +2072,12 @@ CREATE FUNCTION "public"."bench_count_posts_by_score_truncate"() RETURNS trigger
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'TRUNCATE' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'TRUNCATE' THEN
-            RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'TRUNCATE' THEN
+        RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -2261,15 +2153,12 @@ CREATE FUNCTION "public"."bench_count_posts_by_site_insert"() RETURNS trigger LA
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'INSERT' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'INSERT' THEN
-            RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'INSERT' THEN
+        RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -2307,15 +2196,12 @@ CREATE FUNCTION "public"."bench_count_posts_by_site_update"() RETURNS trigger LA
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'UPDATE' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'UPDATE' THEN
-            RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'UPDATE' THEN
+        RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -2356,15 +2242,12 @@ CREATE FUNCTION "public"."bench_count_posts_by_site_delete"() RETURNS trigger LA
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'DELETE' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'DELETE' THEN
-            RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'DELETE' THEN
+        RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -2398,15 +2281,12 @@ CREATE FUNCTION "public"."bench_count_posts_by_site_truncate"() RETURNS trigger 
 DECLARE
     counting_sums RECORD;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'TRUNCATE' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'TRUNCATE' THEN
-            RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
-        END IF;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'TRUNCATE' THEN
+        RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user

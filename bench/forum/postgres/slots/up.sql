@@ -43,34 +43,16 @@ CREATE FUNCTION "public"."bench_count_comment_votes_insert"() RETURNS trigger LA
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The slot is the length of this setting of the session, which can be any text.
-    counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
-    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_slot INTEGER := 1 + COALESCE(NULLIF(current_setting('diesel_counters.number', true), '')::int,
+        (SELECT set_config('diesel_counters.number', n::text, false)::int FROM generate_series(0, 999) AS n
+        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n) LIMIT 1), pg_backend_pid()) % 32;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' OR TG_OP <> 'INSERT'
-        OR counting_slot NOT BETWEEN 1 AND 32
-        OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_comment_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'INSERT' THEN
-            RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
-        END IF;
-        counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
-        counting_index := split_part(counting_node, '/', 1);
-        counting_parts := split_part(counting_node, '/', 2);
-        IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
-            RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
-        END IF;
-        counting_slot := 1 + counting_index + counting_parts *
-            (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number',
-            true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number',
-            CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers
-            WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
-            % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
-        PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_comment_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'INSERT' THEN
+        RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -91,9 +73,9 @@ BEGIN
     END IF;
     INSERT INTO "public"."bench_forum_comment_counters" AS kept ("comment_id", "day", "slot", "upvotes", "downvotes",
         "score")
-    SELECT "comment_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM(COALESCE(CAST((CASE
-        WHEN "vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(COALESCE(CAST((CASE WHEN "vote" < 0
-        THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT)
+    SELECT "comment_id", DATE '1970-01-01', counting.counting_slot, CAST(SUM(COALESCE(CAST((CASE WHEN "vote" > 0 THEN 1
+        ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(COALESCE(CAST((CASE WHEN "vote" < 0 THEN 1
+        ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT)
     FROM new_rows
     GROUP BY 1
     HAVING (CAST(SUM(COALESCE(CAST((CASE WHEN "vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT) <> 0
@@ -105,7 +87,7 @@ BEGIN
         "downvotes" = kept."downvotes" + excluded."downvotes",
         "score" = kept."score" + excluded."score";
     INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "comment_score")
-    SELECT "creator_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM(COALESCE(CAST("vote" AS BIGINT),
+    SELECT "creator_id", DATE '1970-01-01', counting.counting_slot, CAST(SUM(COALESCE(CAST("vote" AS BIGINT),
         0)) AS BIGINT)
     FROM new_rows AS moved
     GROUP BY 1
@@ -131,34 +113,16 @@ CREATE FUNCTION "public"."bench_count_comment_votes_update"() RETURNS trigger LA
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The slot is the length of this setting of the session, which can be any text.
-    counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
-    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_slot INTEGER := 1 + COALESCE(NULLIF(current_setting('diesel_counters.number', true), '')::int,
+        (SELECT set_config('diesel_counters.number', n::text, false)::int FROM generate_series(0, 999) AS n
+        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n) LIMIT 1), pg_backend_pid()) % 32;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' OR TG_OP <> 'UPDATE'
-        OR counting_slot NOT BETWEEN 1 AND 32
-        OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_comment_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'UPDATE' THEN
-            RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
-        END IF;
-        counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
-        counting_index := split_part(counting_node, '/', 1);
-        counting_parts := split_part(counting_node, '/', 2);
-        IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
-            RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
-        END IF;
-        counting_slot := 1 + counting_index + counting_parts *
-            (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number',
-            true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number',
-            CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers
-            WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
-            % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
-        PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_comment_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'UPDATE' THEN
+        RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -180,7 +144,7 @@ BEGIN
     END IF;
     INSERT INTO "public"."bench_forum_comment_counters" AS kept ("comment_id", "day", "slot", "upvotes", "downvotes",
         "score")
-    SELECT "comment_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM("upvotes") AS BIGINT),
+    SELECT "comment_id", DATE '1970-01-01', counting.counting_slot, CAST(SUM("upvotes") AS BIGINT),
         CAST(SUM("downvotes") AS BIGINT), CAST(SUM("score") AS BIGINT)
     FROM (
         SELECT "comment_id", -COALESCE(CAST((CASE WHEN "vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS "upvotes",
@@ -202,7 +166,7 @@ BEGIN
         "downvotes" = kept."downvotes" + excluded."downvotes",
         "score" = kept."score" + excluded."score";
     INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "comment_score")
-    SELECT "person_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM("comment_score") AS BIGINT)
+    SELECT "person_id", DATE '1970-01-01', counting.counting_slot, CAST(SUM("comment_score") AS BIGINT)
     FROM (
         SELECT "creator_id" AS "person_id", -COALESCE(CAST("vote" AS BIGINT), 0) AS "comment_score"
         FROM old_rows
@@ -226,34 +190,16 @@ CREATE FUNCTION "public"."bench_count_comment_votes_delete"() RETURNS trigger LA
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The slot is the length of this setting of the session, which can be any text.
-    counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
-    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_slot INTEGER := 1 + COALESCE(NULLIF(current_setting('diesel_counters.number', true), '')::int,
+        (SELECT set_config('diesel_counters.number', n::text, false)::int FROM generate_series(0, 999) AS n
+        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n) LIMIT 1), pg_backend_pid()) % 32;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' OR TG_OP <> 'DELETE'
-        OR counting_slot NOT BETWEEN 1 AND 32
-        OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_comment_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'DELETE' THEN
-            RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
-        END IF;
-        counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
-        counting_index := split_part(counting_node, '/', 1);
-        counting_parts := split_part(counting_node, '/', 2);
-        IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
-            RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
-        END IF;
-        counting_slot := 1 + counting_index + counting_parts *
-            (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number',
-            true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number',
-            CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers
-            WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
-            % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
-        PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_comment_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'DELETE' THEN
+        RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -275,9 +221,9 @@ BEGIN
     END IF;
     INSERT INTO "public"."bench_forum_comment_counters" AS kept ("comment_id", "day", "slot", "upvotes", "downvotes",
         "score")
-    SELECT "comment_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM(-COALESCE(CAST((CASE
-        WHEN "vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" < 0
-        THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(-COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT)
+    SELECT "comment_id", DATE '1970-01-01', counting.counting_slot, CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" > 0 THEN 1
+        ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" < 0 THEN 1
+        ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(-COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT)
     FROM old_rows AS moved
     GROUP BY 1
     HAVING (CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT) <> 0
@@ -290,7 +236,7 @@ BEGIN
         "downvotes" = kept."downvotes" + excluded."downvotes",
         "score" = kept."score" + excluded."score";
     INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "comment_score")
-    SELECT "creator_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM(-COALESCE(CAST("vote" AS BIGINT),
+    SELECT "creator_id", DATE '1970-01-01', counting.counting_slot, CAST(SUM(-COALESCE(CAST("vote" AS BIGINT),
         0)) AS BIGINT)
     FROM old_rows AS moved
     GROUP BY 1
@@ -309,34 +255,16 @@ CREATE FUNCTION "public"."bench_count_comment_votes_truncate"() RETURNS trigger 
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The slot is the length of this setting of the session, which can be any text.
-    counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
-    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_slot INTEGER := 1 + COALESCE(NULLIF(current_setting('diesel_counters.number', true), '')::int,
+        (SELECT set_config('diesel_counters.number', n::text, false)::int FROM generate_series(0, 999) AS n
+        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n) LIMIT 1), pg_backend_pid()) % 32;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' OR TG_OP <> 'TRUNCATE'
-        OR counting_slot NOT BETWEEN 1 AND 32
-        OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_comment_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'TRUNCATE' THEN
-            RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
-        END IF;
-        counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
-        counting_index := split_part(counting_node, '/', 1);
-        counting_parts := split_part(counting_node, '/', 2);
-        IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
-            RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
-        END IF;
-        counting_slot := 1 + counting_index + counting_parts *
-            (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number',
-            true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number',
-            CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers
-            WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
-            % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
-        PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comment_votes' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_comment_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'TRUNCATE' THEN
+        RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -363,9 +291,9 @@ BEGIN
     END IF;
     INSERT INTO "public"."bench_forum_comment_counters" AS kept ("comment_id", "day", "slot", "upvotes", "downvotes",
         "score")
-    SELECT "comment_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM(-COALESCE(CAST((CASE
-        WHEN "vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" < 0
-        THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(-COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT)
+    SELECT "comment_id", DATE '1970-01-01', counting.counting_slot, CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" > 0 THEN 1
+        ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" < 0 THEN 1
+        ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(-COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT)
     FROM "public"."bench_forum_comment_votes" AS moved
     GROUP BY 1
     HAVING (CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT) <> 0
@@ -378,7 +306,7 @@ BEGIN
         "downvotes" = kept."downvotes" + excluded."downvotes",
         "score" = kept."score" + excluded."score";
     INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "comment_score")
-    SELECT "creator_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM(-COALESCE(CAST("vote" AS BIGINT),
+    SELECT "creator_id", DATE '1970-01-01', counting.counting_slot, CAST(SUM(-COALESCE(CAST("vote" AS BIGINT),
         0)) AS BIGINT)
     FROM "public"."bench_forum_comment_votes" AS moved
     GROUP BY 1
@@ -394,8 +322,7 @@ REVOKE EXECUTE ON FUNCTION "public"."bench_count_comment_votes_truncate"() FROM 
 -- Counts the existing rows: adds the difference between the rows and the counters.
 INSERT INTO "public"."bench_forum_comment_counters" AS kept ("comment_id", "day", "slot", "upvotes", "downvotes",
     "score")
-SELECT "comment_id", DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition',
-    true), ''), '0'), '/', 1) AS SMALLINT), drift."upvotes" - drift."stored_upvotes",
+SELECT "comment_id", DATE '1970-01-01', 0, drift."upvotes" - drift."stored_upvotes",
     drift."downvotes" - drift."stored_downvotes", drift."score" - drift."stored_score"
 FROM (
     SELECT "comment_id", SUM("upvotes") AS "upvotes", SUM("downvotes") AS "downvotes", SUM("score") AS "score",
@@ -421,8 +348,7 @@ ON CONFLICT ("comment_id", "day", "slot") DO UPDATE SET
     "downvotes" = kept."downvotes" + excluded."downvotes",
     "score" = kept."score" + excluded."score";
 INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "comment_score")
-SELECT "person_id", DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition',
-    true), ''), '0'), '/', 1) AS SMALLINT), drift."comment_score" - drift."stored_comment_score"
+SELECT "person_id", DATE '1970-01-01', 0, drift."comment_score" - drift."stored_comment_score"
 FROM (
     SELECT "person_id", SUM("comment_score") AS "comment_score", SUM("stored_comment_score") AS "stored_comment_score"
     FROM (
@@ -465,34 +391,16 @@ CREATE FUNCTION "public"."bench_count_post_votes_insert"() RETURNS trigger LANGU
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The slot is the length of this setting of the session, which can be any text.
-    counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
-    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_slot INTEGER := 1 + COALESCE(NULLIF(current_setting('diesel_counters.number', true), '')::int,
+        (SELECT set_config('diesel_counters.number', n::text, false)::int FROM generate_series(0, 999) AS n
+        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n) LIMIT 1), pg_backend_pid()) % 32;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' OR TG_OP <> 'INSERT'
-        OR counting_slot NOT BETWEEN 1 AND 32
-        OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_post_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'INSERT' THEN
-            RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
-        END IF;
-        counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
-        counting_index := split_part(counting_node, '/', 1);
-        counting_parts := split_part(counting_node, '/', 2);
-        IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
-            RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
-        END IF;
-        counting_slot := 1 + counting_index + counting_parts *
-            (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number',
-            true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number',
-            CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers
-            WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
-            % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
-        PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_post_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'INSERT' THEN
+        RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -511,8 +419,8 @@ BEGIN
         END IF;
     END IF;
     INSERT INTO "public"."bench_forum_post_counters" AS kept ("post_id", "day", "slot", "upvotes", "downvotes", "score")
-    SELECT "post_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM(COALESCE(CAST((CASE WHEN "vote" > 0
-        THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(COALESCE(CAST((CASE WHEN "vote" < 0 THEN 1
+    SELECT "post_id", DATE '1970-01-01', counting.counting_slot, CAST(SUM(COALESCE(CAST((CASE WHEN "vote" > 0 THEN 1
+        ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(COALESCE(CAST((CASE WHEN "vote" < 0 THEN 1
         ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT)
     FROM new_rows
     GROUP BY 1
@@ -525,7 +433,7 @@ BEGIN
         "downvotes" = kept."downvotes" + excluded."downvotes",
         "score" = kept."score" + excluded."score";
     INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "post_score")
-    SELECT "creator_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM(COALESCE(CAST("vote" AS BIGINT),
+    SELECT "creator_id", DATE '1970-01-01', counting.counting_slot, CAST(SUM(COALESCE(CAST("vote" AS BIGINT),
         0)) AS BIGINT)
     FROM new_rows AS moved
     GROUP BY 1
@@ -551,34 +459,16 @@ CREATE FUNCTION "public"."bench_count_post_votes_update"() RETURNS trigger LANGU
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The slot is the length of this setting of the session, which can be any text.
-    counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
-    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_slot INTEGER := 1 + COALESCE(NULLIF(current_setting('diesel_counters.number', true), '')::int,
+        (SELECT set_config('diesel_counters.number', n::text, false)::int FROM generate_series(0, 999) AS n
+        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n) LIMIT 1), pg_backend_pid()) % 32;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' OR TG_OP <> 'UPDATE'
-        OR counting_slot NOT BETWEEN 1 AND 32
-        OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_post_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'UPDATE' THEN
-            RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
-        END IF;
-        counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
-        counting_index := split_part(counting_node, '/', 1);
-        counting_parts := split_part(counting_node, '/', 2);
-        IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
-            RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
-        END IF;
-        counting_slot := 1 + counting_index + counting_parts *
-            (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number',
-            true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number',
-            CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers
-            WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
-            % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
-        PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_post_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'UPDATE' THEN
+        RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -599,7 +489,7 @@ BEGIN
         END IF;
     END IF;
     INSERT INTO "public"."bench_forum_post_counters" AS kept ("post_id", "day", "slot", "upvotes", "downvotes", "score")
-    SELECT "post_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM("upvotes") AS BIGINT),
+    SELECT "post_id", DATE '1970-01-01', counting.counting_slot, CAST(SUM("upvotes") AS BIGINT),
         CAST(SUM("downvotes") AS BIGINT), CAST(SUM("score") AS BIGINT)
     FROM (
         SELECT "post_id", -COALESCE(CAST((CASE WHEN "vote" > 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS "upvotes",
@@ -621,7 +511,7 @@ BEGIN
         "downvotes" = kept."downvotes" + excluded."downvotes",
         "score" = kept."score" + excluded."score";
     INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "post_score")
-    SELECT "person_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM("post_score") AS BIGINT)
+    SELECT "person_id", DATE '1970-01-01', counting.counting_slot, CAST(SUM("post_score") AS BIGINT)
     FROM (
         SELECT "creator_id" AS "person_id", -COALESCE(CAST("vote" AS BIGINT), 0) AS "post_score"
         FROM old_rows
@@ -645,34 +535,16 @@ CREATE FUNCTION "public"."bench_count_post_votes_delete"() RETURNS trigger LANGU
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The slot is the length of this setting of the session, which can be any text.
-    counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
-    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_slot INTEGER := 1 + COALESCE(NULLIF(current_setting('diesel_counters.number', true), '')::int,
+        (SELECT set_config('diesel_counters.number', n::text, false)::int FROM generate_series(0, 999) AS n
+        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n) LIMIT 1), pg_backend_pid()) % 32;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' OR TG_OP <> 'DELETE'
-        OR counting_slot NOT BETWEEN 1 AND 32
-        OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_post_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'DELETE' THEN
-            RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
-        END IF;
-        counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
-        counting_index := split_part(counting_node, '/', 1);
-        counting_parts := split_part(counting_node, '/', 2);
-        IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
-            RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
-        END IF;
-        counting_slot := 1 + counting_index + counting_parts *
-            (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number',
-            true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number',
-            CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers
-            WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
-            % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
-        PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_post_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'DELETE' THEN
+        RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -693,8 +565,8 @@ BEGIN
         END IF;
     END IF;
     INSERT INTO "public"."bench_forum_post_counters" AS kept ("post_id", "day", "slot", "upvotes", "downvotes", "score")
-    SELECT "post_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" > 0
-        THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" < 0 THEN 1
+    SELECT "post_id", DATE '1970-01-01', counting.counting_slot, CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" > 0 THEN 1
+        ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" < 0 THEN 1
         ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(-COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT)
     FROM old_rows AS moved
     GROUP BY 1
@@ -708,7 +580,7 @@ BEGIN
         "downvotes" = kept."downvotes" + excluded."downvotes",
         "score" = kept."score" + excluded."score";
     INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "post_score")
-    SELECT "creator_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM(-COALESCE(CAST("vote" AS BIGINT),
+    SELECT "creator_id", DATE '1970-01-01', counting.counting_slot, CAST(SUM(-COALESCE(CAST("vote" AS BIGINT),
         0)) AS BIGINT)
     FROM old_rows AS moved
     GROUP BY 1
@@ -727,34 +599,16 @@ CREATE FUNCTION "public"."bench_count_post_votes_truncate"() RETURNS trigger LAN
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The slot is the length of this setting of the session, which can be any text.
-    counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
-    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_slot INTEGER := 1 + COALESCE(NULLIF(current_setting('diesel_counters.number', true), '')::int,
+        (SELECT set_config('diesel_counters.number', n::text, false)::int FROM generate_series(0, 999) AS n
+        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n) LIMIT 1), pg_backend_pid()) % 32;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' OR TG_OP <> 'TRUNCATE'
-        OR counting_slot NOT BETWEEN 1 AND 32
-        OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_post_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'TRUNCATE' THEN
-            RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
-        END IF;
-        counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
-        counting_index := split_part(counting_node, '/', 1);
-        counting_parts := split_part(counting_node, '/', 2);
-        IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
-            RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
-        END IF;
-        counting_slot := 1 + counting_index + counting_parts *
-            (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number',
-            true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number',
-            CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers
-            WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
-            % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
-        PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_post_votes' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_post_votes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'TRUNCATE' THEN
+        RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -780,8 +634,8 @@ BEGIN
             current_setting('transaction_isolation');
     END IF;
     INSERT INTO "public"."bench_forum_post_counters" AS kept ("post_id", "day", "slot", "upvotes", "downvotes", "score")
-    SELECT "post_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" > 0
-        THEN 1 ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" < 0 THEN 1
+    SELECT "post_id", DATE '1970-01-01', counting.counting_slot, CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" > 0 THEN 1
+        ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(-COALESCE(CAST((CASE WHEN "vote" < 0 THEN 1
         ELSE 0 END) AS BIGINT), 0)) AS BIGINT), CAST(SUM(-COALESCE(CAST("vote" AS BIGINT), 0)) AS BIGINT)
     FROM "public"."bench_forum_post_votes" AS moved
     GROUP BY 1
@@ -795,7 +649,7 @@ BEGIN
         "downvotes" = kept."downvotes" + excluded."downvotes",
         "score" = kept."score" + excluded."score";
     INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "post_score")
-    SELECT "creator_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM(-COALESCE(CAST("vote" AS BIGINT),
+    SELECT "creator_id", DATE '1970-01-01', counting.counting_slot, CAST(SUM(-COALESCE(CAST("vote" AS BIGINT),
         0)) AS BIGINT)
     FROM "public"."bench_forum_post_votes" AS moved
     GROUP BY 1
@@ -810,8 +664,7 @@ $counting$;
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_post_votes_truncate"() FROM PUBLIC;
 -- Counts the existing rows: adds the difference between the rows and the counters.
 INSERT INTO "public"."bench_forum_post_counters" AS kept ("post_id", "day", "slot", "upvotes", "downvotes", "score")
-SELECT "post_id", DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition',
-    true), ''), '0'), '/', 1) AS SMALLINT), drift."upvotes" - drift."stored_upvotes",
+SELECT "post_id", DATE '1970-01-01', 0, drift."upvotes" - drift."stored_upvotes",
     drift."downvotes" - drift."stored_downvotes", drift."score" - drift."stored_score"
 FROM (
     SELECT "post_id", SUM("upvotes") AS "upvotes", SUM("downvotes") AS "downvotes", SUM("score") AS "score",
@@ -837,8 +690,7 @@ ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET
     "downvotes" = kept."downvotes" + excluded."downvotes",
     "score" = kept."score" + excluded."score";
 INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "post_score")
-SELECT "person_id", DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition',
-    true), ''), '0'), '/', 1) AS SMALLINT), drift."post_score" - drift."stored_post_score"
+SELECT "person_id", DATE '1970-01-01', 0, drift."post_score" - drift."stored_post_score"
 FROM (
     SELECT "person_id", SUM("post_score") AS "post_score", SUM("stored_post_score") AS "stored_post_score"
     FROM (
@@ -880,34 +732,16 @@ CREATE FUNCTION "public"."bench_count_comments_insert"() RETURNS trigger LANGUAG
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The slot is the length of this setting of the session, which can be any text.
-    counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
-    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_slot INTEGER := 1 + COALESCE(NULLIF(current_setting('diesel_counters.number', true), '')::int,
+        (SELECT set_config('diesel_counters.number', n::text, false)::int FROM generate_series(0, 999) AS n
+        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n) LIMIT 1), pg_backend_pid()) % 32;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'INSERT'
-        OR counting_slot NOT BETWEEN 1 AND 32
-        OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'INSERT' THEN
-            RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
-        END IF;
-        counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
-        counting_index := split_part(counting_node, '/', 1);
-        counting_parts := split_part(counting_node, '/', 2);
-        IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
-            RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
-        END IF;
-        counting_slot := 1 + counting_index + counting_parts *
-            (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number',
-            true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number',
-            CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers
-            WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
-            % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
-        PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'INSERT' THEN
+        RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -928,7 +762,7 @@ BEGIN
         END IF;
     END IF;
     INSERT INTO "public"."bench_forum_post_counters" AS kept ("post_id", "day", "slot", "comments")
-    SELECT "post_id", DATE '1970-01-01', counting.counting_slot AS "slot", COUNT(*)
+    SELECT "post_id", DATE '1970-01-01', counting.counting_slot, COUNT(*)
     FROM new_rows
     WHERE (NOT "deleted" AND NOT "removed")
     GROUP BY 1
@@ -936,7 +770,7 @@ BEGIN
     ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET
         "comments" = kept."comments" + excluded."comments";
     INSERT INTO "public"."bench_forum_community_counters" AS kept ("community_id", "day", "slot", "comments")
-    SELECT "community_id", DATE '1970-01-01', counting.counting_slot AS "slot", COUNT(*)
+    SELECT "community_id", DATE '1970-01-01', counting.counting_slot, COUNT(*)
     FROM new_rows AS moved
     WHERE (NOT "deleted" AND NOT "removed")
     GROUP BY 1
@@ -945,7 +779,7 @@ BEGIN
     ON CONFLICT ("community_id", "day", "slot") DO UPDATE SET
         "comments" = kept."comments" + excluded."comments";
     INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "comment_count")
-    SELECT "creator_id", DATE '1970-01-01', counting.counting_slot AS "slot", COUNT(*)
+    SELECT "creator_id", DATE '1970-01-01', counting.counting_slot, COUNT(*)
     FROM new_rows
     WHERE (NOT "deleted" AND NOT "removed")
     GROUP BY 1
@@ -968,34 +802,16 @@ CREATE FUNCTION "public"."bench_count_comments_update"() RETURNS trigger LANGUAG
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The slot is the length of this setting of the session, which can be any text.
-    counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
-    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_slot INTEGER := 1 + COALESCE(NULLIF(current_setting('diesel_counters.number', true), '')::int,
+        (SELECT set_config('diesel_counters.number', n::text, false)::int FROM generate_series(0, 999) AS n
+        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n) LIMIT 1), pg_backend_pid()) % 32;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'UPDATE'
-        OR counting_slot NOT BETWEEN 1 AND 32
-        OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'UPDATE' THEN
-            RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
-        END IF;
-        counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
-        counting_index := split_part(counting_node, '/', 1);
-        counting_parts := split_part(counting_node, '/', 2);
-        IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
-            RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
-        END IF;
-        counting_slot := 1 + counting_index + counting_parts *
-            (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number',
-            true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number',
-            CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers
-            WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
-            % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
-        PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'UPDATE' THEN
+        RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -1017,7 +833,7 @@ BEGIN
         END IF;
     END IF;
     INSERT INTO "public"."bench_forum_post_counters" AS kept ("post_id", "day", "slot", "comments")
-    SELECT "post_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM("comments") AS BIGINT)
+    SELECT "post_id", DATE '1970-01-01', counting.counting_slot, CAST(SUM("comments") AS BIGINT)
     FROM (
         SELECT "post_id", -1 AS "comments"
         FROM old_rows
@@ -1034,7 +850,7 @@ BEGIN
     ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET
         "comments" = kept."comments" + excluded."comments";
     INSERT INTO "public"."bench_forum_community_counters" AS kept ("community_id", "day", "slot", "comments")
-    SELECT "community_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM("comments") AS BIGINT)
+    SELECT "community_id", DATE '1970-01-01', counting.counting_slot, CAST(SUM("comments") AS BIGINT)
     FROM (
         SELECT "community_id", -1 AS "comments"
         FROM old_rows
@@ -1051,7 +867,7 @@ BEGIN
     ON CONFLICT ("community_id", "day", "slot") DO UPDATE SET
         "comments" = kept."comments" + excluded."comments";
     INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "comment_count")
-    SELECT "person_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM("comment_count") AS BIGINT)
+    SELECT "person_id", DATE '1970-01-01', counting.counting_slot, CAST(SUM("comment_count") AS BIGINT)
     FROM (
         SELECT "creator_id" AS "person_id", -1 AS "comment_count"
         FROM old_rows
@@ -1077,34 +893,16 @@ CREATE FUNCTION "public"."bench_count_comments_delete"() RETURNS trigger LANGUAG
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The slot is the length of this setting of the session, which can be any text.
-    counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
-    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_slot INTEGER := 1 + COALESCE(NULLIF(current_setting('diesel_counters.number', true), '')::int,
+        (SELECT set_config('diesel_counters.number', n::text, false)::int FROM generate_series(0, 999) AS n
+        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n) LIMIT 1), pg_backend_pid()) % 32;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'DELETE'
-        OR counting_slot NOT BETWEEN 1 AND 32
-        OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'DELETE' THEN
-            RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
-        END IF;
-        counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
-        counting_index := split_part(counting_node, '/', 1);
-        counting_parts := split_part(counting_node, '/', 2);
-        IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
-            RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
-        END IF;
-        counting_slot := 1 + counting_index + counting_parts *
-            (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number',
-            true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number',
-            CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers
-            WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
-            % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
-        PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'DELETE' THEN
+        RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -1126,7 +924,7 @@ BEGIN
         END IF;
     END IF;
     INSERT INTO "public"."bench_forum_post_counters" AS kept ("post_id", "day", "slot", "comments")
-    SELECT "post_id", DATE '1970-01-01', counting.counting_slot AS "slot", -COUNT(*)
+    SELECT "post_id", DATE '1970-01-01', counting.counting_slot, -COUNT(*)
     FROM old_rows AS moved
     WHERE (NOT "deleted" AND NOT "removed")
     GROUP BY 1
@@ -1135,7 +933,7 @@ BEGIN
     ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET
         "comments" = kept."comments" + excluded."comments";
     INSERT INTO "public"."bench_forum_community_counters" AS kept ("community_id", "day", "slot", "comments")
-    SELECT "community_id", DATE '1970-01-01', counting.counting_slot AS "slot", -COUNT(*)
+    SELECT "community_id", DATE '1970-01-01', counting.counting_slot, -COUNT(*)
     FROM old_rows AS moved
     WHERE (NOT "deleted" AND NOT "removed")
     GROUP BY 1
@@ -1144,7 +942,7 @@ BEGIN
     ON CONFLICT ("community_id", "day", "slot") DO UPDATE SET
         "comments" = kept."comments" + excluded."comments";
     INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "comment_count")
-    SELECT "creator_id", DATE '1970-01-01', counting.counting_slot AS "slot", -COUNT(*)
+    SELECT "creator_id", DATE '1970-01-01', counting.counting_slot, -COUNT(*)
     FROM old_rows AS moved
     WHERE (NOT "deleted" AND NOT "removed")
     GROUP BY 1
@@ -1162,34 +960,16 @@ CREATE FUNCTION "public"."bench_count_comments_truncate"() RETURNS trigger LANGU
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The slot is the length of this setting of the session, which can be any text.
-    counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
-    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_slot INTEGER := 1 + COALESCE(NULLIF(current_setting('diesel_counters.number', true), '')::int,
+        (SELECT set_config('diesel_counters.number', n::text, false)::int FROM generate_series(0, 999) AS n
+        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n) LIMIT 1), pg_backend_pid()) % 32;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'TRUNCATE'
-        OR counting_slot NOT BETWEEN 1 AND 32
-        OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'TRUNCATE' THEN
-            RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
-        END IF;
-        counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
-        counting_index := split_part(counting_node, '/', 1);
-        counting_parts := split_part(counting_node, '/', 2);
-        IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
-            RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
-        END IF;
-        counting_slot := 1 + counting_index + counting_parts *
-            (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number',
-            true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number',
-            CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers
-            WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
-            % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
-        PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'TRUNCATE' THEN
+        RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -1216,7 +996,7 @@ BEGIN
             current_setting('transaction_isolation');
     END IF;
     INSERT INTO "public"."bench_forum_post_counters" AS kept ("post_id", "day", "slot", "comments")
-    SELECT "post_id", DATE '1970-01-01', counting.counting_slot AS "slot", -COUNT(*)
+    SELECT "post_id", DATE '1970-01-01', counting.counting_slot, -COUNT(*)
     FROM "public"."bench_forum_comments" AS moved
     WHERE (NOT "deleted" AND NOT "removed")
     GROUP BY 1
@@ -1225,7 +1005,7 @@ BEGIN
     ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET
         "comments" = kept."comments" + excluded."comments";
     INSERT INTO "public"."bench_forum_community_counters" AS kept ("community_id", "day", "slot", "comments")
-    SELECT "community_id", DATE '1970-01-01', counting.counting_slot AS "slot", -COUNT(*)
+    SELECT "community_id", DATE '1970-01-01', counting.counting_slot, -COUNT(*)
     FROM "public"."bench_forum_comments" AS moved
     WHERE (NOT "deleted" AND NOT "removed")
     GROUP BY 1
@@ -1234,7 +1014,7 @@ BEGIN
     ON CONFLICT ("community_id", "day", "slot") DO UPDATE SET
         "comments" = kept."comments" + excluded."comments";
     INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "comment_count")
-    SELECT "creator_id", DATE '1970-01-01', counting.counting_slot AS "slot", -COUNT(*)
+    SELECT "creator_id", DATE '1970-01-01', counting.counting_slot, -COUNT(*)
     FROM "public"."bench_forum_comments" AS moved
     WHERE (NOT "deleted" AND NOT "removed")
     GROUP BY 1
@@ -1248,8 +1028,7 @@ $counting$;
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_comments_truncate"() FROM PUBLIC;
 -- Counts the existing rows: adds the difference between the rows and the counters.
 INSERT INTO "public"."bench_forum_post_counters" AS kept ("post_id", "day", "slot", "comments")
-SELECT "post_id", DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition',
-    true), ''), '0'), '/', 1) AS SMALLINT), drift."comments" - drift."stored_comments"
+SELECT "post_id", DATE '1970-01-01', 0, drift."comments" - drift."stored_comments"
 FROM (
     SELECT "post_id", SUM("comments") AS "comments", SUM("stored_comments") AS "stored_comments"
     FROM (
@@ -1267,8 +1046,7 @@ ORDER BY 1
 ON CONFLICT ("post_id", "day", "slot") DO UPDATE SET
     "comments" = kept."comments" + excluded."comments";
 INSERT INTO "public"."bench_forum_community_counters" AS kept ("community_id", "day", "slot", "comments")
-SELECT "community_id", DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition',
-    true), ''), '0'), '/', 1) AS SMALLINT), drift."comments" - drift."stored_comments"
+SELECT "community_id", DATE '1970-01-01', 0, drift."comments" - drift."stored_comments"
 FROM (
     SELECT "community_id", SUM("comments") AS "comments", SUM("stored_comments") AS "stored_comments"
     FROM (
@@ -1288,8 +1066,7 @@ ORDER BY 1
 ON CONFLICT ("community_id", "day", "slot") DO UPDATE SET
     "comments" = kept."comments" + excluded."comments";
 INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "comment_count")
-SELECT "person_id", DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition',
-    true), ''), '0'), '/', 1) AS SMALLINT), drift."comment_count" - drift."stored_comment_count"
+SELECT "person_id", DATE '1970-01-01', 0, drift."comment_count" - drift."stored_comment_count"
 FROM (
     SELECT "person_id", SUM("comment_count") AS "comment_count", SUM("stored_comment_count") AS "stored_comment_count"
     FROM (
@@ -1327,34 +1104,16 @@ CREATE FUNCTION "public"."bench_count_site_comments_insert"() RETURNS trigger LA
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The slot is the length of this setting of the session, which can be any text.
-    counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
-    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_slot INTEGER := 1 + COALESCE(NULLIF(current_setting('diesel_counters.number', true), '')::int,
+        (SELECT set_config('diesel_counters.number', n::text, false)::int FROM generate_series(0, 999) AS n
+        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n) LIMIT 1), pg_backend_pid()) % 32;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'INSERT'
-        OR counting_slot NOT BETWEEN 1 AND 32
-        OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'INSERT' THEN
-            RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
-        END IF;
-        counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
-        counting_index := split_part(counting_node, '/', 1);
-        counting_parts := split_part(counting_node, '/', 2);
-        IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
-            RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
-        END IF;
-        counting_slot := 1 + counting_index + counting_parts *
-            (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number',
-            true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number',
-            CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers
-            WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
-            % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
-        PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'INSERT' THEN
+        RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -1364,7 +1123,7 @@ BEGIN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     INSERT INTO "public"."bench_forum_site_counters" AS kept ("day", "slot", "comments")
-    SELECT DATE '1970-01-01', counting.counting_slot AS "slot", COUNT(*)
+    SELECT DATE '1970-01-01', counting.counting_slot, COUNT(*)
     FROM new_rows
     WHERE ("local" AND NOT "deleted" AND NOT "removed")
     HAVING (COUNT(*) <> 0)
@@ -1384,34 +1143,16 @@ CREATE FUNCTION "public"."bench_count_site_comments_update"() RETURNS trigger LA
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The slot is the length of this setting of the session, which can be any text.
-    counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
-    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_slot INTEGER := 1 + COALESCE(NULLIF(current_setting('diesel_counters.number', true), '')::int,
+        (SELECT set_config('diesel_counters.number', n::text, false)::int FROM generate_series(0, 999) AS n
+        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n) LIMIT 1), pg_backend_pid()) % 32;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'UPDATE'
-        OR counting_slot NOT BETWEEN 1 AND 32
-        OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'UPDATE' THEN
-            RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
-        END IF;
-        counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
-        counting_index := split_part(counting_node, '/', 1);
-        counting_parts := split_part(counting_node, '/', 2);
-        IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
-            RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
-        END IF;
-        counting_slot := 1 + counting_index + counting_parts *
-            (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number',
-            true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number',
-            CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers
-            WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
-            % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
-        PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'UPDATE' THEN
+        RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -1421,7 +1162,7 @@ BEGIN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     INSERT INTO "public"."bench_forum_site_counters" AS kept ("day", "slot", "comments")
-    SELECT DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM("comments") AS BIGINT)
+    SELECT DATE '1970-01-01', counting.counting_slot, CAST(SUM("comments") AS BIGINT)
     FROM (
         SELECT -1 AS "comments"
         FROM old_rows
@@ -1444,34 +1185,16 @@ CREATE FUNCTION "public"."bench_count_site_comments_delete"() RETURNS trigger LA
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The slot is the length of this setting of the session, which can be any text.
-    counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
-    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_slot INTEGER := 1 + COALESCE(NULLIF(current_setting('diesel_counters.number', true), '')::int,
+        (SELECT set_config('diesel_counters.number', n::text, false)::int FROM generate_series(0, 999) AS n
+        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n) LIMIT 1), pg_backend_pid()) % 32;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'DELETE'
-        OR counting_slot NOT BETWEEN 1 AND 32
-        OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'DELETE' THEN
-            RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
-        END IF;
-        counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
-        counting_index := split_part(counting_node, '/', 1);
-        counting_parts := split_part(counting_node, '/', 2);
-        IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
-            RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
-        END IF;
-        counting_slot := 1 + counting_index + counting_parts *
-            (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number',
-            true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number',
-            CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers
-            WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
-            % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
-        PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'DELETE' THEN
+        RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -1481,7 +1204,7 @@ BEGIN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     INSERT INTO "public"."bench_forum_site_counters" AS kept ("day", "slot", "comments")
-    SELECT DATE '1970-01-01', counting.counting_slot AS "slot", -COUNT(*)
+    SELECT DATE '1970-01-01', counting.counting_slot, -COUNT(*)
     FROM old_rows
     WHERE ("local" AND NOT "deleted" AND NOT "removed")
     HAVING (-COUNT(*) <> 0)
@@ -1497,34 +1220,16 @@ CREATE FUNCTION "public"."bench_count_site_comments_truncate"() RETURNS trigger 
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The slot is the length of this setting of the session, which can be any text.
-    counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
-    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_slot INTEGER := 1 + COALESCE(NULLIF(current_setting('diesel_counters.number', true), '')::int,
+        (SELECT set_config('diesel_counters.number', n::text, false)::int FROM generate_series(0, 999) AS n
+        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n) LIMIT 1), pg_backend_pid()) % 32;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' OR TG_OP <> 'TRUNCATE'
-        OR counting_slot NOT BETWEEN 1 AND 32
-        OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'TRUNCATE' THEN
-            RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
-        END IF;
-        counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
-        counting_index := split_part(counting_node, '/', 1);
-        counting_parts := split_part(counting_node, '/', 2);
-        IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
-            RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
-        END IF;
-        counting_slot := 1 + counting_index + counting_parts *
-            (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number',
-            true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number',
-            CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers
-            WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
-            % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
-        PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_comments' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_comments', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'TRUNCATE' THEN
+        RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -1539,7 +1244,7 @@ BEGIN
             current_setting('transaction_isolation');
     END IF;
     INSERT INTO "public"."bench_forum_site_counters" AS kept ("day", "slot", "comments")
-    SELECT DATE '1970-01-01', counting.counting_slot AS "slot", -COUNT(*)
+    SELECT DATE '1970-01-01', counting.counting_slot, -COUNT(*)
     FROM "public"."bench_forum_comments"
     WHERE ("local" AND NOT "deleted" AND NOT "removed")
     HAVING (-COUNT(*) <> 0)
@@ -1551,8 +1256,7 @@ $counting$;
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_site_comments_truncate"() FROM PUBLIC;
 -- Counts the existing rows: adds the difference between the rows and the counters.
 INSERT INTO "public"."bench_forum_site_counters" AS kept ("day", "slot", "comments")
-SELECT DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''),
-    '0'), '/', 1) AS SMALLINT), drift."comments" - drift."stored_comments"
+SELECT DATE '1970-01-01', 0, drift."comments" - drift."stored_comments"
 FROM (
     SELECT SUM("comments") AS "comments", SUM("stored_comments") AS "stored_comments"
     FROM (
@@ -1590,34 +1294,16 @@ CREATE FUNCTION "public"."bench_count_posts_insert"() RETURNS trigger LANGUAGE p
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The slot is the length of this setting of the session, which can be any text.
-    counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
-    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_slot INTEGER := 1 + COALESCE(NULLIF(current_setting('diesel_counters.number', true), '')::int,
+        (SELECT set_config('diesel_counters.number', n::text, false)::int FROM generate_series(0, 999) AS n
+        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n) LIMIT 1), pg_backend_pid()) % 32;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'INSERT'
-        OR counting_slot NOT BETWEEN 1 AND 32
-        OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'INSERT' THEN
-            RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
-        END IF;
-        counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
-        counting_index := split_part(counting_node, '/', 1);
-        counting_parts := split_part(counting_node, '/', 2);
-        IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
-            RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
-        END IF;
-        counting_slot := 1 + counting_index + counting_parts *
-            (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number',
-            true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number',
-            CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers
-            WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
-            % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
-        PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'INSERT' THEN
+        RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -1628,7 +1314,7 @@ BEGIN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     INSERT INTO "public"."bench_forum_community_counters" AS kept ("community_id", "day", "slot", "posts")
-    SELECT "community_id", DATE '1970-01-01', counting.counting_slot AS "slot", COUNT(*)
+    SELECT "community_id", DATE '1970-01-01', counting.counting_slot, COUNT(*)
     FROM new_rows
     WHERE (NOT "deleted" AND NOT "removed")
     GROUP BY 1
@@ -1636,7 +1322,7 @@ BEGIN
     ON CONFLICT ("community_id", "day", "slot") DO UPDATE SET
         "posts" = kept."posts" + excluded."posts";
     INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "post_count")
-    SELECT "creator_id", DATE '1970-01-01', counting.counting_slot AS "slot", COUNT(*)
+    SELECT "creator_id", DATE '1970-01-01', counting.counting_slot, COUNT(*)
     FROM new_rows
     WHERE (NOT "deleted" AND NOT "removed")
     GROUP BY 1
@@ -1658,34 +1344,16 @@ CREATE FUNCTION "public"."bench_count_posts_update"() RETURNS trigger LANGUAGE p
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The slot is the length of this setting of the session, which can be any text.
-    counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
-    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_slot INTEGER := 1 + COALESCE(NULLIF(current_setting('diesel_counters.number', true), '')::int,
+        (SELECT set_config('diesel_counters.number', n::text, false)::int FROM generate_series(0, 999) AS n
+        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n) LIMIT 1), pg_backend_pid()) % 32;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'UPDATE'
-        OR counting_slot NOT BETWEEN 1 AND 32
-        OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'UPDATE' THEN
-            RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
-        END IF;
-        counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
-        counting_index := split_part(counting_node, '/', 1);
-        counting_parts := split_part(counting_node, '/', 2);
-        IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
-            RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
-        END IF;
-        counting_slot := 1 + counting_index + counting_parts *
-            (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number',
-            true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number',
-            CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers
-            WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
-            % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
-        PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'UPDATE' THEN
+        RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -1706,7 +1374,7 @@ BEGIN
         END IF;
     END IF;
     INSERT INTO "public"."bench_forum_community_counters" AS kept ("community_id", "day", "slot", "posts")
-    SELECT "community_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM("posts") AS BIGINT)
+    SELECT "community_id", DATE '1970-01-01', counting.counting_slot, CAST(SUM("posts") AS BIGINT)
     FROM (
         SELECT "community_id", -1 AS "posts"
         FROM old_rows
@@ -1723,7 +1391,7 @@ BEGIN
     ON CONFLICT ("community_id", "day", "slot") DO UPDATE SET
         "posts" = kept."posts" + excluded."posts";
     INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "post_count")
-    SELECT "person_id", DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM("post_count") AS BIGINT)
+    SELECT "person_id", DATE '1970-01-01', counting.counting_slot, CAST(SUM("post_count") AS BIGINT)
     FROM (
         SELECT "creator_id" AS "person_id", -1 AS "post_count"
         FROM old_rows
@@ -1749,34 +1417,16 @@ CREATE FUNCTION "public"."bench_count_posts_delete"() RETURNS trigger LANGUAGE p
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The slot is the length of this setting of the session, which can be any text.
-    counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
-    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_slot INTEGER := 1 + COALESCE(NULLIF(current_setting('diesel_counters.number', true), '')::int,
+        (SELECT set_config('diesel_counters.number', n::text, false)::int FROM generate_series(0, 999) AS n
+        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n) LIMIT 1), pg_backend_pid()) % 32;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'DELETE'
-        OR counting_slot NOT BETWEEN 1 AND 32
-        OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'DELETE' THEN
-            RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
-        END IF;
-        counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
-        counting_index := split_part(counting_node, '/', 1);
-        counting_parts := split_part(counting_node, '/', 2);
-        IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
-            RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
-        END IF;
-        counting_slot := 1 + counting_index + counting_parts *
-            (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number',
-            true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number',
-            CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers
-            WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
-            % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
-        PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'DELETE' THEN
+        RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -1797,7 +1447,7 @@ BEGIN
         END IF;
     END IF;
     INSERT INTO "public"."bench_forum_community_counters" AS kept ("community_id", "day", "slot", "posts")
-    SELECT "community_id", DATE '1970-01-01', counting.counting_slot AS "slot", -COUNT(*)
+    SELECT "community_id", DATE '1970-01-01', counting.counting_slot, -COUNT(*)
     FROM old_rows AS moved
     WHERE (NOT "deleted" AND NOT "removed")
     GROUP BY 1
@@ -1806,7 +1456,7 @@ BEGIN
     ON CONFLICT ("community_id", "day", "slot") DO UPDATE SET
         "posts" = kept."posts" + excluded."posts";
     INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "post_count")
-    SELECT "creator_id", DATE '1970-01-01', counting.counting_slot AS "slot", -COUNT(*)
+    SELECT "creator_id", DATE '1970-01-01', counting.counting_slot, -COUNT(*)
     FROM old_rows AS moved
     WHERE (NOT "deleted" AND NOT "removed")
     GROUP BY 1
@@ -1824,34 +1474,16 @@ CREATE FUNCTION "public"."bench_count_posts_truncate"() RETURNS trigger LANGUAGE
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The slot is the length of this setting of the session, which can be any text.
-    counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
-    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_slot INTEGER := 1 + COALESCE(NULLIF(current_setting('diesel_counters.number', true), '')::int,
+        (SELECT set_config('diesel_counters.number', n::text, false)::int FROM generate_series(0, 999) AS n
+        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n) LIMIT 1), pg_backend_pid()) % 32;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'TRUNCATE'
-        OR counting_slot NOT BETWEEN 1 AND 32
-        OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'TRUNCATE' THEN
-            RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
-        END IF;
-        counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
-        counting_index := split_part(counting_node, '/', 1);
-        counting_parts := split_part(counting_node, '/', 2);
-        IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
-            RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
-        END IF;
-        counting_slot := 1 + counting_index + counting_parts *
-            (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number',
-            true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number',
-            CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers
-            WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
-            % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
-        PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'TRUNCATE' THEN
+        RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -1877,7 +1509,7 @@ BEGIN
             current_setting('transaction_isolation');
     END IF;
     INSERT INTO "public"."bench_forum_community_counters" AS kept ("community_id", "day", "slot", "posts")
-    SELECT "community_id", DATE '1970-01-01', counting.counting_slot AS "slot", -COUNT(*)
+    SELECT "community_id", DATE '1970-01-01', counting.counting_slot, -COUNT(*)
     FROM "public"."bench_forum_posts" AS moved
     WHERE (NOT "deleted" AND NOT "removed")
     GROUP BY 1
@@ -1886,7 +1518,7 @@ BEGIN
     ON CONFLICT ("community_id", "day", "slot") DO UPDATE SET
         "posts" = kept."posts" + excluded."posts";
     INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "post_count")
-    SELECT "creator_id", DATE '1970-01-01', counting.counting_slot AS "slot", -COUNT(*)
+    SELECT "creator_id", DATE '1970-01-01', counting.counting_slot, -COUNT(*)
     FROM "public"."bench_forum_posts" AS moved
     WHERE (NOT "deleted" AND NOT "removed")
     GROUP BY 1
@@ -1900,8 +1532,7 @@ $counting$;
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_posts_truncate"() FROM PUBLIC;
 -- Counts the existing rows: adds the difference between the rows and the counters.
 INSERT INTO "public"."bench_forum_community_counters" AS kept ("community_id", "day", "slot", "posts")
-SELECT "community_id", DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition',
-    true), ''), '0'), '/', 1) AS SMALLINT), drift."posts" - drift."stored_posts"
+SELECT "community_id", DATE '1970-01-01', 0, drift."posts" - drift."stored_posts"
 FROM (
     SELECT "community_id", SUM("posts") AS "posts", SUM("stored_posts") AS "stored_posts"
     FROM (
@@ -1919,8 +1550,7 @@ ORDER BY 1
 ON CONFLICT ("community_id", "day", "slot") DO UPDATE SET
     "posts" = kept."posts" + excluded."posts";
 INSERT INTO "public"."bench_forum_person_counters" AS kept ("person_id", "day", "slot", "post_count")
-SELECT "person_id", DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition',
-    true), ''), '0'), '/', 1) AS SMALLINT), drift."post_count" - drift."stored_post_count"
+SELECT "person_id", DATE '1970-01-01', 0, drift."post_count" - drift."stored_post_count"
 FROM (
     SELECT "person_id", SUM("post_count") AS "post_count", SUM("stored_post_count") AS "stored_post_count"
     FROM (
@@ -1958,34 +1588,16 @@ CREATE FUNCTION "public"."bench_count_site_posts_insert"() RETURNS trigger LANGU
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The slot is the length of this setting of the session, which can be any text.
-    counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
-    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_slot INTEGER := 1 + COALESCE(NULLIF(current_setting('diesel_counters.number', true), '')::int,
+        (SELECT set_config('diesel_counters.number', n::text, false)::int FROM generate_series(0, 999) AS n
+        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n) LIMIT 1), pg_backend_pid()) % 32;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'INSERT'
-        OR counting_slot NOT BETWEEN 1 AND 32
-        OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'INSERT' THEN
-            RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
-        END IF;
-        counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
-        counting_index := split_part(counting_node, '/', 1);
-        counting_parts := split_part(counting_node, '/', 2);
-        IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
-            RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
-        END IF;
-        counting_slot := 1 + counting_index + counting_parts *
-            (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number',
-            true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number',
-            CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers
-            WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
-            % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
-        PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'INSERT' THEN
+        RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -1995,7 +1607,7 @@ BEGIN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     INSERT INTO "public"."bench_forum_site_counters" AS kept ("day", "slot", "posts")
-    SELECT DATE '1970-01-01', counting.counting_slot AS "slot", COUNT(*)
+    SELECT DATE '1970-01-01', counting.counting_slot, COUNT(*)
     FROM new_rows
     WHERE ("local" AND NOT "deleted" AND NOT "removed")
     HAVING (COUNT(*) <> 0)
@@ -2015,34 +1627,16 @@ CREATE FUNCTION "public"."bench_count_site_posts_update"() RETURNS trigger LANGU
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The slot is the length of this setting of the session, which can be any text.
-    counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
-    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_slot INTEGER := 1 + COALESCE(NULLIF(current_setting('diesel_counters.number', true), '')::int,
+        (SELECT set_config('diesel_counters.number', n::text, false)::int FROM generate_series(0, 999) AS n
+        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n) LIMIT 1), pg_backend_pid()) % 32;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'UPDATE'
-        OR counting_slot NOT BETWEEN 1 AND 32
-        OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'UPDATE' THEN
-            RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
-        END IF;
-        counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
-        counting_index := split_part(counting_node, '/', 1);
-        counting_parts := split_part(counting_node, '/', 2);
-        IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
-            RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
-        END IF;
-        counting_slot := 1 + counting_index + counting_parts *
-            (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number',
-            true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number',
-            CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers
-            WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
-            % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
-        PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'UPDATE' THEN
+        RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -2052,7 +1646,7 @@ BEGIN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     INSERT INTO "public"."bench_forum_site_counters" AS kept ("day", "slot", "posts")
-    SELECT DATE '1970-01-01', counting.counting_slot AS "slot", CAST(SUM("posts") AS BIGINT)
+    SELECT DATE '1970-01-01', counting.counting_slot, CAST(SUM("posts") AS BIGINT)
     FROM (
         SELECT -1 AS "posts"
         FROM old_rows
@@ -2075,34 +1669,16 @@ CREATE FUNCTION "public"."bench_count_site_posts_delete"() RETURNS trigger LANGU
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The slot is the length of this setting of the session, which can be any text.
-    counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
-    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_slot INTEGER := 1 + COALESCE(NULLIF(current_setting('diesel_counters.number', true), '')::int,
+        (SELECT set_config('diesel_counters.number', n::text, false)::int FROM generate_series(0, 999) AS n
+        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n) LIMIT 1), pg_backend_pid()) % 32;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'DELETE'
-        OR counting_slot NOT BETWEEN 1 AND 32
-        OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'DELETE' THEN
-            RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
-        END IF;
-        counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
-        counting_index := split_part(counting_node, '/', 1);
-        counting_parts := split_part(counting_node, '/', 2);
-        IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
-            RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
-        END IF;
-        counting_slot := 1 + counting_index + counting_parts *
-            (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number',
-            true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number',
-            CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers
-            WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
-            % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
-        PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'DELETE' THEN
+        RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -2112,7 +1688,7 @@ BEGIN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     INSERT INTO "public"."bench_forum_site_counters" AS kept ("day", "slot", "posts")
-    SELECT DATE '1970-01-01', counting.counting_slot AS "slot", -COUNT(*)
+    SELECT DATE '1970-01-01', counting.counting_slot, -COUNT(*)
     FROM old_rows
     WHERE ("local" AND NOT "deleted" AND NOT "removed")
     HAVING (-COUNT(*) <> 0)
@@ -2128,34 +1704,16 @@ CREATE FUNCTION "public"."bench_count_site_posts_truncate"() RETURNS trigger LAN
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The slot is the length of this setting of the session, which can be any text.
-    counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
-    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_slot INTEGER := 1 + COALESCE(NULLIF(current_setting('diesel_counters.number', true), '')::int,
+        (SELECT set_config('diesel_counters.number', n::text, false)::int FROM generate_series(0, 999) AS n
+        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n) LIMIT 1), pg_backend_pid()) % 32;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' OR TG_OP <> 'TRUNCATE'
-        OR counting_slot NOT BETWEEN 1 AND 32
-        OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'TRUNCATE' THEN
-            RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
-        END IF;
-        counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
-        counting_index := split_part(counting_node, '/', 1);
-        counting_parts := split_part(counting_node, '/', 2);
-        IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
-            RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
-        END IF;
-        counting_slot := 1 + counting_index + counting_parts *
-            (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number',
-            true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number',
-            CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers
-            WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
-            % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
-        PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'bench_forum_posts' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'bench_forum_posts', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'TRUNCATE' THEN
+        RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -2170,7 +1728,7 @@ BEGIN
             current_setting('transaction_isolation');
     END IF;
     INSERT INTO "public"."bench_forum_site_counters" AS kept ("day", "slot", "posts")
-    SELECT DATE '1970-01-01', counting.counting_slot AS "slot", -COUNT(*)
+    SELECT DATE '1970-01-01', counting.counting_slot, -COUNT(*)
     FROM "public"."bench_forum_posts"
     WHERE ("local" AND NOT "deleted" AND NOT "removed")
     HAVING (-COUNT(*) <> 0)
@@ -2182,8 +1740,7 @@ $counting$;
 REVOKE EXECUTE ON FUNCTION "public"."bench_count_site_posts_truncate"() FROM PUBLIC;
 -- Counts the existing rows: adds the difference between the rows and the counters.
 INSERT INTO "public"."bench_forum_site_counters" AS kept ("day", "slot", "posts")
-SELECT DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''),
-    '0'), '/', 1) AS SMALLINT), drift."posts" - drift."stored_posts"
+SELECT DATE '1970-01-01', 0, drift."posts" - drift."stored_posts"
 FROM (
     SELECT SUM("posts") AS "posts", SUM("stored_posts") AS "stored_posts"
     FROM (

@@ -18,17 +18,6 @@ use diesel_counters::Dialect;
 pub const OLD: &str = "old_rows";
 pub const NEW: &str = "new_rows";
 
-/// What wrote a function.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Version {
-    This,
-    /// One function for all events.
-    OneFunction,
-    /// The same, which did not look whose tables the function reads and writes, or whether columns
-    /// have the names of variables.
-    Unguarded,
-}
-
 /// The text of the function of an event.
 #[derive(Serialize)]
 struct Function {
@@ -38,25 +27,11 @@ struct Function {
     schema_literal: String,
     table_literal: String,
     guard: Guard,
-    slot: Option<Slot>,
+    /// SQL for the slot of this connection, if it counts in slots.
+    slot: Option<String>,
     /// Whether it counts in ordinary columns.
     has_ordinary_columns: bool,
     additions: Vec<Addition>,
-}
-
-/// The text of a function for all events.
-#[derive(Serialize)]
-struct OneFunction {
-    schema_literal: String,
-    table_literal: String,
-    guard: Option<Guard>,
-    slot: Option<Slot>,
-    has_ordinary_columns: bool,
-    insert: Vec<Addition>,
-    /// Nothing if no update changes what rows add.
-    update: Vec<Addition>,
-    delete: Vec<Addition>,
-    truncate: Vec<Addition>,
 }
 
 /// The tables that must be those of the owner of the function: after a rename, whoever may create
@@ -67,22 +42,8 @@ struct Guard {
     /// The rows and the counters.
     owned: Vec<String>,
     parents: Vec<String>,
-    /// Whether the owner of such a table can be any role, as in an earlier version, if a foreign
-    /// key of the counters refers to it.
-    trusts_foreign_keys: bool,
     /// The number of both.
     table_count: usize,
-}
-
-/// The slot of the connection. It is computed once in a session, and kept in a setting. In a
-/// partition, each statement computes it.
-#[derive(Serialize)]
-struct Slot {
-    slots: u16,
-    /// The setting of the session whose length is the slot.
-    setting: String,
-    /// SQL of the number of the connection.
-    number: String,
 }
 
 /// Rows that a statement has changed.
@@ -94,55 +55,19 @@ struct Changed<'t> {
 
 /// What the function of an event runs.
 pub fn body(counting: &Counting, event: Event) -> Result<String> {
-    let guard = guard(counting, event, &[&counting.rows]);
-    body_with(guard, counting, event)
-}
-
-/// The same of an earlier version, which did not look whose the rows are, and read tables of other
-/// roles.
-pub fn trusting_body(counting: &Counting, event: Event) -> Result<String> {
-    let guard = Guard {
-        trusts_foreign_keys: true,
-        ..guard(counting, event, &[])
-    };
-    body_with(guard, counting, event)
-}
-
-fn body_with(guard: Guard, counting: &Counting, event: Event) -> Result<String> {
     let function = Function {
         event,
         schema_literal: POSTGRES.literal(&counting.rows.in_schema),
         table_literal: POSTGRES.literal(&counting.rows.name),
-        guard,
+        guard: guard(counting, event),
         slot: slot(counting),
         has_ordinary_columns: counts_in_columns(counting),
-        additions: additions(counting, event, Version::This),
+        additions: additions(counting, event),
     };
     render("postgres/body.sql", function)
 }
 
-/// What the function of an earlier version runs.
-pub fn earlier_body(counting: &Counting, version: Version) -> Result<String> {
-    let of_event = |event| additions(counting, event, version);
-    let function = OneFunction {
-        schema_literal: POSTGRES.literal(&counting.rows.in_schema),
-        table_literal: POSTGRES.literal(&counting.rows.name),
-        guard: (version == Version::OneFunction).then(|| earlier_guard(counting)),
-        slot: slot(counting),
-        has_ordinary_columns: counts_in_columns(counting),
-        insert: of_event(Event::Insert),
-        update: if counting.has_updates() {
-            of_event(Event::Update)
-        } else {
-            Vec::new()
-        },
-        delete: of_event(Event::Delete),
-        truncate: of_event(Event::Truncate),
-    };
-    render("postgres/one_function.sql", function)
-}
-
-fn additions(counting: &Counting, event: Event, version: Version) -> Vec<Addition> {
+fn additions(counting: &Counting, event: Event) -> Vec<Addition> {
     let table = POSTGRES.table_name(&counting.rows);
     let old = Changed {
         table: OLD,
@@ -162,7 +87,7 @@ fn additions(counting: &Counting, event: Event, version: Version) -> Vec<Additio
         Event::Delete => &[old],
         Event::Truncate => &[all],
     };
-    let addition = |target| addition(counting, target, changed, version);
+    let addition = |target| addition(counting, target, changed);
     counting.targets.iter().map(addition).collect()
 }
 
@@ -170,29 +95,25 @@ fn counts_in_columns(counting: &Counting) -> bool {
     counting.targets.iter().any(|target| target.slots.is_none())
 }
 
-fn slot(counting: &Counting) -> Option<Slot> {
-    let slots = counting.definition.slots.max(1);
-    let in_slots = counting.targets.iter().any(|target| target.slots.is_some());
-    in_slots.then(|| Slot {
-        slots,
-        // Statements of the library share the setting. It has the number of slots, and the
-        // partition: 0 of 1, which is all of them.
-        setting: format!("diesel_counters.slot_{slots}_0_1"),
-        number: match slots {
-            1 => "0".to_owned(),
-            _ => Dialect::PostgreSql.connection_number(),
-        },
+fn slot(counting: &Counting) -> Option<String> {
+    let mut targets = counting.targets.iter();
+    if !targets.any(|target| target.slots.is_some()) {
+        return None;
+    }
+    Some(match counting.definition.slots {
+        0 | 1 => "1".to_owned(),
+        slots => format!("1 + {} % {slots}", Dialect::PostgreSql.connection_number()),
     })
 }
 
-/// The tables that the statements of an event name. `rows` is the table of the rows, or nothing.
-fn guard(counting: &Counting, event: Event, rows: &[&Table]) -> Guard {
+/// The tables that the statements of an event name.
+fn guard(counting: &Counting, event: Event) -> Guard {
     let oid = |table: &Table| {
         let name = POSTGRES.literal(&POSTGRES.table_name(table));
         format!("{name}::regclass")
     };
     let counters = counting.targets.iter().map(|target| &target.table);
-    let owned = once(rows.iter().copied().chain(counters).map(oid));
+    let owned = once([&counting.rows].into_iter().chain(counters).map(oid));
     let is_insert = event == Event::Insert;
     let targets = counting.targets.iter();
     let with_parents = targets.filter(|target| looks_for_entities(target, is_insert));
@@ -205,46 +126,16 @@ fn guard(counting: &Counting, event: Event, rows: &[&Table]) -> Guard {
         table_count: owned.len() + parents.len(),
         owned,
         parents,
-        trusts_foreign_keys: false,
-    }
-}
-
-/// The tables of all events.
-fn earlier_guard(counting: &Counting) -> Guard {
-    let oid = |table: &Table| {
-        let name = POSTGRES.literal(&POSTGRES.table_name(table));
-        format!("to_regclass({name})")
-    };
-    let owned = once(counting.targets.iter().map(|target| oid(&target.table)));
-    let of_parents = counting.targets.iter().flat_map(|target| &target.parents);
-    let parents = once(of_parents.map(|parent| oid(&parent.table)));
-    Guard {
-        table_count: owned.len() + parents.len(),
-        owned,
-        parents,
-        trusts_foreign_keys: false,
     }
 }
 
 /// Adds the rows of these tables, or takes them off, as a statement has changed them.
-fn addition(
-    counting: &Counting,
-    target: &Target,
-    changed: &[Changed<'_>],
-    version: Version,
-) -> Addition {
-    let slot = target.slots.as_ref().map(|slots| match version {
-        Version::Unguarded => "counting_slot".to_owned(),
-        // Nothing uses this name. It stays because `check` compares the texts of functions.
-        _ => {
-            let name = POSTGRES.quoted(&slots.slot.name);
-            format!("counting.counting_slot AS {name}")
-        }
-    });
+fn addition(counting: &Counting, target: &Target, changed: &[Changed<'_>]) -> Addition {
+    let slot = target.slots.as_ref().map(|_| "counting.counting_slot");
     // The rows of one table that name one entity are summed up directly, without a union.
     let sums = match (&*target.sources, changed) {
-        ([source], [rows]) => sums_of_one(counting, target, source, *rows, slot.as_deref()),
-        _ => sums(counting, target, changed, slot.as_deref(), version),
+        ([source], [rows]) => sums_of_one(counting, target, source, *rows, slot),
+        _ => sums(counting, target, changed, slot),
     };
     let mut assignments = Vec::new();
     let mut row_conditions = Vec::new();
@@ -265,13 +156,7 @@ fn addition(
 }
 
 /// The sums of rows of several tables, or that name several entities.
-fn sums(
-    counting: &Counting,
-    target: &Target,
-    changed: &[Changed<'_>],
-    slot: Option<&str>,
-    version: Version,
-) -> Sums {
+fn sums(counting: &Counting, target: &Target, changed: &[Changed<'_>], slot: Option<&str>) -> Sums {
     let entity = POSTGRES.columns("moved", &target.entity);
     let exist = exist(target, counting, &entity, changed);
     let is_marked = exist.iter().any(|exists| exists.contains(IS_MOVED));
@@ -293,12 +178,8 @@ fn sums(
             union.push(counting.rows_of(target, source, &rows, &mark));
         }
     }
-    let group = counting.group(target);
-    let order = match version {
-        Version::Unguarded => group,
-        // The other columns have names of the server's choice, such as `sum`.
-        _ => places(group.len()),
-    };
+    // The other columns have names of the server's choice, such as `sum`.
+    let order = places(counting.group(target).len());
     counting.sums_of(target, union, slot, &exist, order)
 }
 

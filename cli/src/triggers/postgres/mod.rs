@@ -17,7 +17,7 @@ use crate::catalogue::{Column, Table};
 use crate::database::POSTGRES;
 use crate::layout::DEFINITION_GOES_ON;
 use crate::template::render;
-use body::{NEW, OLD, Version, body, earlier_body, trusting_body};
+use body::{NEW, OLD, body};
 
 pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     let rows = &counting.rows;
@@ -37,14 +37,9 @@ pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     if !counting.keeps_deleted() {
         events.extend([Event::Delete, Event::Truncate]);
     }
-    // What earlier versions wrote is as good.
-    let mut earlier = Vec::new();
-    for version in [Version::OneFunction, Version::Unguarded] {
-        earlier.push(earlier_body(counting, version)?);
-    }
     let mut triggers = Vec::new();
     for event in events {
-        triggers.push(trigger(counting, event, &earlier)?);
+        triggers.push(trigger(counting, event)?);
     }
     if rows.partitioned {
         triggers.push(no_merge(counting)?);
@@ -53,7 +48,7 @@ pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
 }
 
 /// The trigger of an event, and its function, which has the same name.
-fn trigger(counting: &Counting, event: Event, earlier: &[String]) -> Result<Trigger> {
+fn trigger(counting: &Counting, event: Event) -> Result<Trigger> {
     let name = name_of(counting, event);
     let quoted = POSTGRES.quoted(&name);
     let table = POSTGRES.table_name(&counting.rows);
@@ -77,8 +72,6 @@ fn trigger(counting: &Counting, event: Event, earlier: &[String]) -> Result<Trig
         "function": function_name(counting, event),
     });
     let body = body(counting, event)?;
-    let mut same = earlier.to_vec();
-    same.push(trusting_body(counting, event)?);
     Ok(Trigger {
         create: render("postgres/trigger.sql", values)?,
         drop: format!("DROP TRIGGER IF EXISTS {quoted} ON {table};\n"),
@@ -87,7 +80,7 @@ fn trigger(counting: &Counting, event: Event, earlier: &[String]) -> Result<Trig
         event: format!("{when} {} {}", event.name(), transition_tables.join(" ")),
         function: Some(function(counting, event, &body)?),
         body,
-        same,
+        same: Vec::new(),
     })
 }
 

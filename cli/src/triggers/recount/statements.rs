@@ -75,8 +75,6 @@ pub struct Recount {
     pub(crate) compared: Compared,
     /// The only entity to recount: a literal for each column of the key.
     pub(crate) entity: Option<Vec<String>>,
-    /// The slot of merged rows.
-    pub(crate) merged: String,
 }
 
 impl Recount {
@@ -111,8 +109,8 @@ impl Recount {
             zeros: zeros(counting, target),
             drift_of_all: counting.drift(target, &self.compared, None),
             drift_of_batch: counting.drift(target, &self.compared, Some(&batch)),
-            lock: counting.lock_in_slots(target, &self.merged),
-            correction: counting.correction(target, &self.merged),
+            lock: counting.lock_in_slots(target),
+            correction: counting.correction(target),
             exists: counting.exists(
                 "parent",
                 target,

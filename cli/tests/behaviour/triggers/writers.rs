@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 
 use diesel::prelude::*;
-use diesel_counters::dsl::claim_slot;
+use diesel_counters::dsl::{claim_slot, increment};
 use rand::seq::SliceRandom;
 
-use super::{COUNTS, counted, counted_too, likes_of, number, open, patient, tables};
+use super::{COUNTS, counted, counted_likes, counted_too, likes_of, number, open, patient, tables};
 use crate::behaviour::{Execute, words};
 use crate::{BACKEND, Conn, TestDatabase};
 
@@ -61,6 +61,38 @@ fn write(first_id: i64, conn: &mut Conn) {
     let single = single.map(|row| insert(vec![row]));
     let statements = single.chain([insert(bulk.collect())]).collect::<String>();
     conn.run(&format!("{begin}{statements}COMMIT"));
+}
+
+diesel::table! {
+    article_counters (article_id, day, slot) {
+        article_id -> BigInt,
+        day -> Date,
+        slot -> SmallInt,
+        views -> BigInt,
+    }
+}
+diesel_counters::counter_table!(article_counters);
+
+#[test]
+fn each_connection_counts_in_its_own_slot_by_triggers_and_by_increments() {
+    let database = counted_likes();
+    let mut connections = Vec::new();
+    for article in 1..=3 {
+        let mut conn = open(&database);
+        claim_slot().execute(&mut conn).unwrap();
+        conn.run(&format!(
+            "INSERT INTO article_likes (id, article_id) VALUES ({article}, {article})"
+        ));
+        let view = increment(article_counters::views).of(article);
+        view.execute(&mut conn).unwrap();
+        let slots = "SELECT COUNT(DISTINCT slot) FROM article_counters WHERE article_id =";
+        assert_eq!(number(&format!("{slots} {article}"), &mut conn), 1);
+        // Once it is closed, another connection can claim its number.
+        connections.push(conn);
+    }
+    let slots = "SELECT COUNT(DISTINCT slot) FROM article_counters";
+    let expected = if BACKEND == "sqlite" { 1 } else { 3 };
+    assert_eq!(number(slots, &mut open(&database)), expected);
 }
 
 /// The recount of existing rows is killed half way, and run again, beside writers. They take off

@@ -32,34 +32,16 @@ CREATE FUNCTION "public"."count_orders_insert"() RETURNS trigger LANGUAGE plpgsq
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The slot is the length of this setting of the session, which can be any text.
-    counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
-    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_slot INTEGER := 1 + COALESCE(NULLIF(current_setting('diesel_counters.number', true), '')::int,
+        (SELECT set_config('diesel_counters.number', n::text, false)::int FROM generate_series(0, 999) AS n
+        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n) LIMIT 1), pg_backend_pid()) % 32;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'orders' OR TG_OP <> 'INSERT'
-        OR counting_slot NOT BETWEEN 1 AND 32
-        OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'orders' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'orders', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'INSERT' THEN
-            RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
-        END IF;
-        counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
-        counting_index := split_part(counting_node, '/', 1);
-        counting_parts := split_part(counting_node, '/', 2);
-        IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
-            RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
-        END IF;
-        counting_slot := 1 + counting_index + counting_parts *
-            (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number',
-            true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number',
-            CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers
-            WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
-            % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
-        PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'orders' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'orders', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'INSERT' THEN
+        RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -69,7 +51,7 @@ BEGIN
         RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
     END IF;
     INSERT INTO "public"."product_counters" AS kept ("product_id", "day", "slot", "sold")
-    SELECT "product_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting.counting_slot AS "slot",
+    SELECT "product_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting.counting_slot,
         CAST(SUM(COALESCE(CAST("units" AS BIGINT), 0)) AS BIGINT)
     FROM new_rows
     GROUP BY 1
@@ -90,34 +72,16 @@ CREATE FUNCTION "public"."count_orders_update"() RETURNS trigger LANGUAGE plpgsq
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The slot is the length of this setting of the session, which can be any text.
-    counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
-    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_slot INTEGER := 1 + COALESCE(NULLIF(current_setting('diesel_counters.number', true), '')::int,
+        (SELECT set_config('diesel_counters.number', n::text, false)::int FROM generate_series(0, 999) AS n
+        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n) LIMIT 1), pg_backend_pid()) % 32;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'orders' OR TG_OP <> 'UPDATE'
-        OR counting_slot NOT BETWEEN 1 AND 32
-        OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'orders' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'orders', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'UPDATE' THEN
-            RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
-        END IF;
-        counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
-        counting_index := split_part(counting_node, '/', 1);
-        counting_parts := split_part(counting_node, '/', 2);
-        IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
-            RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
-        END IF;
-        counting_slot := 1 + counting_index + counting_parts *
-            (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number',
-            true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number',
-            CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers
-            WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
-            % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
-        PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'orders' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'orders', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'UPDATE' THEN
+        RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -135,7 +99,7 @@ BEGIN
         END IF;
     END IF;
     INSERT INTO "public"."product_counters" AS kept ("product_id", "day", "slot", "sold")
-    SELECT "product_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting.counting_slot AS "slot",
+    SELECT "product_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting.counting_slot,
         CAST(SUM("sold") AS BIGINT)
     FROM (
         SELECT "product_id", -COALESCE(CAST("units" AS BIGINT), 0) AS "sold"
@@ -160,34 +124,16 @@ CREATE FUNCTION "public"."count_orders_delete"() RETURNS trigger LANGUAGE plpgsq
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The slot is the length of this setting of the session, which can be any text.
-    counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
-    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_slot INTEGER := 1 + COALESCE(NULLIF(current_setting('diesel_counters.number', true), '')::int,
+        (SELECT set_config('diesel_counters.number', n::text, false)::int FROM generate_series(0, 999) AS n
+        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n) LIMIT 1), pg_backend_pid()) % 32;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'orders' OR TG_OP <> 'DELETE'
-        OR counting_slot NOT BETWEEN 1 AND 32
-        OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'orders' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'orders', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'DELETE' THEN
-            RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
-        END IF;
-        counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
-        counting_index := split_part(counting_node, '/', 1);
-        counting_parts := split_part(counting_node, '/', 2);
-        IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
-            RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
-        END IF;
-        counting_slot := 1 + counting_index + counting_parts *
-            (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number',
-            true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number',
-            CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers
-            WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
-            % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
-        PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'orders' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'orders', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'DELETE' THEN
+        RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -205,7 +151,7 @@ BEGIN
         END IF;
     END IF;
     INSERT INTO "public"."product_counters" AS kept ("product_id", "day", "slot", "sold")
-    SELECT "product_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting.counting_slot AS "slot",
+    SELECT "product_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting.counting_slot,
         CAST(SUM(-COALESCE(CAST("units" AS BIGINT), 0)) AS BIGINT)
     FROM old_rows AS moved
     GROUP BY 1
@@ -224,34 +170,16 @@ CREATE FUNCTION "public"."count_orders_truncate"() RETURNS trigger LANGUAGE plpg
 #variable_conflict use_column
 <<counting>>
 DECLARE
-    -- The slot is the length of this setting of the session, which can be any text.
-    counting_slot INTEGER := COALESCE(octet_length(current_setting('diesel_counters.slot_32_0_1', true)), 0);
-    counting_node TEXT; counting_index INTEGER; counting_parts INTEGER;
+    counting_slot INTEGER := 1 + COALESCE(NULLIF(current_setting('diesel_counters.number', true), '')::int,
+        (SELECT set_config('diesel_counters.number', n::text, false)::int FROM generate_series(0, 999) AS n
+        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n) LIMIT 1), pg_backend_pid()) % 32;
 BEGIN
-    -- One test of all that is rare, because each test costs time in each statement.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'orders' OR TG_OP <> 'TRUNCATE'
-        OR counting_slot NOT BETWEEN 1 AND 32
-        OR current_setting('diesel_counters.partition', true) <> '' THEN
-        -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-        IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'orders' THEN
-            RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-                'public', 'orders', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-        ELSIF TG_OP <> 'TRUNCATE' THEN
-            RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
-        END IF;
-        counting_node := COALESCE(NULLIF(current_setting('diesel_counters.partition', true), ''), '0/1');
-        counting_index := split_part(counting_node, '/', 1);
-        counting_parts := split_part(counting_node, '/', 2);
-        IF (counting_index BETWEEN 0 AND counting_parts - 1 AND counting_parts < 32768) IS NOT TRUE THEN
-            RAISE 'diesel_counters.partition is %: write 1/3 for the second of three partitions', counting_node;
-        END IF;
-        counting_slot := 1 + counting_index + counting_parts *
-            (COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number',
-            true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number',
-            CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers
-            WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid())
-            % greatest((32 - 1 - counting_index) / counting_parts + 1, 1));
-        PERFORM set_config('diesel_counters.slot_32_0_1', repeat('x', counting_slot), false) WHERE counting_parts = 1;
+    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
+    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'orders' THEN
+        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
+            'public', 'orders', TG_TABLE_SCHEMA, TG_TABLE_NAME;
+    ELSIF TG_OP <> 'TRUNCATE' THEN
+        RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
     END IF;
     -- If a table that is named below was renamed, another role can have created one with its name.
     PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
@@ -274,7 +202,7 @@ BEGIN
             current_setting('transaction_isolation');
     END IF;
     INSERT INTO "public"."product_counters" AS kept ("product_id", "day", "slot", "sold")
-    SELECT "product_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting.counting_slot AS "slot",
+    SELECT "product_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting.counting_slot,
         CAST(SUM(-COALESCE(CAST("units" AS BIGINT), 0)) AS BIGINT)
     FROM "public"."orders" AS moved
     GROUP BY 1
@@ -289,8 +217,7 @@ $counting$;
 REVOKE EXECUTE ON FUNCTION "public"."count_orders_truncate"() FROM PUBLIC;
 -- Counts the existing rows: adds the difference between the rows and the counters.
 INSERT INTO "public"."product_counters" AS kept ("product_id", "day", "slot", "sold")
-SELECT "product_id", DATE '1970-01-01', -CAST(split_part(COALESCE(NULLIF(current_setting('diesel_counters.partition',
-    true), ''), '0'), '/', 1) AS SMALLINT), drift."sold" - drift."stored_sold"
+SELECT "product_id", DATE '1970-01-01', 0, drift."sold" - drift."stored_sold"
 FROM (
     SELECT "product_id", SUM("sold") AS "sold", SUM("stored_sold") AS "stored_sold"
     FROM (

@@ -12,7 +12,7 @@ use diesel_counters::dsl::{
     compact, delete_counters, fold, put_back, recount, set_counter, take, total,
 };
 use diesel_counters::prelude::*;
-use diesel_counters::{Slot, counting_transaction, retry, retry_if, with_default_slot};
+use diesel_counters::{counting_transaction, retry, retry_if};
 
 use super::article;
 use crate::{blocking, connect};
@@ -32,9 +32,8 @@ async fn a_stock_is_put_back_as_it_is() -> QueryResult<()> {
 #[tokio::test]
 async fn reads_of_one_query_run_as_they_are() -> QueryResult<()> {
     let conn = &mut connect().await;
-    let random = with_default_slot(Slot::Random, || increment(views).of(1_i64).by(3));
-    let random = random.on(tuesday());
-    random.execute(conn).await?;
+    let later = increment(views).of(1_i64).by(3).on(tuesday());
+    later.execute(conn).await?;
     let before = increment(views).of(2_i64).by(4).on(monday());
     before.execute(conn).await?;
 

@@ -10,9 +10,9 @@ use blog::schema::{article_counters, comments};
 use chrono::Days;
 use diesel::dsl::count_star;
 use diesel::prelude::*;
+use diesel_counters::Drift;
 use diesel_counters::dsl::recount;
 use diesel_counters::prelude::*;
-use diesel_counters::{Drift, Slot};
 use tokio::task::JoinSet;
 
 use crate::support::{BROWSER, Blog, PATH, today};
@@ -199,8 +199,7 @@ async fn merges_change_rows_and_no_count() {
     let article = blog.article("Title");
     let conn = &mut blog.pool.get().unwrap();
     for ago in 0..200 {
-        let slot = Slot::Random;
-        let view = increment(article_counters::views).of(article.id).slot(slot);
+        let view = increment(article_counters::views).of(article.id);
         view.on(today() - Days::new(ago)).execute(conn).unwrap();
     }
     let rows = |conn: &mut _| {

@@ -38,8 +38,7 @@ DROP TRIGGER IF EXISTS `count_article_likes_insert`;
 CREATE TRIGGER `count_article_likes_insert` AFTER INSERT ON `article_likes` FOR EACH ROW
 BEGIN
     INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `likes`)
-    VALUES (NEW.`article_id`, UTC_DATE(), 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-        CONNECTION_ID()) % 32, 1)
+    VALUES (NEW.`article_id`, UTC_DATE(), 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, 1)
     ON DUPLICATE KEY UPDATE
         `likes` = `article_counters`.`likes` + VALUES(`likes`);
 END;
@@ -51,13 +50,11 @@ BEGIN
             WHERE same.`article_id` = OLD.`article_id` AND same.`user_id` = OLD.`user_id`
                 AND CAST(same.`article_id` AS BINARY) <=> CAST(OLD.`article_id` AS BINARY) LOCK IN SHARE MODE) THEN
         INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `likes`)
-        VALUES (OLD.`article_id`, UTC_DATE(), 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-            CONNECTION_ID()) % 32, -1)
+        VALUES (OLD.`article_id`, UTC_DATE(), 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, -1)
         ON DUPLICATE KEY UPDATE
             `likes` = `article_counters`.`likes` + VALUES(`likes`);
         INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `likes`)
-        VALUES (NEW.`article_id`, UTC_DATE(), 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-            CONNECTION_ID()) % 32, 1)
+        VALUES (NEW.`article_id`, UTC_DATE(), 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, 1)
         ON DUPLICATE KEY UPDATE
             `likes` = `article_counters`.`likes` + VALUES(`likes`);
     END IF;
@@ -66,8 +63,7 @@ DROP TRIGGER IF EXISTS `count_article_likes_delete`;
 CREATE TRIGGER `count_article_likes_delete` AFTER DELETE ON `article_likes` FOR EACH ROW
 BEGIN
     INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `likes`)
-    VALUES (OLD.`article_id`, UTC_DATE(), 1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1,
-        CONNECTION_ID()) % 32, -1)
+    VALUES (OLD.`article_id`, UTC_DATE(), 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, -1)
     ON DUPLICATE KEY UPDATE
         `likes` = `article_counters`.`likes` + VALUES(`likes`);
 END;

@@ -40,8 +40,8 @@ DROP TRIGGER IF EXISTS `count_article_likes_insert`;
 CREATE TRIGGER `count_article_likes_insert` AFTER INSERT ON `article_likes` FOR EACH ROW
 BEGIN
     INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `likes`)
-    VALUES (NEW.`article_id`, COALESCE(NEW.`created_on`, DATE '1970-01-01'),
-        1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % 16, 1)
+    VALUES (NEW.`article_id`, COALESCE(NEW.`created_on`, DATE '1970-01-01'), 1 + COALESCE(@diesel_counters_number,
+        CONNECTION_ID()) % 16, 1)
     ON DUPLICATE KEY UPDATE
         `likes` = `article_counters`.`likes` + VALUES(`likes`);
 END;
@@ -55,13 +55,13 @@ BEGIN
                 AND CAST(same.`article_id` AS BINARY) <=> CAST(OLD.`article_id` AS BINARY)
                 AND CAST(same.`created_on` AS BINARY) <=> CAST(OLD.`created_on` AS BINARY) LOCK IN SHARE MODE) THEN
         INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `likes`)
-        VALUES (OLD.`article_id`, COALESCE(OLD.`created_on`, DATE '1970-01-01'),
-            1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % 16, -1)
+        VALUES (OLD.`article_id`, COALESCE(OLD.`created_on`, DATE '1970-01-01'), 1 + COALESCE(@diesel_counters_number,
+            CONNECTION_ID()) % 16, -1)
         ON DUPLICATE KEY UPDATE
             `likes` = `article_counters`.`likes` + VALUES(`likes`);
         INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `likes`)
-        VALUES (NEW.`article_id`, COALESCE(NEW.`created_on`, DATE '1970-01-01'),
-            1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % 16, 1)
+        VALUES (NEW.`article_id`, COALESCE(NEW.`created_on`, DATE '1970-01-01'), 1 + COALESCE(@diesel_counters_number,
+            CONNECTION_ID()) % 16, 1)
         ON DUPLICATE KEY UPDATE
             `likes` = `article_counters`.`likes` + VALUES(`likes`);
     END IF;
@@ -70,8 +70,8 @@ DROP TRIGGER IF EXISTS `count_article_likes_delete`;
 CREATE TRIGGER `count_article_likes_delete` AFTER DELETE ON `article_likes` FOR EACH ROW
 BEGIN
     INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `likes`)
-    VALUES (OLD.`article_id`, COALESCE(OLD.`created_on`, DATE '1970-01-01'),
-        1 + COALESCE(NULLIF(CHAR_LENGTH(@diesel_counters_length), 0) - 1, CONNECTION_ID()) % 16, -1)
+    VALUES (OLD.`article_id`, COALESCE(OLD.`created_on`, DATE '1970-01-01'), 1 + COALESCE(@diesel_counters_number,
+        CONNECTION_ID()) % 16, -1)
     ON DUPLICATE KEY UPDATE
         `likes` = `article_counters`.`likes` + VALUES(`likes`);
 END;

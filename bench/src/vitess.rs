@@ -1,5 +1,4 @@
-//! What counting costs on several nodes that accept writes: if each node has a partition of the
-//! slots, and if it has all of them.
+//! What counting costs on Vitess.
 
 use anyhow::Result;
 use diesel::MysqlConnection;
@@ -7,52 +6,13 @@ use diesel::connection::SimpleConnection;
 
 use crate::compare::compare;
 use crate::count::Run;
-use crate::create::{create_tables, create_without_triggers, drop_tables};
+use crate::create::create_without_triggers;
 use crate::database::Database;
 use crate::way::Way;
 use crate::workload::{Entities, each_with_a_thread};
 
-/// The number of writers on each node.
-const WRITERS: u32 = 4;
-
-/// Names, ways, and whether each node has a partition of the slots.
-const WAYS: [(&str, Way, bool); 5] = [
-    ("no counter", Way::NoCounter, false),
-    ("one row", Way::OneRow, false),
-    ("this crate, random slots", Way::RandomSlots, false),
-    ("this crate, all slots on each node", Way::ThisCrate, false),
-    ("this crate, a partition a node", Way::ThisCrate, true),
-];
-
-/// Counts on the nodes of a Galera cluster, which `urls` name.
-pub fn run(urls: &[String]) -> Result<()> {
-    let conn = &mut MysqlConnection::connect(&urls[0])?;
-    for entities in [Entities::One, Entities::ThreeOfFive] {
-        let workload = each_with_a_thread(entities, WRITERS, 0);
-        let title = workload.name();
-        let names = WAYS.map(|(name, ..)| name);
-        let table = compare(&title, &names, &[("no counter", 0)], 5, |i| {
-            create_tables(conn)?;
-            let (_, way, partitions) = WAYS[i];
-            let run = Run {
-                urls,
-                workload,
-                way,
-                partitions,
-                claims: true,
-                session: "",
-                reads: false,
-                seconds: 3.0,
-            };
-            run.cell::<MysqlConnection>()
-        })?;
-        println!("{table}");
-    }
-    Ok(drop_tables(conn)?)
-}
-
 /// Counts in keyspaces of Vitess, where no connection can claim a number.
-pub fn vitess(urls: &[String]) -> Result<()> {
+pub fn run(urls: &[String]) -> Result<()> {
     let ways = [Way::OneRow, Way::ThisCrate, Way::NoCounter];
     let cells = urls.iter().flat_map(|url| ways.map(|way| (url, way)));
     let cells = Vec::from_iter(cells);
@@ -75,10 +35,9 @@ pub fn vitess(urls: &[String]) -> Result<()> {
                 let insert = "INSERT INTO bench_hits (article_id, views) VALUES ";
                 conn.batch_execute(&format!("{insert}{hits}"))?;
                 let run = Run {
-                    urls: std::slice::from_ref(url),
+                    url,
                     workload,
                     way,
-                    partitions: false,
                     claims: false,
                     session: "",
                     reads: false,

@@ -1,8 +1,0 @@
--- with_default_slot(NODE, || increment(views).of(1_i64).on(monday()).execute(conn))
-
-INSERT INTO "article_counters" AS diesel_counters_stored ("article_id", "day", "slot", "views")
-VALUES ($1, $2, $3 + LEAST(octet_length(COALESCE(NULLIF(current_setting($4, true), ''), current_setting($5, pg_catalog.ts_rewrite('a', $6) IS NULL))), $7), $8)
-ON CONFLICT ("article_id", "day", "slot") DO UPDATE
-SET "views" = diesel_counters_stored."views" + excluded."views";
--- [1, 2026-03-02, 1, "diesel_counters.slot_11_1_3", "diesel_counters.slot_11_1_3", "SELECT CAST(NULL AS pg_catalog.tsquery), CAST(NULL AS pg_catalog.tsquery) WHERE set_config('diesel_counters.slot_11_1_3', repeat('x', 1 + 3 * (CASE WHEN (CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 1) AS INTEGER), CAST(split_part(NULLIF(current_setting('diesel_counters.partition', true), ''), '/', 2) AS INTEGER)) <> (1, 3) THEN CAST('the partition of this statement is not that of the database, diesel_counters.partition = ' || current_setting('diesel_counters.partition') || ': call set_default_slot at the start of main' AS INTEGER) WHEN 11 > 1 THEN COALESCE(COALESCE(CAST(substring(current_setting('diesel_counters.number', true) from '^[0-9]{1,9}$') AS INTEGER), (SELECT CAST(set_config('diesel_counters.number', CAST(number AS TEXT), false) AS INTEGER) FROM (SELECT generate_series(0, 32766) AS number) AS numbers WHERE pg_try_advisory_lock(hashtext('diesel_counters'), number) LIMIT 1)), pg_backend_pid()) ELSE 0 END % 11)), false) IS NULL", 31, 1]
-
