@@ -17,11 +17,11 @@ use crate::sql::{CounterBackend, Dialect, Part as _, Uncached, sql};
 ///
 /// # How long a connection has its number
 ///
-/// A claimed number is the least number, from 0, that no other session has. The session keeps it
-/// until the server ends the session, as the setting `diesel_counters.number` and an advisory lock
-/// on PostgreSQL, and as the variable `@diesel_counters_length` and a lock of `GET_LOCK` on MySQL
-/// and MariaDB. `DISCARD ALL`, or a reset of the connection, removes both. Do not remove the lock
-/// alone: another session could then claim the same number.
+/// A session claims the lowest number, from 0, that no other session has, and keeps it until the
+/// server ends the session: on PostgreSQL as the setting `diesel_counters.number` and an advisory
+/// lock, on MySQL and MariaDB as the variable `@diesel_counters_number` and a lock of `GET_LOCK`.
+/// `DISCARD ALL`, or a reset of the connection, removes both. Don't remove the lock alone: another
+/// session could then claim the same number.
 ///
 /// On MySQL and MariaDB, do not run it through a pooler that shares a connection between clients.
 /// ProxySQL stops sharing a connection when a statement uses a variable, and every increment does.

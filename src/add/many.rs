@@ -132,16 +132,17 @@ where
                     InSlot::Counted => "(SELECT {counted})",
                     InSlot::Merged => "0",
                 });
-                let mut columns = shape.entity_and_day().to_vec();
-                columns.extend(counters);
-                columns.push(shape.slot());
-                let insert = db.insert_into(shape.table, &columns, &[]);
+                let insert = db.insert_into(shape.table, &shape.key, counters);
+                let entity_and_day = shape.entity_and_day();
+                let columns = [entity_and_day, counters].concat();
                 let mut values = arrays(keys, first..end);
                 values.push(sql!("{Bind::Days(&days[first..end])}"));
                 let of_counters = amounts.iter().map(|of| Bind::Amounts(&of[first..end]));
                 values.extend(of_counters.map(|amounts| sql!("{amounts}")));
+                let comma = if counters.is_empty() { "" } else { ", " };
                 return sql!(
-                    "{insert} SELECT added.*, {slot} FROM unnest({&values}) AS added{added}"
+                    "{insert} SELECT {entity_and_day}, {slot}{comma}{counters} \
+                     FROM unnest({&values}) AS added ({&columns}){added}"
                 );
             }
             let slot = part!(match slot {

@@ -216,27 +216,34 @@ where
     // merge does not see the row of slot 0 that the merge inserts, and on MySQL and MariaDB it
     // can see one of two rows that another transaction commits. The next one sees them. This
     // ends, because the rows that are deleted stay locked.
-    let mut deletes = !counted.is_empty();
-    let mut has_deleted = false;
-    while deletes {
-        deletes = delete_rows::<T, _>(counted, false, conn)? > 0;
+    if !counted.is_empty() {
         // There is at least the row that is the lock.
-        if !deletes && !has_deleted {
+        if delete_rows::<T, _>(counted, Deleted::All, conn)? == 0 {
             return not_written(T::shape().label);
         }
-        has_deleted = true;
+        while delete_rows::<T, _>(counted, Deleted::Later, conn)? > 0 {}
     }
     // The others have a lock each. Their keys cannot be found by those of `counted`, in which a
     // text can be spelled in another way. An increment of these that commits now stays.
     let others = keys.len() - counted.len();
-    if others > 0 && delete_rows::<T, _>(keys, true, conn)? < others {
+    if others > 0 && delete_rows::<T, _>(keys, Deleted::Locks, conn)? < others {
         return not_written(T::shape().label);
     }
     Ok(())
 }
 
-/// Deletes rows of entities: all, or those that corrections lock.
-fn delete_rows<T, Conn>(keys: &[Stored<T>], locks_only: bool, conn: &mut Conn) -> QueryResult<usize>
+/// The rows that are deleted.
+#[derive(Clone, Copy, PartialEq)]
+enum Deleted {
+    All,
+    /// Those that the statement before has not seen.
+    Later,
+    /// Those that corrections lock.
+    Locks,
+}
+
+/// Deletes rows of entities.
+fn delete_rows<T, Conn>(keys: &[Stored<T>], deleted: Deleted, conn: &mut Conn) -> QueryResult<usize>
 where
     T: CounterTable<KeyType: StoredKey>,
     Stored<T>: BindKey<T::KeyType, Conn::Backend>,
@@ -248,8 +255,9 @@ where
     let slot = shape.slot();
     let entities = listed::<T::KeyType, _, Conn::Backend>(keys);
     execute(conn, |db| {
-        let rows = locks_only.then(|| sql!("{day} = {&UNDATED} AND {slot} = 0"));
-        let rows = where_all([entities.condition(db, shape.entity()), rows]);
-        sql!("DELETE FROM {table}{rows}")
+        let locks = (deleted == Deleted::Locks).then(|| sql!("{day} = {&UNDATED} AND {slot} = 0"));
+        let rows = where_all([entities.condition(db, shape.entity()), locks]);
+        let why = (deleted == Deleted::Later).then_some("/* a merge may have inserted rows */ ");
+        sql!("DELETE {why}FROM {table}{rows}")
     })
 }

@@ -66,7 +66,10 @@ where
         let has_snapshot =
             sql!("current_setting('transaction_isolation') IN ('repeatable read', 'serializable')");
         let rows = where_all([entities.condition(db, shape.entity()), Some(has_snapshot)]);
-        sql!("SELECT 1 FROM {table}{rows} FOR KEY SHARE")
+        sql!(
+            "SELECT 1 /* fails if a row was deleted since the snapshot */ \
+             FROM {table}{rows} FOR KEY SHARE"
+        )
     })?;
     Ok(())
 }

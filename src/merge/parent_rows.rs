@@ -48,7 +48,7 @@ impl<Types: KeyTypes, K> KeyRange<Types, K> {
         let ends = [(" > ", &self.after), (" <= ", &self.last)];
         ends.map(|(compare, end)| {
             let end = row(end.as_ref()?, 0);
-            Some(rows::compare(db, key, key.len(), compare, &end))
+            Some(rows::compare(db, key, compare, &end))
         })
     }
 }

@@ -96,12 +96,18 @@ impl MergeRange {
         let day = shape.day();
         let slot = shape.slot();
         let MergeRange { first, before, .. } = self;
-        let folded = db.folded_day(self.into, day);
         let is_day = and(db.is_day(day));
-        let is_no_target = match self.into {
-            Period::Day => sql!("{slot} <> 0"),
-            _ => sql!("({slot} <> 0 OR {day} <> {folded})"),
-        };
-        sql!("{day} >= {first} AND {day} < {before} AND {is_no_target}{is_day}")
+        match self.into {
+            Period::Day => sql!("{day} < {before} AND {slot} <> 0{is_day}"),
+            // The range begins behind the only target.
+            Period::Total => sql!("{day} >= {first} AND {day} < {before}{is_day}"),
+            into => {
+                let target = db.folded_day(into, day);
+                sql!(
+                    "{day} >= {first} AND {day} < {before} \
+                     AND ({slot} <> 0 OR {day} <> {target}){is_day}"
+                )
+            }
+        }
     }
 }

@@ -147,8 +147,7 @@ impl<Types, K> Compact<'_, Types, K> {
                 conn,
                 |db| {
                     let after = values(after.as_slice()).pop();
-                    let entity = shape.entity().len();
-                    let after = after.map(|after| rows::compare(db, key, entity, " > ", &after));
+                    let after = after.map(|after| rows::compare(db, key, " > ", &after));
                     let rows = range.condition(db, shape);
                     let after = and(after);
                     sql!(

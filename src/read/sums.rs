@@ -305,7 +305,10 @@ where
         // then number the sums. Up to two counters without a group: a subquery for each key.
         // Otherwise a join, which reads the rows once for several counters.
         if By::HAS_NAMES && db == Dialect::PostgreSql {
-            let sums = &SUMS[..counters.len()];
+            let sums = SUMS[..counters.len()]
+                .iter()
+                .map(|sum| sql!("totals.{*sum}"));
+            let sums = list(", ", sums);
             let is_wanted = is_wanted("totals", key);
             let is_in = db.is_in(key, keys, len);
             return sql!(

@@ -267,38 +267,27 @@ pub(crate) fn tuples<'a, DB: CounterBackend>(
     list(", ", rows.into_iter().map(|row| sql!("({row})")))
 }
 
-/// A condition of a comparison: `(a, b) > (?, ?)`, or with `<=`. `entity` is the number of the
-/// columns of an entity's key among them.
-///
-/// MySQL has no index range for row values. If the entity has one column, the databases read all of
-/// its rows again with the simplest form, which are few. An entity of several columns begins with a
-/// value that most rows can have.
+/// A condition: `(a, b) > (?, ?)`, or with `<=`. MySQL finds no index range for row values, so
+/// there it is `a > ? OR a = ? AND (b > ?)`.
 pub(crate) fn compare<'a, DB: CounterBackend>(
     db: Dialect,
     key: &[Name<'a>],
-    entity: usize,
     compare: &'static str,
     to: &[Sql<'a, DB>],
 ) -> Sql<'a, DB> {
-    if entity > 1 && db != Dialect::MySql {
-        return sql!("({key}){compare}({to})");
-    }
-    let (strict, or_equal) = match compare {
-        " > " => (" > ", " >= "),
-        _ => (" < ", " <= "),
-    };
-    let ([others @ .., last], [values @ .., to]) = (key, to) else {
+    let ([others @ .., last], [values @ .., to_last]) = (key, to) else {
         return Sql(Vec::new());
     };
-    let mut compared = sql!("{*last}{compare}{to}");
+    if others.is_empty() {
+        return sql!("{*last}{compare}{to_last}");
+    }
+    if db != Dialect::MySql {
+        return sql!("({key}){compare}({to})");
+    }
+    let strict = if compare == " > " { " > " } else { " < " };
+    let mut compared = sql!("{*last}{compare}{to_last}");
     for (name, value) in others.iter().zip(values).rev() {
-        compared = match entity > 1 {
-            false => sql!("{*name}{or_equal}{value} AND ({*name}{strict}{value} OR {compared})"),
-            true => sql!("{*name}{strict}{value} OR {*name} = {value} AND ({compared})"),
-        };
+        compared = sql!("{*name}{strict}{value} OR {*name} = {value} AND ({compared})");
     }
-    match entity > 1 {
-        true => sql!("({compared})"),
-        false => compared,
-    }
+    sql!("({compared})")
 }

@@ -279,3 +279,35 @@ fn a_row_that_somebody_has_locked_is_left_for_the_next_run() {
     assert_eq!((done.merged, done.left), (1, 0));
     assert_eq!(article.counter_value(views, conn), Ok(12));
 }
+
+/// MySQL and MariaDB can scan a small table for a list of keys, and wait for every row that is
+/// locked.
+#[test]
+fn a_merge_of_a_small_table_waits_for_no_other_row() {
+    if !HAS_SLOTS {
+        return;
+    }
+    let (conn, database, _article) = &mut TestDatabase::with_connection();
+    conn.batch_execute(crate::GIVE_UP_SOON).unwrap();
+    let [old, new] = [day(2026, 3, 1), day(2026, 4, 1)];
+    for number in [1, 2, 5, 12, 35] {
+        diesel::delete(article_counters::table)
+            .execute(conn)
+            .unwrap();
+        for slot in 1..=40 {
+            let on = if slot <= number { old } else { new };
+            insert_row(1, on, slot, (1, 0, 0), conn);
+        }
+        let writer = &mut database.connect();
+        writer.begin_test_transaction().unwrap();
+        let others = article_counters::table
+            .filter(article_counters::article_id.eq(1))
+            .filter(article_counters::day.eq(new));
+        let write = diesel::update(others).set(views.eq(views + 1));
+        write.execute(writer).unwrap();
+
+        let done = compact(article_counters::table).before(new).execute(conn);
+        let done = done.unwrap();
+        assert_eq!((done.merged, done.left), (number as u64, 0));
+    }
+}

@@ -16,30 +16,28 @@ use super::stock::{TICKETS, tickets};
 use super::{article, comments_by_article, day, insert_comment};
 use crate::{Conn, HAS_SLOTS, IS_MYSQL, TestDatabase, write_transaction};
 
-/// What a trigger does with the rows of a statement.
+/// The rows that a trigger skips.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Veto {
     /// The row is not inserted, and a row with its key is not updated.
-    SkipsInserts,
-    SkipsUpdates,
-    SkipsDeletes,
+    Inserts,
+    Updates,
+    Deletes,
 }
-
-use Veto::{SkipsDeletes, SkipsInserts, SkipsUpdates};
 
 /// Those that the database has.
 const VETOES: &[Veto] = if IS_MYSQL {
     &[]
 } else {
-    &[SkipsInserts, SkipsUpdates, SkipsDeletes]
+    &[Veto::Inserts, Veto::Updates, Veto::Deletes]
 };
 
 /// The trigger of a table that has these counters.
 fn plant(veto: Veto, table: &str, conn: &mut Conn) {
     let event = match veto {
-        SkipsInserts => "INSERT",
-        SkipsUpdates => "UPDATE",
-        SkipsDeletes => "DELETE",
+        Veto::Inserts => "INSERT",
+        Veto::Updates => "UPDATE",
+        Veto::Deletes => "DELETE",
     };
     let trigger = match HAS_SLOTS {
         true => format!(
@@ -238,7 +236,7 @@ fn an_increment_that_is_skipped_returns_0_rows() {
         return;
     }
     let (_database, mut conn) = with_counts();
-    plant(SkipsInserts, "article_counters", &mut conn);
+    plant(Veto::Inserts, "article_counters", &mut conn);
     let skipped = increment(views).of(1_i64).execute(&mut conn);
     assert_eq!(skipped, Ok(0));
     let of_model = Article::incr_counter(&article(1), views, &mut conn).unwrap_err();

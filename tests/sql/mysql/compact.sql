@@ -5,15 +5,15 @@ SELECT GET_LOCK(SHA2(CONCAT_WS('/', 'diesel_counters', DATABASE (), ?), 224), 0)
 
 SELECT COUNT(*)
 FROM `article_counters`
-WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0);
--- [1000-01-01, 2026-04-01]
+WHERE `day` < ? AND `slot` <> 0;
+-- [2026-04-01]
 
 SELECT `article_id`, `day`, `slot`
 FROM `article_counters` FORCE INDEX (PRIMARY)
-WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0)
+WHERE `day` < ? AND `slot` <> 0
 ORDER BY `article_id`, `day`, `slot`
 LIMIT 100;
--- [1000-01-01, 2026-04-01]
+-- [2026-04-01]
 
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
@@ -85,19 +85,17 @@ COMMIT;
 SELECT `article_id`, `day`, `slot`
 FROM `article_counters` FORCE INDEX (PRIMARY)
 WHERE
-    `day` >= ?
-    AND `day` < ?
-    AND (`slot` <> 0)
-    AND `article_id` >= ?
-    AND (`article_id` > ? OR `day` >= ? AND (`day` > ? OR `slot` > ?))
+    `day` < ?
+    AND `slot` <> 0
+    AND (`article_id` > ? OR `article_id` = ? AND (`day` > ? OR `day` = ? AND (`slot` > ?)))
 ORDER BY `article_id`, `day`, `slot`
 LIMIT 100;
--- [1000-01-01, 2026-04-01, 3, 3, 2026-03-02, 2026-03-02, 1]
+-- [2026-04-01, 3, 3, 2026-03-02, 2026-03-02, 1]
 
 SELECT COUNT(*)
 FROM `article_counters`
-WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0);
--- [1000-01-01, 2026-04-01]
+WHERE `day` < ? AND `slot` <> 0;
+-- [2026-04-01]
 
 SELECT RELEASE_LOCK(SHA2(CONCAT_WS('/', 'diesel_counters', DATABASE (), ?), 224));
 -- ["article_counters"]

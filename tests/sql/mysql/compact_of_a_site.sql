@@ -5,15 +5,15 @@ SELECT GET_LOCK(SHA2(CONCAT_WS('/', 'diesel_counters', DATABASE (), ?), 224), 0)
 
 SELECT COUNT(*)
 FROM `site_counters`
-WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0);
--- [1000-01-01, 2026-04-01]
+WHERE `day` < ? AND `slot` <> 0;
+-- [2026-04-01]
 
 SELECT `day`, `slot`
 FROM `site_counters` FORCE INDEX (PRIMARY)
-WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0)
+WHERE `day` < ? AND `slot` <> 0
 ORDER BY `day`, `slot`
 LIMIT 100;
--- [1000-01-01, 2026-04-01]
+-- [2026-04-01]
 
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
@@ -56,15 +56,15 @@ COMMIT;
 
 SELECT `day`, `slot`
 FROM `site_counters` FORCE INDEX (PRIMARY)
-WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0) AND `day` >= ? AND (`day` > ? OR `slot` > ?)
+WHERE `day` < ? AND `slot` <> 0 AND (`day` > ? OR `day` = ? AND (`slot` > ?))
 ORDER BY `day`, `slot`
 LIMIT 100;
--- [1000-01-01, 2026-04-01, 2026-03-02, 2026-03-02, 5]
+-- [2026-04-01, 2026-03-02, 2026-03-02, 5]
 
 SELECT COUNT(*)
 FROM `site_counters`
-WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0);
--- [1000-01-01, 2026-04-01]
+WHERE `day` < ? AND `slot` <> 0;
+-- [2026-04-01]
 
 SELECT RELEASE_LOCK(SHA2(CONCAT_WS('/', 'diesel_counters', DATABASE (), ?), 224));
 -- ["site_counters"]

@@ -5,15 +5,15 @@ SELECT GET_LOCK(SHA2(CONCAT_WS('/', 'diesel_counters', DATABASE (), ?), 224), 0)
 
 SELECT COUNT(*)
 FROM `reaction_counters`
-WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0);
--- [1000-01-01, 2026-04-01]
+WHERE `day` < ? AND `slot` <> 0;
+-- [2026-04-01]
 
 SELECT `article_id`, `emoji`, `day`, `slot`
 FROM `reaction_counters` FORCE INDEX (PRIMARY)
-WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0)
+WHERE `day` < ? AND `slot` <> 0
 ORDER BY `article_id`, `emoji`, `day`, `slot`
 LIMIT 100;
--- [1000-01-01, 2026-04-01]
+-- [2026-04-01]
 
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
@@ -66,9 +66,8 @@ COMMIT;
 SELECT `article_id`, `emoji`, `day`, `slot`
 FROM `reaction_counters` FORCE INDEX (PRIMARY)
 WHERE
-    `day` >= ?
-    AND `day` < ?
-    AND (`slot` <> 0)
+    `day` < ?
+    AND `slot` <> 0
     AND (
         `article_id` > ?
         OR `article_id` = ?
@@ -76,12 +75,12 @@ WHERE
     )
 ORDER BY `article_id`, `emoji`, `day`, `slot`
 LIMIT 100;
--- [1000-01-01, 2026-04-01, 1, 1, "👍", "👍", 2026-03-02, 2026-03-02, 5]
+-- [2026-04-01, 1, 1, "👍", "👍", 2026-03-02, 2026-03-02, 5]
 
 SELECT COUNT(*)
 FROM `reaction_counters`
-WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0);
--- [1000-01-01, 2026-04-01]
+WHERE `day` < ? AND `slot` <> 0;
+-- [2026-04-01]
 
 SELECT RELEASE_LOCK(SHA2(CONCAT_WS('/', 'diesel_counters', DATABASE (), ?), 224));
 -- ["reaction_counters"]

@@ -25,7 +25,9 @@ DELETE FROM `reaction_counters`
 WHERE (`article_id`, `emoji`) IN ((?, ?), (?, ?));
 -- [1, "👍", 1, "👍"]
 
-DELETE FROM `reaction_counters`
+DELETE
+/* a merge may have inserted rows */
+FROM `reaction_counters`
 WHERE (`article_id`, `emoji`) IN ((?, ?), (?, ?));
 -- [1, "👍", 1, "👍"]
 

@@ -5,12 +5,12 @@ SELECT GET_LOCK(SHA2(CONCAT_WS('/', 'diesel_counters', DATABASE (), ?), 224), 0)
 
 SELECT COUNT(*)
 FROM `article_counters`
-WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0 OR `day` <> DATE '1970-01-01');
+WHERE `day` >= ? AND `day` < ?;
 -- [1970-01-02, 2026-04-01]
 
 SELECT `article_id`, `day`, `slot`
 FROM `article_counters` FORCE INDEX (PRIMARY)
-WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0 OR `day` <> DATE '1970-01-01')
+WHERE `day` >= ? AND `day` < ?
 ORDER BY `article_id`, `day`, `slot`
 LIMIT 100;
 -- [1970-01-02, 2026-04-01]
@@ -65,16 +65,14 @@ FROM `article_counters` FORCE INDEX (PRIMARY)
 WHERE
     `day` >= ?
     AND `day` < ?
-    AND (`slot` <> 0 OR `day` <> DATE '1970-01-01')
-    AND `article_id` >= ?
-    AND (`article_id` > ? OR `day` >= ? AND (`day` > ? OR `slot` > ?))
+    AND (`article_id` > ? OR `article_id` = ? AND (`day` > ? OR `day` = ? AND (`slot` > ?)))
 ORDER BY `article_id`, `day`, `slot`
 LIMIT 100;
 -- [1970-01-02, 2026-04-01, 3, 3, 2026-01-01, 2026-01-01, 0]
 
 SELECT COUNT(*)
 FROM `article_counters`
-WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0 OR `day` <> DATE '1970-01-01');
+WHERE `day` >= ? AND `day` < ?;
 -- [1970-01-02, 2026-04-01]
 
 SELECT RELEASE_LOCK(SHA2(CONCAT_WS('/', 'diesel_counters', DATABASE (), ?), 224));

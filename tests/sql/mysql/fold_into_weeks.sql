@@ -86,8 +86,7 @@ WHERE
         `slot` <> 0
         OR `day` <> GREATEST((`day` - INTERVAL WEEKDAY(`day`) DAY), (`day` - INTERVAL DAYOFMONTH(`day`) - 1 DAY))
     )
-    AND `article_id` >= ?
-    AND (`article_id` > ? OR `day` >= ? AND (`day` > ? OR `slot` > ?))
+    AND (`article_id` > ? OR `article_id` = ? AND (`day` > ? OR `day` = ? AND (`slot` > ?)))
 ORDER BY `article_id`, `day`, `slot`
 LIMIT 100;
 -- [1970-01-05, 2026-03-30, 2, 2, 2026-03-08, 2026-03-08, 0]

@@ -74,8 +74,7 @@ WHERE
     `day` >= ?
     AND `day` < ?
     AND (`slot` <> 0 OR `day` <> (`day` - INTERVAL DAYOFYEAR(`day`) - 1 DAY))
-    AND `article_id` >= ?
-    AND (`article_id` > ? OR `day` >= ? AND (`day` > ? OR `slot` > ?))
+    AND (`article_id` > ? OR `article_id` = ? AND (`day` > ? OR `day` = ? AND (`slot` > ?)))
 ORDER BY `article_id`, `day`, `slot`
 LIMIT 100;
 -- [1971-01-01, 2027-01-01, 3, 3, 2026-03-01, 2026-03-01, 0]

@@ -5,15 +5,15 @@ SELECT pg_try_advisory_lock(hashtext('diesel_counters/merge'), $1::regclass::oid
 
 SELECT COUNT(*)
 FROM "article_counters"
-WHERE "day" >= $1 AND "day" < $2 AND ("slot" <> 0);
--- [1000-01-01, 2026-04-01]
+WHERE "day" < $1 AND "slot" <> 0;
+-- [2026-04-01]
 
 SELECT "article_id", "day", "slot"
 FROM "article_counters"
-WHERE "day" >= $1 AND "day" < $2 AND ("slot" <> 0)
+WHERE "day" < $1 AND "slot" <> 0
 ORDER BY "article_id", "day", "slot"
 LIMIT 100;
--- [1000-01-01, 2026-04-01]
+-- [2026-04-01]
 
 BEGIN;
 
@@ -90,20 +90,15 @@ COMMIT;
 
 SELECT "article_id", "day", "slot"
 FROM "article_counters"
-WHERE
-    "day" >= $1
-    AND "day" < $2
-    AND ("slot" <> 0)
-    AND "article_id" >= $3
-    AND ("article_id" > $4 OR "day" >= $5 AND ("day" > $6 OR "slot" > $7))
+WHERE "day" < $1 AND "slot" <> 0 AND ("article_id", "day", "slot") > ($2, $3, $4)
 ORDER BY "article_id", "day", "slot"
 LIMIT 100;
--- [1000-01-01, 2026-04-01, 3, 3, 2026-03-02, 2026-03-02, 1]
+-- [2026-04-01, 3, 2026-03-02, 1]
 
 SELECT COUNT(*)
 FROM "article_counters"
-WHERE "day" >= $1 AND "day" < $2 AND ("slot" <> 0);
--- [1000-01-01, 2026-04-01]
+WHERE "day" < $1 AND "slot" <> 0;
+-- [2026-04-01]
 
 SELECT pg_advisory_unlock(hashtext('diesel_counters/merge'), $1::regclass::oid::int);
 -- ["\"article_counters\""]

@@ -5,15 +5,15 @@ SELECT pg_try_advisory_lock(hashtext('diesel_counters/merge'), $1::regclass::oid
 
 SELECT COUNT(*)
 FROM "site_counters"
-WHERE "day" >= $1 AND "day" < $2 AND ("slot" <> 0);
--- [1000-01-01, 2026-04-01]
+WHERE "day" < $1 AND "slot" <> 0;
+-- [2026-04-01]
 
 SELECT "day", "slot"
 FROM "site_counters"
-WHERE "day" >= $1 AND "day" < $2 AND ("slot" <> 0)
+WHERE "day" < $1 AND "slot" <> 0
 ORDER BY "day", "slot"
 LIMIT 100;
--- [1000-01-01, 2026-04-01]
+-- [2026-04-01]
 
 BEGIN;
 
@@ -48,15 +48,15 @@ COMMIT;
 
 SELECT "day", "slot"
 FROM "site_counters"
-WHERE "day" >= $1 AND "day" < $2 AND ("slot" <> 0) AND "day" >= $3 AND ("day" > $4 OR "slot" > $5)
+WHERE "day" < $1 AND "slot" <> 0 AND ("day", "slot") > ($2, $3)
 ORDER BY "day", "slot"
 LIMIT 100;
--- [1000-01-01, 2026-04-01, 2026-03-02, 2026-03-02, 5]
+-- [2026-04-01, 2026-03-02, 5]
 
 SELECT COUNT(*)
 FROM "site_counters"
-WHERE "day" >= $1 AND "day" < $2 AND ("slot" <> 0);
--- [1000-01-01, 2026-04-01]
+WHERE "day" < $1 AND "slot" <> 0;
+-- [2026-04-01]
 
 SELECT pg_advisory_unlock(hashtext('diesel_counters/merge'), $1::regclass::oid::int);
 -- ["\"site_counters\""]

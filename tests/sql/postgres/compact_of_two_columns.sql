@@ -5,15 +5,15 @@ SELECT pg_try_advisory_lock(hashtext('diesel_counters/merge'), $1::regclass::oid
 
 SELECT COUNT(*)
 FROM "reaction_counters"
-WHERE "day" >= $1 AND "day" < $2 AND ("slot" <> 0);
--- [1000-01-01, 2026-04-01]
+WHERE "day" < $1 AND "slot" <> 0;
+-- [2026-04-01]
 
 SELECT "article_id", "emoji", "day", "slot"
 FROM "reaction_counters"
-WHERE "day" >= $1 AND "day" < $2 AND ("slot" <> 0)
+WHERE "day" < $1 AND "slot" <> 0
 ORDER BY "article_id", "emoji", "day", "slot"
 LIMIT 100;
--- [1000-01-01, 2026-04-01]
+-- [2026-04-01]
 
 BEGIN;
 
@@ -59,19 +59,15 @@ COMMIT;
 
 SELECT "article_id", "emoji", "day", "slot"
 FROM "reaction_counters"
-WHERE
-    "day" >= $1
-    AND "day" < $2
-    AND ("slot" <> 0)
-    AND ("article_id", "emoji", "day", "slot") > ($3, $4, $5, $6)
+WHERE "day" < $1 AND "slot" <> 0 AND ("article_id", "emoji", "day", "slot") > ($2, $3, $4, $5)
 ORDER BY "article_id", "emoji", "day", "slot"
 LIMIT 100;
--- [1000-01-01, 2026-04-01, 1, "👍", 2026-03-02, 5]
+-- [2026-04-01, 1, "👍", 2026-03-02, 5]
 
 SELECT COUNT(*)
 FROM "reaction_counters"
-WHERE "day" >= $1 AND "day" < $2 AND ("slot" <> 0);
--- [1000-01-01, 2026-04-01]
+WHERE "day" < $1 AND "slot" <> 0;
+-- [2026-04-01]
 
 SELECT pg_advisory_unlock(hashtext('diesel_counters/merge'), $1::regclass::oid::int);
 -- ["\"reaction_counters\""]

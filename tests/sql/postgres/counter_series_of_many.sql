@@ -1,6 +1,6 @@
 -- counter_series(views).between(monday()..=sunday()).of_many([1_i64, 2]).load(conn)
 
-SELECT wanted.ordinality, "day", total
+SELECT wanted.ordinality, "day", totals.total
 FROM unnest($1)
 WITH ORDINALITY AS wanted (entity, ordinality)
 JOIN (

@@ -1,6 +1,6 @@
 -- counter_value(views).between(monday()..=sunday()).of_many([2_i64, 1]).load(conn)
 
-SELECT wanted.ordinality, total
+SELECT wanted.ordinality, totals.total
 FROM unnest($1)
 WITH ORDINALITY AS wanted (entity, ordinality)
 JOIN (

@@ -1,6 +1,6 @@
 -- counter_value((views, likes, article_counters::comments)).of_many([2_i64, 1]).load(conn)
 
-SELECT wanted.ordinality, total, total_1, total_2
+SELECT wanted.ordinality, totals.total, totals.total_1, totals.total_2
 FROM unnest($1)
 WITH ORDINALITY AS wanted (entity, ordinality)
 JOIN (

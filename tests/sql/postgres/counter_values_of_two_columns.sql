@@ -1,6 +1,6 @@
 -- counter_value(reaction_counters::given).of_many([(1_i64, "👍"), (1, "🎉"), (2, "👍")]).load(conn)
 
-SELECT wanted.ordinality, total
+SELECT wanted.ordinality, totals.total
 FROM unnest($1, $2)
 WITH ORDINALITY AS wanted (entity, entity_1, ordinality)
 JOIN (

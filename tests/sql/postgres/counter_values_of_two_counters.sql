@@ -1,6 +1,6 @@
 -- counter_value((views, likes)).of_many([2_i64, 7, 1]).load(conn)
 
-SELECT wanted.ordinality, total, total_1
+SELECT wanted.ordinality, totals.total, totals.total_1
 FROM unnest($1)
 WITH ORDINALITY AS wanted (entity, ordinality)
 JOIN (

@@ -2,9 +2,10 @@
 
 BEGIN;
 
-INSERT INTO "article_counters" AS counters ("article_id", "day", "likes", "views", "slot")
+INSERT INTO "article_counters" AS counters ("article_id", "day", "slot", "likes", "views")
 SELECT
-    added.*,
+    "article_id",
+    "day",
     (
         SELECT
             1 + COALESCE(
@@ -17,8 +18,10 @@ SELECT
                 ),
                 pg_backend_pid()
             ) % 32
-    )
-FROM unnest($1, $2, $3, $4) AS added
+    ),
+    "likes",
+    "views"
+FROM unnest($1, $2, $3, $4) AS added ("article_id", "day", "likes", "views")
 ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
     "likes" = counters."likes" + excluded."likes", "views" = counters."views" + excluded."views";
 -- [[1, 2], [2026-03-02, 2026-03-08], [0, 1], [1, 0]]

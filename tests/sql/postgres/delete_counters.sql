@@ -26,7 +26,9 @@ DELETE FROM "article_counters"
 WHERE "article_id" = ANY($1);
 -- [[1]]
 
-DELETE FROM "article_counters"
+DELETE
+/* a merge may have inserted rows */
+FROM "article_counters"
 WHERE "article_id" = ANY($1);
 -- [[1]]
 

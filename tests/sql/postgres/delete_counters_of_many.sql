@@ -9,8 +9,8 @@ ORDER BY "article_id";
 -- [[1, 2, 3]]
 
 INSERT INTO "article_counters" AS counters ("article_id", "day", "slot")
-SELECT added.*, 0
-FROM unnest($1, $2) AS added
+SELECT "article_id", "day", 0
+FROM unnest($1, $2) AS added ("article_id", "day")
 ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
     "slot" = excluded."slot";
 -- [[2, 3], [1970-01-01, 1970-01-01]]
@@ -27,7 +27,9 @@ DELETE FROM "article_counters"
 WHERE "article_id" = ANY($1);
 -- [[2, 3]]
 
-DELETE FROM "article_counters"
+DELETE
+/* a merge may have inserted rows */
+FROM "article_counters"
 WHERE "article_id" = ANY($1);
 -- [[2, 3]]
 

@@ -5,12 +5,12 @@ SELECT pg_try_advisory_lock(hashtext('diesel_counters/merge'), $1::regclass::oid
 
 SELECT COUNT(*)
 FROM "article_counters"
-WHERE "day" >= $1 AND "day" < $2 AND ("slot" <> 0 OR "day" <> DATE '1970-01-01');
+WHERE "day" >= $1 AND "day" < $2;
 -- [1970-01-02, 2026-04-01]
 
 SELECT "article_id", "day", "slot"
 FROM "article_counters"
-WHERE "day" >= $1 AND "day" < $2 AND ("slot" <> 0 OR "day" <> DATE '1970-01-01')
+WHERE "day" >= $1 AND "day" < $2
 ORDER BY "article_id", "day", "slot"
 LIMIT 100;
 -- [1970-01-02, 2026-04-01]
@@ -53,19 +53,14 @@ COMMIT;
 
 SELECT "article_id", "day", "slot"
 FROM "article_counters"
-WHERE
-    "day" >= $1
-    AND "day" < $2
-    AND ("slot" <> 0 OR "day" <> DATE '1970-01-01')
-    AND "article_id" >= $3
-    AND ("article_id" > $4 OR "day" >= $5 AND ("day" > $6 OR "slot" > $7))
+WHERE "day" >= $1 AND "day" < $2 AND ("article_id", "day", "slot") > ($3, $4, $5)
 ORDER BY "article_id", "day", "slot"
 LIMIT 100;
--- [1970-01-02, 2026-04-01, 3, 3, 2026-01-01, 2026-01-01, 0]
+-- [1970-01-02, 2026-04-01, 3, 2026-01-01, 0]
 
 SELECT COUNT(*)
 FROM "article_counters"
-WHERE "day" >= $1 AND "day" < $2 AND ("slot" <> 0 OR "day" <> DATE '1970-01-01');
+WHERE "day" >= $1 AND "day" < $2;
 -- [1970-01-02, 2026-04-01]
 
 SELECT pg_advisory_unlock(hashtext('diesel_counters/merge'), $1::regclass::oid::int);

@@ -69,11 +69,10 @@ WHERE
     "day" >= $1
     AND "day" < $2
     AND ("slot" <> 0 OR "day" <> CAST(date_trunc('month', CAST("day" AS TIMESTAMP)) AS DATE))
-    AND "article_id" >= $3
-    AND ("article_id" > $4 OR "day" >= $5 AND ("day" > $6 OR "slot" > $7))
+    AND ("article_id", "day", "slot") > ($3, $4, $5)
 ORDER BY "article_id", "day", "slot"
 LIMIT 100;
--- [1970-02-01, 2026-04-01, 3, 3, 2026-03-02, 2026-03-02, 0]
+-- [1970-02-01, 2026-04-01, 3, 2026-03-02, 0]
 
 SELECT COUNT(*)
 FROM "article_counters"

@@ -97,11 +97,10 @@ WHERE
             CAST(date_trunc('month', CAST("day" AS TIMESTAMP)) AS DATE)
         )
     )
-    AND "article_id" >= $3
-    AND ("article_id" > $4 OR "day" >= $5 AND ("day" > $6 OR "slot" > $7))
+    AND ("article_id", "day", "slot") > ($3, $4, $5)
 ORDER BY "article_id", "day", "slot"
 LIMIT 100;
--- [1970-01-05, 2026-03-30, 2, 2, 2026-03-08, 2026-03-08, 0]
+-- [1970-01-05, 2026-03-30, 2, 2026-03-08, 0]
 
 SELECT COUNT(*)
 FROM "article_counters"

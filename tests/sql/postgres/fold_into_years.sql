@@ -77,11 +77,10 @@ WHERE
     "day" >= $1
     AND "day" < $2
     AND ("slot" <> 0 OR "day" <> CAST(date_trunc('year', CAST("day" AS TIMESTAMP)) AS DATE))
-    AND "article_id" >= $3
-    AND ("article_id" > $4 OR "day" >= $5 AND ("day" > $6 OR "slot" > $7))
+    AND ("article_id", "day", "slot") > ($3, $4, $5)
 ORDER BY "article_id", "day", "slot"
 LIMIT 100;
--- [1971-01-01, 2027-01-01, 3, 3, 2026-03-01, 2026-03-01, 0]
+-- [1971-01-01, 2027-01-01, 3, 2026-03-01, 0]
 
 SELECT COUNT(*)
 FROM "article_counters"

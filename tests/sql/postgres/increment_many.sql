@@ -1,8 +1,9 @@
 -- increment(views).on(monday()).of_many([(2_i64, 5), (1, 1), (3, 2)]).execute(conn)
 
-INSERT INTO "article_counters" AS counters ("article_id", "day", "views", "slot")
+INSERT INTO "article_counters" AS counters ("article_id", "day", "slot", "views")
 SELECT
-    added.*,
+    "article_id",
+    "day",
     (
         SELECT
             1 + COALESCE(
@@ -15,8 +16,9 @@ SELECT
                 ),
                 pg_backend_pid()
             ) % 32
-    )
-FROM unnest($1, $2, $3) AS added
+    ),
+    "views"
+FROM unnest($1, $2, $3) AS added ("article_id", "day", "views")
 ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
     "views" = counters."views" + excluded."views";
 -- [[1, 2, 3], [2026-03-02, 2026-03-02, 2026-03-02], [1, 5, 2]]

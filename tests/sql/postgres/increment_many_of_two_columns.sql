@@ -1,8 +1,10 @@
 -- increment(reaction_counters::given).on(monday()).of_many([((1_i64, "👍"), 5), ((1, "🎉"), 1)]).execute(conn)
 
-INSERT INTO "reaction_counters" AS counters ("article_id", "emoji", "day", "given", "slot")
+INSERT INTO "reaction_counters" AS counters ("article_id", "emoji", "day", "slot", "given")
 SELECT
-    added.*,
+    "article_id",
+    "emoji",
+    "day",
     (
         SELECT
             1 + COALESCE(
@@ -15,8 +17,9 @@ SELECT
                 ),
                 pg_backend_pid()
             ) % 32
-    )
-FROM unnest($1, $2, $3, $4) AS added
+    ),
+    "given"
+FROM unnest($1, $2, $3, $4) AS added ("article_id", "emoji", "day", "given")
 ON CONFLICT ("article_id", "emoji", "day", "slot") DO UPDATE SET
     "given" = counters."given" + excluded."given";
 -- [[1, 1], ["🎉", "👍"], [2026-03-02, 2026-03-02], [1, 5]]

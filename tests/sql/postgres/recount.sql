@@ -11,6 +11,7 @@ ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
 -- [1, 1970-01-01, 0]
 
 SELECT 1
+/* fails if a row was deleted since the snapshot */
 FROM "article_counters"
 WHERE
     "article_id" = $1

@@ -48,6 +48,7 @@ ON CONFLICT ("crate_id", "number", "day", "slot") DO UPDATE SET
 -- [1, "1.0", 1970-01-01, 0]
 
 SELECT 1
+/* fails if a row was deleted since the snapshot */
 FROM "version_counters"
 WHERE
     ("crate_id", "number") IN (SELECT * FROM unnest($1, $2))

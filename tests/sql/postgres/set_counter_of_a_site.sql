@@ -9,6 +9,7 @@ ON CONFLICT ("day", "slot") DO UPDATE SET
 -- [1970-01-01, 0]
 
 SELECT 1
+/* fails if a row was deleted since the snapshot */
 FROM "site_counters"
 WHERE current_setting('transaction_isolation') IN ('repeatable read', 'serializable')
 FOR KEY SHARE;

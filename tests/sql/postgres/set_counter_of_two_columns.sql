@@ -9,6 +9,7 @@ ON CONFLICT ("article_id", "emoji", "day", "slot") DO UPDATE SET
 -- [1, "👍", 1970-01-01, 0]
 
 SELECT 1
+/* fails if a row was deleted since the snapshot */
 FROM "reaction_counters"
 WHERE
     "article_id" = $1

@@ -2,14 +2,15 @@
 
 BEGIN;
 
-INSERT INTO "article_counters" AS counters ("article_id", "day", "views", "slot")
-SELECT added.*, 0
-FROM unnest($1, $2, $3) AS added
+INSERT INTO "article_counters" AS counters ("article_id", "day", "slot", "views")
+SELECT "article_id", "day", 0, "views"
+FROM unnest($1, $2, $3) AS added ("article_id", "day", "views")
 ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
     "views" = counters."views" + excluded."views";
 -- [[1, 2], [1970-01-01, 1970-01-01], [0, 0]]
 
 SELECT 1
+/* fails if a row was deleted since the snapshot */
 FROM "article_counters"
 WHERE
     "article_id" = ANY($1)
@@ -28,9 +29,9 @@ JOIN
 GROUP BY wanted.ordinality;
 -- [1, 2026-03-02, 2, 2026-03-08]
 
-INSERT INTO "article_counters" AS counters ("article_id", "day", "views", "slot")
-SELECT added.*, 0
-FROM unnest($1, $2, $3) AS added
+INSERT INTO "article_counters" AS counters ("article_id", "day", "slot", "views")
+SELECT "article_id", "day", 0, "views"
+FROM unnest($1, $2, $3) AS added ("article_id", "day", "views")
 ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
     "views" = counters."views" + excluded."views";
 -- [[1, 2], [2026-03-02, 2026-03-08], [-4, 4]]

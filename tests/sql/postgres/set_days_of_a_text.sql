@@ -9,6 +9,7 @@ ON CONFLICT ("path", "day", "slot") DO UPDATE SET
 -- ["/", 1970-01-01, 0]
 
 SELECT 1
+/* fails if a row was deleted since the snapshot */
 FROM "page_counters"
 WHERE
     "path" = ANY($1)

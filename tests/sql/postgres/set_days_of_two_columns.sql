@@ -2,14 +2,15 @@
 
 BEGIN;
 
-INSERT INTO "version_counters" AS counters ("crate_id", "number", "day", "downloads", "slot")
-SELECT added.*, 0
-FROM unnest($1, $2, $3, $4) AS added
+INSERT INTO "version_counters" AS counters ("crate_id", "number", "day", "slot", "downloads")
+SELECT "crate_id", "number", "day", 0, "downloads"
+FROM unnest($1, $2, $3, $4) AS added ("crate_id", "number", "day", "downloads")
 ON CONFLICT ("crate_id", "number", "day", "slot") DO UPDATE SET
     "downloads" = counters."downloads" + excluded."downloads";
 -- [[1, 2], ["1.0", "1.0"], [1970-01-01, 1970-01-01], [0, 0]]
 
 SELECT 1
+/* fails if a row was deleted since the snapshot */
 FROM "version_counters"
 WHERE
     ("crate_id", "number") IN (SELECT * FROM unnest($1, $2))
@@ -34,9 +35,9 @@ JOIN
 GROUP BY wanted.ordinality;
 -- [1, "1.0", 2026-03-02, 2, "1.0", 2026-03-02]
 
-INSERT INTO "version_counters" AS counters ("crate_id", "number", "day", "downloads", "slot")
-SELECT added.*, 0
-FROM unnest($1, $2, $3, $4) AS added
+INSERT INTO "version_counters" AS counters ("crate_id", "number", "day", "slot", "downloads")
+SELECT "crate_id", "number", "day", 0, "downloads"
+FROM unnest($1, $2, $3, $4) AS added ("crate_id", "number", "day", "downloads")
 ON CONFLICT ("crate_id", "number", "day", "slot") DO UPDATE SET
     "downloads" = counters."downloads" + excluded."downloads";
 -- [[1, 2], ["1.0", "1.0"], [2026-03-02, 2026-03-02], [3, 3]]

@@ -28,7 +28,6 @@ WHERE
         ORDER BY "slot"
         LIMIT 1
         FOR UPDATE SKIP LOCKED
-    )
-    AND "remaining" >= $7;
--- [1, 1, 1970-01-01, 1, 1970-01-01, 1, 1]
+    );
+-- [1, 1, 1970-01-01, 1, 1970-01-01, 1]
 

@@ -28,9 +28,8 @@ WHERE
         ORDER BY "slot"
         LIMIT 1
         FOR UPDATE SKIP LOCKED
-    )
-    AND "remaining" >= $7;
--- [2, 1, 1970-01-01, 1, 1970-01-01, 2, 2]
+    );
+-- [2, 1, 1970-01-01, 1, 1970-01-01, 2]
 
 SELECT CAST(COALESCE(SUM("remaining"), 0) AS BIGINT)
 FROM "tickets"
@@ -65,9 +64,8 @@ WHERE
         ORDER BY "slot"
         LIMIT 1
         FOR UPDATE SKIP LOCKED
-    )
-    AND "remaining" >= $7;
--- [2, 1, 1970-01-01, 1, 1970-01-01, 2, 2]
+    );
+-- [2, 1, 1970-01-01, 1, 1970-01-01, 2]
 
 SELECT CAST(COALESCE(SUM("remaining"), 0) AS BIGINT)
 FROM "tickets"

@@ -28,9 +28,8 @@ WHERE
         ORDER BY "slot"
         LIMIT 1
         FOR UPDATE SKIP LOCKED
-    )
-    AND "remaining" >= $7;
--- [1, 1, 1970-01-01, 1, 1970-01-01, 1, 1]
+    );
+-- [1, 1, 1970-01-01, 1, 1970-01-01, 1]
 
 SELECT CAST(COALESCE(SUM("remaining"), 0) AS BIGINT)
 FROM "tickets"

@@ -4,15 +4,15 @@ SELECT 1;
 
 SELECT COUNT(*)
 FROM `article_counters`
-WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0) AND `day` IS date(`day`);
--- [1000-01-01, 2026-04-01]
+WHERE `day` < ? AND `slot` <> 0 AND `day` IS date(`day`);
+-- [2026-04-01]
 
 SELECT `article_id`, `day`, `slot`
 FROM `article_counters`
-WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0) AND `day` IS date(`day`)
+WHERE `day` < ? AND `slot` <> 0 AND `day` IS date(`day`)
 ORDER BY `article_id`, `day`, `slot`
 LIMIT 100;
--- [1000-01-01, 2026-04-01]
+-- [2026-04-01]
 
 BEGIN;
 
@@ -58,21 +58,15 @@ COMMIT;
 
 SELECT `article_id`, `day`, `slot`
 FROM `article_counters`
-WHERE
-    `day` >= ?
-    AND `day` < ?
-    AND (`slot` <> 0)
-    AND `day` IS date(`day`)
-    AND `article_id` >= ?
-    AND (`article_id` > ? OR `day` >= ? AND (`day` > ? OR `slot` > ?))
+WHERE `day` < ? AND `slot` <> 0 AND `day` IS date(`day`) AND (`article_id`, `day`, `slot`) > (?, ?, ?)
 ORDER BY `article_id`, `day`, `slot`
 LIMIT 100;
--- [1000-01-01, 2026-04-01, 1, 1, 2026-03-02, 2026-03-02, 5]
+-- [2026-04-01, 1, 2026-03-02, 5]
 
 SELECT COUNT(*)
 FROM `article_counters`
-WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0) AND `day` IS date(`day`);
--- [1000-01-01, 2026-04-01]
+WHERE `day` < ? AND `slot` <> 0 AND `day` IS date(`day`);
+-- [2026-04-01]
 
 SELECT COUNT(*)
 FROM `article_counters`

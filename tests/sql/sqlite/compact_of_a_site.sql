@@ -4,15 +4,15 @@ SELECT 1;
 
 SELECT COUNT(*)
 FROM `site_counters`
-WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0) AND `day` IS date(`day`);
--- [1000-01-01, 2026-04-01]
+WHERE `day` < ? AND `slot` <> 0 AND `day` IS date(`day`);
+-- [2026-04-01]
 
 SELECT `day`, `slot`
 FROM `site_counters`
-WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0) AND `day` IS date(`day`)
+WHERE `day` < ? AND `slot` <> 0 AND `day` IS date(`day`)
 ORDER BY `day`, `slot`
 LIMIT 100;
--- [1000-01-01, 2026-04-01]
+-- [2026-04-01]
 
 BEGIN;
 
@@ -53,21 +53,15 @@ COMMIT;
 
 SELECT `day`, `slot`
 FROM `site_counters`
-WHERE
-    `day` >= ?
-    AND `day` < ?
-    AND (`slot` <> 0)
-    AND `day` IS date(`day`)
-    AND `day` >= ?
-    AND (`day` > ? OR `slot` > ?)
+WHERE `day` < ? AND `slot` <> 0 AND `day` IS date(`day`) AND (`day`, `slot`) > (?, ?)
 ORDER BY `day`, `slot`
 LIMIT 100;
--- [1000-01-01, 2026-04-01, 2026-03-02, 2026-03-02, 5]
+-- [2026-04-01, 2026-03-02, 5]
 
 SELECT COUNT(*)
 FROM `site_counters`
-WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0) AND `day` IS date(`day`);
--- [1000-01-01, 2026-04-01]
+WHERE `day` < ? AND `slot` <> 0 AND `day` IS date(`day`);
+-- [2026-04-01]
 
 SELECT COUNT(*)
 FROM `site_counters`

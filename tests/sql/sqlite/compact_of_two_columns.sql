@@ -4,15 +4,15 @@ SELECT 1;
 
 SELECT COUNT(*)
 FROM `reaction_counters`
-WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0) AND `day` IS date(`day`);
--- [1000-01-01, 2026-04-01]
+WHERE `day` < ? AND `slot` <> 0 AND `day` IS date(`day`);
+-- [2026-04-01]
 
 SELECT `article_id`, `emoji`, `day`, `slot`
 FROM `reaction_counters`
-WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0) AND `day` IS date(`day`)
+WHERE `day` < ? AND `slot` <> 0 AND `day` IS date(`day`)
 ORDER BY `article_id`, `emoji`, `day`, `slot`
 LIMIT 100;
--- [1000-01-01, 2026-04-01]
+-- [2026-04-01]
 
 BEGIN;
 
@@ -49,19 +49,18 @@ COMMIT;
 SELECT `article_id`, `emoji`, `day`, `slot`
 FROM `reaction_counters`
 WHERE
-    `day` >= ?
-    AND `day` < ?
-    AND (`slot` <> 0)
+    `day` < ?
+    AND `slot` <> 0
     AND `day` IS date(`day`)
     AND (`article_id`, `emoji`, `day`, `slot`) > (?, ?, ?, ?)
 ORDER BY `article_id`, `emoji`, `day`, `slot`
 LIMIT 100;
--- [1000-01-01, 2026-04-01, 1, "👍", 2026-03-02, 5]
+-- [2026-04-01, 1, "👍", 2026-03-02, 5]
 
 SELECT COUNT(*)
 FROM `reaction_counters`
-WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0) AND `day` IS date(`day`);
--- [1000-01-01, 2026-04-01]
+WHERE `day` < ? AND `slot` <> 0 AND `day` IS date(`day`);
+-- [2026-04-01]
 
 SELECT COUNT(*)
 FROM `reaction_counters`

@@ -4,12 +4,12 @@ SELECT 1;
 
 SELECT COUNT(*)
 FROM `article_counters`
-WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0 OR `day` <> '1970-01-01') AND `day` IS date(`day`);
+WHERE `day` >= ? AND `day` < ? AND `day` IS date(`day`);
 -- [1970-01-02, 2026-04-01]
 
 SELECT `article_id`, `day`, `slot`
 FROM `article_counters`
-WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0 OR `day` <> '1970-01-01') AND `day` IS date(`day`)
+WHERE `day` >= ? AND `day` < ? AND `day` IS date(`day`)
 ORDER BY `article_id`, `day`, `slot`
 LIMIT 100;
 -- [1970-01-02, 2026-04-01]
@@ -59,20 +59,14 @@ COMMIT;
 
 SELECT `article_id`, `day`, `slot`
 FROM `article_counters`
-WHERE
-    `day` >= ?
-    AND `day` < ?
-    AND (`slot` <> 0 OR `day` <> '1970-01-01')
-    AND `day` IS date(`day`)
-    AND `article_id` >= ?
-    AND (`article_id` > ? OR `day` >= ? AND (`day` > ? OR `slot` > ?))
+WHERE `day` >= ? AND `day` < ? AND `day` IS date(`day`) AND (`article_id`, `day`, `slot`) > (?, ?, ?)
 ORDER BY `article_id`, `day`, `slot`
 LIMIT 100;
--- [1970-01-02, 2026-04-01, 3, 3, 2026-01-01, 2026-01-01, 0]
+-- [1970-01-02, 2026-04-01, 3, 2026-01-01, 0]
 
 SELECT COUNT(*)
 FROM `article_counters`
-WHERE `day` >= ? AND `day` < ? AND (`slot` <> 0 OR `day` <> '1970-01-01') AND `day` IS date(`day`);
+WHERE `day` >= ? AND `day` < ? AND `day` IS date(`day`);
 -- [1970-01-02, 2026-04-01]
 
 SELECT COUNT(*)

@@ -72,11 +72,10 @@ WHERE
     AND `day` < ?
     AND (`slot` <> 0 OR `day` <> date(`day`, 'start of month'))
     AND `day` IS date(`day`)
-    AND `article_id` >= ?
-    AND (`article_id` > ? OR `day` >= ? AND (`day` > ? OR `slot` > ?))
+    AND (`article_id`, `day`, `slot`) > (?, ?, ?)
 ORDER BY `article_id`, `day`, `slot`
 LIMIT 100;
--- [1970-02-01, 2026-04-01, 3, 3, 2026-03-02, 2026-03-02, 0]
+-- [1970-02-01, 2026-04-01, 3, 2026-03-02, 0]
 
 SELECT COUNT(*)
 FROM `article_counters`

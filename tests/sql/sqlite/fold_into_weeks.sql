@@ -86,11 +86,10 @@ WHERE
         OR `day` <> max(date(`day`, 'weekday 0', '-6 days'), date(`day`, 'start of month'))
     )
     AND `day` IS date(`day`)
-    AND `article_id` >= ?
-    AND (`article_id` > ? OR `day` >= ? AND (`day` > ? OR `slot` > ?))
+    AND (`article_id`, `day`, `slot`) > (?, ?, ?)
 ORDER BY `article_id`, `day`, `slot`
 LIMIT 100;
--- [1970-01-05, 2026-03-30, 2, 2, 2026-03-08, 2026-03-08, 0]
+-- [1970-01-05, 2026-03-30, 2, 2026-03-08, 0]
 
 SELECT COUNT(*)
 FROM `article_counters`

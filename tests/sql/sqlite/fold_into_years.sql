@@ -72,11 +72,10 @@ WHERE
     AND `day` < ?
     AND (`slot` <> 0 OR `day` <> date(`day`, 'start of year'))
     AND `day` IS date(`day`)
-    AND `article_id` >= ?
-    AND (`article_id` > ? OR `day` >= ? AND (`day` > ? OR `slot` > ?))
+    AND (`article_id`, `day`, `slot`) > (?, ?, ?)
 ORDER BY `article_id`, `day`, `slot`
 LIMIT 100;
--- [1971-01-01, 2027-01-01, 3, 3, 2026-03-01, 2026-03-01, 0]
+-- [1971-01-01, 2027-01-01, 3, 2026-03-01, 0]
 
 SELECT COUNT(*)
 FROM `article_counters`

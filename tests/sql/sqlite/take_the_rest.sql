@@ -12,7 +12,6 @@ WHERE
             AND `day` = ? AND `remaining` >= ? AND `slot` >= (SELECT 0)
         ORDER BY `slot`
         LIMIT 1
-    )
-    AND `remaining` >= ?;
--- [2, 1, 1970-01-01, 1, 1970-01-01, 2, 2]
+    );
+-- [2, 1, 1970-01-01, 1, 1970-01-01, 2]
 
