@@ -283,7 +283,9 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
                 Some(free) => sql!("{slot} = {free}"),
                 None => sql!("{slot} = (SELECT {slot} {self.free_row(db, &units, tried)})"),
             };
-            let rows = self.rows(db, Some(free));
+            // Above READ COMMITTED, PostgreSQL also finds a row of this slot that was deleted since
+            // the snapshot, next to one that this transaction has inserted.
+            let rows = self.rows(db, Some(sql!("{free} AND {*left} >= {&units}")));
             sql!("UPDATE {table} SET {*left} = {*left} - {&units}{rows}")
         })?;
         Ok(taken > 0)

@@ -76,8 +76,8 @@ use crate::typed::table::CounterTable;
 ///   SQLite table has days that are not stored as `YYYY-MM-DD`;
 /// - an [overflow](crate::is_overflow()), if the sum of rows to merge is out of the range of an
 ///   `i64`;
-/// - a [`QueryBuilderError`](diesel::result::Error::QueryBuilderError), on a connection to [several
-///   shards](crate::guide::nodes#vitess) of Vitess. Nothing is merged;
+/// - the error of Vitess on a connection to [several shards](crate::guide::nodes#vitess), which
+///   can't delete the rows that were merged. Nothing is merged;
 /// - a [`QueryBuilderError`](diesel::result::Error::QueryBuilderError), if a [trigger of your
 ///   own](crate::CounterTable#triggers-rules-and-policies-of-your-own) has skipped a row
 ///   of a batch. The batch is rolled back;

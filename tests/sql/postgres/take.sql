@@ -28,6 +28,7 @@ WHERE
         ORDER BY "slot"
         LIMIT 1
         FOR UPDATE SKIP LOCKED
-    );
--- [1, 1, 1970-01-01, 1, 1970-01-01, 1]
+    )
+    AND "remaining" >= $7;
+-- [1, 1, 1970-01-01, 1, 1970-01-01, 1, 1]
 

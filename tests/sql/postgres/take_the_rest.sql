@@ -28,8 +28,9 @@ WHERE
         ORDER BY "slot"
         LIMIT 1
         FOR UPDATE SKIP LOCKED
-    );
--- [2, 1, 1970-01-01, 1, 1970-01-01, 2]
+    )
+    AND "remaining" >= $7;
+-- [2, 1, 1970-01-01, 1, 1970-01-01, 2, 2]
 
 SELECT CAST(COALESCE(SUM("remaining"), 0) AS BIGINT)
 FROM "tickets"
@@ -64,8 +65,9 @@ WHERE
         ORDER BY "slot"
         LIMIT 1
         FOR UPDATE SKIP LOCKED
-    );
--- [2, 1, 1970-01-01, 1, 1970-01-01, 2]
+    )
+    AND "remaining" >= $7;
+-- [2, 1, 1970-01-01, 1, 1970-01-01, 2, 2]
 
 SELECT CAST(COALESCE(SUM("remaining"), 0) AS BIGINT)
 FROM "tickets"

@@ -28,8 +28,9 @@ WHERE
         ORDER BY "slot"
         LIMIT 1
         FOR UPDATE SKIP LOCKED
-    );
--- [1, 1, 1970-01-01, 1, 1970-01-01, 1]
+    )
+    AND "remaining" >= $7;
+-- [1, 1, 1970-01-01, 1, 1970-01-01, 1, 1]
 
 SELECT CAST(COALESCE(SUM("remaining"), 0) AS BIGINT)
 FROM "tickets"

@@ -12,6 +12,7 @@ WHERE
             AND `day` = ? AND `remaining` >= ? AND `slot` >= (SELECT 0)
         ORDER BY `slot`
         LIMIT 1
-    );
--- [1, 1, 1970-01-01, 1, 1970-01-01, 1]
+    )
+    AND `remaining` >= ?;
+-- [1, 1, 1970-01-01, 1, 1970-01-01, 1, 1]
 

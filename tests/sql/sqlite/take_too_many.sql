@@ -12,8 +12,9 @@ WHERE
             AND `day` = ? AND `remaining` >= ? AND `slot` >= (SELECT 0)
         ORDER BY `slot`
         LIMIT 1
-    );
--- [1, 1, 1970-01-01, 1, 1970-01-01, 1]
+    )
+    AND `remaining` >= ?;
+-- [1, 1, 1970-01-01, 1, 1970-01-01, 1, 1]
 
 SELECT CASE
     typeof(COALESCE(SUM(`remaining`), 0))

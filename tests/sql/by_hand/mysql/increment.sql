@@ -1,3 +1,0 @@
-INSERT INTO article_counters (article_id, day, slot, views)
-VALUES (?, ?, 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, ?)
-ON DUPLICATE KEY UPDATE views = views + VALUES(views);
