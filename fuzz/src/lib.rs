@@ -20,7 +20,6 @@ modules! {
     "../../cli/src/merge.rs" merge
     "../../cli/src/options.rs" options
     "../../cli/src/output.rs" output
-    "../../cli/src/partition.rs" partition
     "../../cli/src/period.rs" period
     "../../cli/src/recount.rs" recount
     "../../cli/src/show.rs" show
