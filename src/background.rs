@@ -105,7 +105,8 @@ struct Running<Answer> {
 }
 
 impl<Answer: Send + 'static> Background<Answer> {
-    /// Starts a thread. After `wait`, or when it is asked, it calls `work`, which returns the answer, and the time to wait before the next call.
+    /// Starts a thread. After `wait`, or when it is asked, it calls `work`, which returns the answer,
+    /// and the time to wait before the next call.
     pub(crate) fn start(
         name: &str,
         mut wait: Duration,

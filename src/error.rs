@@ -96,13 +96,12 @@ pub(crate) fn refuse<T>(message: impl Into<Box<dyn StdError + Send + Sync>>) -> 
     Err(Error::QueryBuilderError(message.into()))
 }
 
-/// The error of a statement that the database has answered as done, and has not done: a trigger, a
-/// rule or a proxy can skip its rows, or write something else.
+/// The error of a statement for which the database reports fewer rows than it was to write: a trigger
+/// or a rule can skip rows.
 pub(crate) fn not_written<T>(table: &str) -> QueryResult<T> {
     refuse(format!(
-        "the database did not write to `{table}` what a statement wrote, so this has failed and must be rolled \
-         back: a trigger or a rule of the table may skip or change its rows. `diesel-counters check {table}` \
-         lists them"
+        "the database did not write all rows of a statement to `{table}`, so this has failed and must be rolled \
+         back: a trigger or a rule of the table may skip rows. `diesel-counters check {table}` lists them"
     ))
 }
 
@@ -120,7 +119,7 @@ const OVERFLOWS: &[&str] = &[
     OVERFLOW,
     "bigint out of range",          // PostgreSQL
     "BIGINT value is out of range", // MySQL, MariaDB
-    // The same of a DIV in an INSERT, in strict mode.
+    // From a DIV in an INSERT in strict mode.
     "Truncated incorrect DECIMAL value",
     "Got overflow when converting",
     // A count in an unsigned column that would be below 0.

@@ -31,11 +31,11 @@ pub enum Slot {
     Random,
 }
 
-/// The slot of rows to which the library adds.
+/// The slot to add to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum InSlot {
-    /// That in which this connection counts.
+    /// The connection's own slot.
     Counted,
-    /// Slot 0.
+    /// Slot 0, of merged rows.
     Merged,
 }

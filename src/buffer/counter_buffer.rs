@@ -184,7 +184,7 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBuffer<Conn> {
             *counted = Counted::default();
             return Err(BufferError::Forked);
         }
-        // Before a write can see the keys, and take them off again.
+        // Before a write can see the keys, and subtract them again.
         shared.keys.fetch_add(new, Ordering::Relaxed);
         Ok(())
     }
@@ -281,7 +281,7 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBufferBuilder<C
     }
 
     /// Sets the greatest number of pending keys, of all tables together. Defaults to 1,000,000,
-    /// which is about 120 MB of keys that are numbers, less than 500 MB of others, and twice as
+    /// which is about 120 MB of keys that are numbers, less than 500 MB of short texts, and twice as
     /// much during a write.
     ///
     /// A key counts once for each day. Until the next write, it also counts once for each thread

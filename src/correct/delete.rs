@@ -217,7 +217,7 @@ where
     // can see one of two rows that another transaction commits. The next one sees them. This
     // ends, because the rows that are deleted stay locked.
     if !counted.is_empty() {
-        // There is at least the row that is the lock.
+        // At least the lock row is there.
         if delete_rows::<T, _>(counted, Deleted::All, conn)? == 0 {
             return not_written(T::shape().label);
         }
@@ -236,9 +236,9 @@ where
 #[derive(Clone, Copy, PartialEq)]
 enum Deleted {
     All,
-    /// Those that the statement before has not seen.
+    /// Rows that were inserted while the first DELETE waited.
     Later,
-    /// Those that corrections lock.
+    /// Only the rows that serve as locks.
     Locks,
 }
 

@@ -19,7 +19,7 @@ use crate::typed::key::{KeyTypes, OwnedKey};
 use crate::typed::stored_key::integer;
 use crate::typed::table::CounterTable;
 
-// SQLite refuses a source that reads a table of this name.
+// On SQLite, the source can't read a table called `true_counts`.
 const SOURCE: Name<'static> = Name("true_counts");
 const DAY: Name<'static> = Name("day");
 const STORED: [Name<'static>; 8] = numbered!(Name, "stored": "" "_1" "_2" "_3" "_4" "_5" "_6" "_7");

@@ -43,11 +43,11 @@ where
 /// Keeps the rows of entities, which have been locked, from being deleted until the transaction
 /// ends.
 ///
-/// Only PostgreSQL above READ COMMITTED requires it: a query reads the rows of the transaction's
-/// snapshot, also those that a merge or a deletion has removed since. This fails then, with a
-/// serialization failure. `FOR KEY SHARE` neither fails nor waits if a row was incremented. At READ
+/// Only PostgreSQL above READ COMMITTED needs this. There, a query still sees rows that a merge or a
+/// deletion has removed since the snapshot; with this, the transaction fails with a serialization
+/// failure instead. `FOR KEY SHARE` neither fails nor waits if a row was incremented. At READ
 /// COMMITTED it reads and locks nothing.
-pub(crate) fn keep_rows<Conn>(
+fn keep_rows<Conn>(
     shape: &Shape<'_>,
     entities: &dyn Entities<Conn::Backend>,
     conn: &mut Conn,

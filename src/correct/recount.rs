@@ -96,7 +96,8 @@ use crate::typed::table::CounterTable;
 ///   `source` does not select days.
 ///
 /// On PostgreSQL, `execute` and `dry_run` fail if a policy of row level security applies to the
-/// caller and a table that they read. Recount as a role with `BYPASSRLS`.
+/// caller and a table that they read, unless you have opened a transaction: there they see what the
+/// policy shows. Recount as a role with `BYPASSRLS`.
 pub fn recount<C, S>(_counters: C, source: S) -> Recount<C, S::Query>
 where
     C: Counters,

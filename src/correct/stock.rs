@@ -10,7 +10,7 @@ use diesel::result::Error;
 use crate::add::increment::Increment;
 use crate::correct::lock_entities;
 use crate::error::{overflow, refuse};
-use crate::sql::transaction::{is_in_a_lasting_transaction, transaction};
+use crate::sql::transaction::{is_connected_to, is_in_a_lasting_transaction, transaction};
 use crate::sql::{
     Binds, CounterBackend, Dialect, Sql, Uncached, execute, load, load_number, row, rows, sql,
     where_all, write,
@@ -60,8 +60,9 @@ use crate::typed::table::CounterTable;
 ///
 /// # Concurrency
 ///
-/// It takes the units from one row that no other transaction has locked, and waits for nobody: from
-/// the connection's slot, or one after it. If no such row has enough, it reads the sum of all rows,
+/// It takes the units from one row that no other transaction has locked: from the connection's slot,
+/// or one after it. In a transaction it waits for nobody there. Outside of one, MySQL and MariaDB
+/// find the row and take from it in two transactions, and it can wait for the row in between. If no such row has enough, it reads the sum of all rows,
 /// and is refused if that is too little. Otherwise it tries the slots before the connection's. If
 /// none of them has enough either, it locks all rows of the entity, which waits for transactions
 /// that have taken units of it, and spreads the rest over the slots. A merge moves all units to one
@@ -117,8 +118,8 @@ impl<C: Counters<Value = i64>, Id> Take<C, Id> {
 
     /// Takes the units. Returns whether enough were left.
     ///
-    /// It runs one statement. If the rows from the connection's slot on have too few free units, it
-    /// runs up to three more, and then several in a transaction or savepoint.
+    /// It runs one statement, or two on MySQL and MariaDB. If the rows from the connection's slot on
+    /// have too few free units, it runs some more, and then several in a transaction or savepoint.
     ///
     /// # Errors
     ///
@@ -266,7 +267,7 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
         };
         // MySQL does not read the table that it updates in a subquery.
         let free = Cell::new(None);
-        if Dialect::MySql.may_be_of::<Conn::Backend>() {
+        if is_connected_to(Dialect::MySql, conn)? {
             let found = load(
                 conn,
                 |db| sql!("{db.select()}{slot} {self.free_row(db, &units, tried)}"),

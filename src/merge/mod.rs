@@ -6,6 +6,7 @@ mod parent_rows;
 mod range;
 mod run;
 
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 
 use diesel::QueryResult;
@@ -16,29 +17,31 @@ use crate::error::refuse;
 const MAX_BATCH: usize = 1_000;
 
 /// The last keys of the batches so far. The next batch begins after the last one.
-struct Ends<K>(Vec<K>);
+struct Ends<K> {
+    all: BTreeSet<K>,
+    last: Option<K>,
+}
 
 impl<K> Default for Ends<K> {
     fn default() -> Self {
-        Ends(Vec::new())
+        Ends {
+            all: BTreeSet::new(),
+            last: None,
+        }
     }
 }
 
-impl<K: Clone + Debug + PartialEq> Ends<K> {
-    fn last(&self) -> Option<K> {
-        self.0.last().cloned()
-    }
-
+impl<K: Clone + Debug + Ord> Ends<K> {
     /// Fails if the key was there before. SQLite stores any value in any column: if a key is stored
     /// as a value that sorts after the key that is read for it, a run would never end.
-    fn push(&mut self, last: K) -> QueryResult<()> {
-        if self.0.contains(&last) {
+    fn push(&mut self, last: K, table: &str) -> QueryResult<()> {
+        if !self.all.insert(last.clone()) {
             return refuse(format!(
-                "SQLite stores the key {last:?} as another type than its column's, so the rows after \
-                 it are never reached: store it as the column's type"
+                "SQLite stores a key of `{table}` as another type than its column's, so the rows after {last:?} \
+                 are never reached: store the key as its column's type"
             ));
         }
-        self.0.push(last);
+        self.last = Some(last);
         Ok(())
     }
 }

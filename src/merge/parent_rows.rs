@@ -8,7 +8,6 @@ use diesel::connection::LoadConnection;
 
 use crate::merge::Ends;
 use crate::merge::materialize::Materialize;
-use crate::shape::Name;
 use crate::sql::rows::{self, WANTED, WANTED_KEY};
 use crate::sql::transaction::{begin_read_committed, read_all_rows};
 use crate::sql::{
@@ -40,7 +39,11 @@ const TOTAL: [&str; 8] = numbered!(identity, "total": "" "_1" "_2" "_3" "_4" "_5
 
 impl<Types: KeyTypes, K> KeyRange<Types, K> {
     /// A condition for each end: `key > ?`, `key <= ?`.
-    fn conditions<'a, DB>(&'a self, db: Dialect, key: &[Name<'a>]) -> [Option<Sql<'a, DB>>; 2]
+    fn conditions<'a, DB>(
+        &'a self,
+        db: Dialect,
+        key: &[impl Part<'a, DB>],
+    ) -> [Option<Sql<'a, DB>>; 2]
     where
         K: BindKey<Types, DB>,
         DB: CounterBackend,
@@ -65,7 +68,7 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
     ///
     /// It returns the database's own errors: an [overflow](crate::is_overflow()), for example, if a
     /// total is out of the range of an `i64`, or, on PostgreSQL, an error if a policy of row level
-    /// security hides rows from the caller. It fails with a
+    /// security hides rows from the caller and you have not opened a transaction. It fails with a
     /// [`QueryBuilderError`](diesel::result::Error::QueryBuilderError) if SQLite stores a key as
     /// another type than its column's, so that it would not end. Rows that were written before
     /// the error stay written.
@@ -82,7 +85,7 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
                 return Ok(written);
             }
             let mut range = KeyRange::<Types, K> {
-                after: ends.last().map(KeyPrefix::new),
+                after: ends.last.clone().map(KeyPrefix::new),
                 last: None,
             };
             // It returns no row if the rest of the table is shorter than a range. PostgreSQL
@@ -111,7 +114,7 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
             let Some(last) = last else {
                 return Ok(written);
             };
-            ends.push(last)?;
+            ends.push(last, table.name.0)?;
         }
     }
 
@@ -174,9 +177,11 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         let counters = shape.table;
         let days = self.days.unless_all(shape.day());
         let columns = [key, self.columns].concat();
-        let columns = columns.iter().map(|column| sql!("{table.name}.{*column}"));
+        let columns = columns.iter().map(|column| sql!("{PARENT}.{*column}"));
         let columns = named(columns, &names);
-        let rows = where_all(range.conditions(db, key));
+        let parent_key = key.iter().map(|column| sql!("{PARENT}.{*column}"));
+        let parent_key = Vec::from_iter(parent_key);
+        let rows = where_all(range.conditions(db, &parent_key));
         // The two columns of texts can have different collations, which order texts differently.
         // Then a range of one column is not a range of the other.
         let parent = if Types::is_exact() {
@@ -184,30 +189,29 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
             let counted = where_all([after, last, days]);
             let is_parent = key_names.iter().zip(key);
             let is_parent =
-                is_parent.map(|(name, column)| sql!("{TOTALS}.{name} = {table.name}.{*column}"));
+                is_parent.map(|(name, column)| sql!("{TOTALS}.{name} = {PARENT}.{*column}"));
             let is_parent = list(" AND ", is_parent);
             let entities = named(entity.iter().copied(), key_names);
             let totals = (0..number).map(|i| sql!("COALESCE({TOTALS}.{TOTAL[i]}, 0)"));
             sql!(
-                "SELECT {columns}, {named(totals, &TOTAL)} FROM {table} \
+                "SELECT {columns}, {named(totals, &TOTAL)} FROM {table} AS {PARENT} \
                  LEFT JOIN (SELECT {entities}, {named(sums, &TOTAL)} FROM {counters}{counted} \
                  GROUP BY {entity}) AS {TOTALS} ON {is_parent}{rows}"
             )
         } else {
             let pairs = entity.iter().zip(key);
-            let is_parent =
-                pairs.map(|(column, name)| sql!("{TOTALS}.{column} = {table.name}.{name}"));
+            let is_parent = pairs.map(|(column, name)| sql!("{TOTALS}.{column} = {PARENT}.{name}"));
             let is_parent = list(" AND ", is_parent);
             let days = and(days);
             let totals = sums.map(|sum| {
                 sql!("(SELECT {sum} FROM {counters} AS {TOTALS} WHERE {is_parent}{days})")
             });
-            sql!("SELECT {columns}, {named(totals, &TOTAL)} FROM {table}{rows}")
+            sql!("SELECT {columns}, {named(totals, &TOTAL)} FROM {table} AS {PARENT}{rows}")
         };
         let differs = (0..number).map(|i| sql!("{HELD[i]} <> {TOTAL[i]} OR {HELD[i]} IS NULL"));
         let differs = list(" OR ", differs);
         sql!(
-            "{Uncached}{db.select()}{names} FROM ({parent}) AS {PARENT} \
+            "{Uncached}{db.select()}{names} FROM ({parent}) AS compared \
              WHERE {differs} ORDER BY {key_names}"
         )
     }

@@ -99,7 +99,7 @@ impl MergeRange {
         let is_day = and(db.is_day(day));
         match self.into {
             Period::Day => sql!("{day} < {before} AND {slot} <> 0{is_day}"),
-            // The range begins behind the only target.
+            // The range begins after the only target.
             Period::Total => sql!("{day} >= {first} AND {day} < {before}{is_day}"),
             into => {
                 let target = db.folded_day(into, day);

@@ -123,7 +123,9 @@ impl<Types, K> Compact<'_, Types, K> {
     {
         let shape = self.shape;
         let range = self.range();
-        let limit = self.batch;
+        // A list has the rows to merge, and up to as many to add to.
+        let most = rows::most_listed::<Conn::Backend>(shape.key.len()) / 2;
+        let limit = self.batch.min(most);
         let table = shape.table;
         let key = &shape.key;
         let mut so_far = Compacted::default();
@@ -135,8 +137,8 @@ impl<Types, K> Compact<'_, Types, K> {
         // A run that finds nothing to merge reads the table once, or only an index of it; on
         // SQLite, also the whole table for days that are no days. A run that has begun
         // reads on until no row is left, whatever the count was.
-        while so_far.left > 0 || ends.last().is_some() {
-            let after = ends.last();
+        while so_far.left > 0 || ends.last.is_some() {
+            let after = ends.last.clone();
             // The query locks no rows.
             // - `by_key`: by another index, each batch would sort all rows that are left.
             // - `Uncached`: PostgreSQL refuses a prepared query once a column of its result has got
@@ -161,7 +163,7 @@ impl<Types, K> Compact<'_, Types, K> {
                 so_far.left = self.count(conn)?;
                 break;
             };
-            ends.push(last.clone())?;
+            ends.push(last.clone(), shape.label)?;
             let began = Instant::now();
             let merged = transaction_on_all_rows(conn, |conn| self.merge_rows(rows, keys, conn))?;
             so_far.merged += merged;
@@ -246,7 +248,8 @@ impl<Types, K> Compact<'_, Types, K> {
             |db| {
                 let rows = db.listed_rows(table, key, values(&wanted));
                 let all = match db {
-                    // The list of keys has columns too. SQLite does not support `schema.table.*`.
+                    // It requires the table before a `*` that is not the first column, and SQLite
+                    // has no `schema.table.*`.
                     Dialect::MySql => sql!("{table}.*"),
                     _ => sql!("*"),
                 };

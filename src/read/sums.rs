@@ -14,11 +14,11 @@ use diesel::{Expression, QueryResult, RunQueryDsl};
 
 use crate::day::DayRange;
 use crate::read::days::{AllDays, Days};
-use crate::sql::rows::{self, STORED, is_wanted};
+use crate::sql::rows::{self, is_wanted};
 use crate::sql::sum::SUMS;
 use crate::sql::{
-    Binds as _, CounterBackend, Dialect, KeyPrefix, NUMBER, Number, Part, Sql, Uncached, Values,
-    and, list, load, part, part_of, row, sql, where_both,
+    Binds as _, CounterBackend, Dialect, KeyPrefix, NUMBER, Number, Part, STORED, Sql, Uncached,
+    Values, and, list, load, part, part_of, row, sql, where_both,
 };
 use crate::typed::counters::{Counters, KeyType};
 use crate::typed::entities::{AnyOf, Entities, StartOf};
@@ -72,8 +72,8 @@ impl<C: Counters, By, Days> Sums<C, (), By, Days> {
 
     /// Sets many entities, by their keys, by the first columns of their keys, or by their models.
     /// `load` returns the counts of each, in this order. A key can be given more than once. On
-    /// PostgreSQL, it is one query. On SQLite, it is one query for each 1,000 keys, and on MySQL
-    /// and MariaDB for each 100.
+    /// PostgreSQL, it is one query. On SQLite, it is one query for each 1,000 keys, and on MySQL,
+    /// on MariaDB and with a `MultiConnection` for each 100.
     pub fn of_many<K, N>(
         self,
         ids: impl IntoIterator<Item = K>,
@@ -200,6 +200,9 @@ impl<C: Counters, E, B, D: Days> Sums<C, E, B, D> {
     }
 }
 
+/// A limit that is none.
+const ALL: &str = "9223372036854775807";
+
 impl<C, Types, K, By, D> Sums<C, Many<Types, K>, By, D>
 where
     C: Counters,
@@ -270,12 +273,7 @@ where
         let by = self.by.columns();
         let is_one = by.is_none();
         let then_by = by.map(|by| sql!(", {by}"));
-        let listed = db.numbered_keys(table, key, keys, len);
-        // A list without arrays is filled up, so that few texts are prepared.
-        let is_given = (!DB::HAS_ARRAYS).then(|| sql!(" WHERE {NUMBER} <= {given}"));
         let days = || and(self.days.condition(shape.day()));
-        // A series sorts its days.
-        let order = (!By::HAS_NAMES).then(|| sql!(" ORDER BY {NUMBER}{then_by}"));
         if db == Dialect::MySql {
             let sums = db.sums(counters);
             if let [column] = key
@@ -289,18 +287,29 @@ where
                      WHERE {is_in}{days()} GROUP BY {*column}{then_by}{order}"
                 );
             }
-            // `FIELD` returns the place of the first of two texts that the column takes as equal.
-            let each = (0..len).map(|i| {
+            // `FIELD` takes one column, and of two texts that the column takes as equal it finds
+            // the first one. So each of other keys has a query of its own.
+            let each = (0..*given as usize).map(|i| {
                 let is_key = key.iter().zip(row(keys, i));
                 let is_key = is_key.map(|(column, value)| sql!("{*column} = {value}"));
                 let is_key = list(" AND ", is_key);
-                let by = self.by.columns().map(|by| sql!(" GROUP BY {by}"));
-                sql!("SELECT {Number(i + 1)}{then_by}, {sums} FROM {table} WHERE {is_key}{days()}{by}")
+                let number = Number(i + 1);
+                let sums = sql!("{number}{then_by}, {sums} FROM {table} WHERE {is_key}{days()}");
+                match self.by.columns() {
+                    None => sql!("SELECT {sums}"),
+                    Some(by) if By::HAS_NAMES => sql!("SELECT {sums} GROUP BY {by}"),
+                    // Without a limit, the databases do not sort a part of a UNION.
+                    Some(by) => sql!("(SELECT {sums} GROUP BY {by} ORDER BY {by} LIMIT {ALL})"),
+                }
             });
             let each = list(" UNION ALL ", each);
-            let order = (!By::HAS_NAMES).then(|| sql!(" ORDER BY 1{then_by}"));
-            return sql!("{Uncached}{each}{order}");
+            return sql!("{Uncached}{each}");
         }
+        let listed = db.numbered_keys(table, key, keys, len);
+        // A list without arrays is filled up, so that few texts are prepared.
+        let is_given = (!DB::HAS_ARRAYS).then(|| sql!(" WHERE {NUMBER} <= {given}"));
+        // A series sorts its days.
+        let order = (!By::HAS_NAMES).then(|| sql!(" ORDER BY {NUMBER}{then_by}"));
         // Each case has its fastest way. A series or a total on PostgreSQL: sum the listed keys, and
         // then number the sums. Up to two counters without a group: a subquery for each key.
         // Otherwise a join, which reads the rows once for several counters.

@@ -1,5 +1,6 @@
 //! A total as an expression of any query.
 
+use std::convert::identity;
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
 
@@ -14,8 +15,9 @@ use diesel::{AppearsOnTable, QueryResult, SelectableExpression};
 use crate::day::DayRange;
 use crate::read::days::{AllDays, Days};
 use crate::shape::Name;
-use crate::sql::rows::WANTED_KEY;
-use crate::sql::{CounterBackend, Dialect, Part as _, Values, each, part, value, where_both};
+use crate::sql::{
+    CounterBackend, Dialect, Part as _, Values, each, numbered, part, value, where_both,
+};
 use crate::typed::counters::{Counters, KeyType};
 use crate::typed::each_key;
 use crate::typed::key::{Columns, HasColumns};
@@ -217,6 +219,9 @@ each_key!(total_of);
 /// name.
 const COUNTED: Name<'static> = Name("diesel_counters_counted");
 
+/// The names that the columns of the key get there, if they get others.
+const RENAMED: [&str; 5] = numbered!(identity, "diesel_counters_key": "" "_1" "_2" "_3" "_4");
+
 impl<C, D, Id, DB> QueryFragment<DB> for Total<C, Id, D>
 where
     C: Counters,
@@ -242,7 +247,7 @@ where
         };
         let is_entity = each(" AND ", entity, |i, column| {
             let column = if is_renamed {
-                Name(WANTED_KEY[i])
+                Name(RENAMED[i])
             } else {
                 *column
             };
@@ -250,7 +255,7 @@ where
         });
         let is_entity = (!entity.is_empty()).then_some(is_entity);
         let renamed_key = each("", entity, |i, column| {
-            part!("{*column} AS {Name(WANTED_KEY[i])}, ")
+            part!("{*column} AS {Name(RENAMED[i])}, ")
         });
         let table = part!(match is_renamed {
             true =>

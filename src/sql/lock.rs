@@ -89,7 +89,7 @@ impl Dialect {
     }
 
     /// A query that takes the advisory lock of merges of a table, without waiting for it, or
-    /// releases it. It returns true, or false or NULL if it did not. The session has the lock.
+    /// releases it. It returns true, or false or NULL if it did not. The lock belongs to the session.
     /// `quoted` is the table's name with quotes.
     pub(crate) fn merge_lock<'a, DB: CounterBackend>(
         self,
@@ -127,7 +127,7 @@ impl Dialect {
                     "{select}{lock}(SHA2(CONCAT_WS('/', 'diesel_counters', {database}, {name}), 224){wait})"
                 )
             }
-            // Its only lock is the write lock.
+            // SQLite has no advisory locks.
             Dialect::Sqlite => sql!("{select}1"),
         }
     }

@@ -35,6 +35,7 @@ use part::Piece;
 pub(crate) use part::{Number, Uncached, part_of};
 pub use part::{Out, Part};
 pub(crate) use rows::NUMBER;
+pub(crate) use upsert::STORED;
 
 /// `sql!("DELETE FROM {table} WHERE {day} < {before}")`, where each of `table`, `day` and
 /// `before` is a [`Part`]. It makes a list, a [`Sql`], from parts that are known when the

@@ -2,14 +2,12 @@
 
 use std::convert::identity;
 
+use super::upsert::STORED;
 use super::{
     CounterBackend, Dialect, Number, Part, Sql, Uncached, Values, arrays, list, named, numbered,
     row, sql,
 };
 use crate::shape::{Name, TableName};
-
-/// The counter table, next to a list of rows or to new ones.
-pub(crate) const STORED: &str = "counters";
 
 /// A list of rows in a `FROM`.
 pub(crate) const WANTED: &str = "wanted";
@@ -63,15 +61,27 @@ pub(crate) fn in_one_insert<DB: CounterBackend>(rows: usize) -> usize {
     }
 }
 
+/// The greatest number of rows in a list, each of `columns`. MariaDB reads a list of 1,000 values or
+/// more as a table (`in_predicate_conversion_threshold`), and then locks all rows of a small one.
+pub(crate) fn most_listed<DB: CounterBackend>(columns: usize) -> usize {
+    if Dialect::MySql.may_be_of::<DB>() {
+        999 / columns
+    } else {
+        usize::MAX
+    }
+}
+
 /// The values of a row of a list.
 pub(crate) type Row<'a, DB> = Vec<Sql<'a, DB>>;
 
 impl Dialect {
-    /// `FROM` the table, restricted to a list of keys, for a query that also reads other columns.
-    /// Each number of rows has a text of its own, so it is not cached.
+    /// `FROM` the table, restricted to a list of keys. Each number of rows has a text of its own, so
+    /// it is not cached.
     ///
-    /// MySQL and MariaDB lock every row that they read. They may scan an index of which they need
-    /// nothing but the key, so see [`rows_to_delete`](Dialect::rows_to_delete).
+    /// MySQL and MariaDB lock every row that they read, so this forces the primary key. For a query
+    /// that reads nothing but the key, they would still scan it: see
+    /// [`rows_to_delete`](Dialect::rows_to_delete). MariaDB scans it for a list of
+    /// [1,000 values](most_listed) or more, too.
     pub(crate) fn listed_rows<'a, DB: CounterBackend>(
         self,
         table: TableName<'a>,
@@ -192,7 +202,7 @@ impl Dialect {
         // For a key of several columns, this condition on the first one could be true for
         // most rows.
         let by_array = DB::HAS_ARRAYS && key.len() == 1;
-        let is_in = by_array.then(|| sql!(" AND {self.is_in(key, keys, len)}"));
+        let is_in = by_array.then(|| sql!(" AND {table.name}.{self.is_in(key, keys, len)}"));
         sql!(" JOIN {table} ON {is_wanted(table.name, key)}{is_in}")
     }
 
@@ -271,7 +281,7 @@ pub(crate) fn tuples<'a, DB: CounterBackend>(
 /// there it is `a > ? OR a = ? AND (b > ?)`.
 pub(crate) fn compare<'a, DB: CounterBackend>(
     db: Dialect,
-    key: &[Name<'a>],
+    key: &[impl Part<'a, DB>],
     compare: &'static str,
     to: &[Sql<'a, DB>],
 ) -> Sql<'a, DB> {

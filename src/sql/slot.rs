@@ -46,10 +46,10 @@ impl Dialect {
     }
 }
 
-/// The number that the session has claimed, or the lowest number that no other session has, which
-/// this claims. The session holds an advisory lock on it until it ends, and keeps it in a setting.
-/// If the transaction that claimed it rolls back, the setting is an empty text, and the session
-/// claims the next number.
+/// The number that the session has claimed, or else the lowest free one, which it claims. The session
+/// holds an advisory lock on it until it ends, and keeps it in a setting. If the transaction that
+/// claimed it rolls back, the setting is an empty text, and the next statement claims a number
+/// again: a session can take its own lock twice.
 const POSTGRES_NUMBER: &str = "\
     COALESCE(NULLIF(current_setting('diesel_counters.number', true), '')::int, \
     (SELECT set_config('diesel_counters.number', n::text, false)::int \

@@ -124,8 +124,8 @@ impl Dialect {
     pub(crate) fn sum_to_insert<'a, DB: CounterBackend>(self, counter: Name<'a>) -> Sql<'a, DB> {
         match self {
             // Without its strict mode, MySQL would insert the nearest BIGINT.
-            Dialect::MySql => sql!("SUM({counter}) DIV 1"),
-            _ => sql!("SUM({counter})"),
+            Dialect::MySql => sql!("COALESCE(SUM({counter}), 0) DIV 1"),
+            _ => sql!("COALESCE(SUM({counter}), 0)"),
         }
     }
 

@@ -29,15 +29,24 @@ pub(crate) fn reads_old_snapshots<Conn: Connection<Backend: CounterBackend>>(
     if !Dialect::MySql.may_be_of::<Conn::Backend>() || !is_in_a_lasting_transaction(conn)? {
         return Ok(false);
     }
-    let is_mysql = Cell::new(Conn::Backend::DIALECT.is_some());
-    if Conn::Backend::DIALECT.is_none() {
-        // Only a statement knows which database a `MultiConnection` is connected to.
-        execute(conn, |db| {
-            is_mysql.set(db == Dialect::MySql);
-            db.nothing()
-        })?;
+    is_connected_to(Dialect::MySql, conn)
+}
+
+/// Returns whether the connection is to this database. Only a statement knows which one a
+/// `MultiConnection` is connected to.
+pub(crate) fn is_connected_to<Conn: Connection<Backend: CounterBackend>>(
+    database: Dialect,
+    conn: &mut Conn,
+) -> QueryResult<bool> {
+    if let Some(dialect) = Conn::Backend::DIALECT {
+        return Ok(dialect == database);
     }
-    Ok(is_mysql.get())
+    let is_it = Cell::new(false);
+    execute(conn, |db| {
+        is_it.set(db == database);
+        db.nothing()
+    })?;
+    Ok(is_it.get())
 }
 
 /// Fails if a query can read an old snapshot. It fails before there is a statement, because an
@@ -54,9 +63,9 @@ pub(crate) fn refuse_old_snapshots<Conn: Connection<Backend: CounterBackend>>(
     )
 }
 
-/// Runs `work` in a [`transaction`]. If this one begins it, a query fails on PostgreSQL if a policy
-/// of row level security would hide rows: `work`, which writes a difference to what it has read,
-/// would make right counts wrong.
+/// Runs `work` in a [`transaction`]. If it has to begin one, PostgreSQL then refuses to read a table
+/// some of whose rows a policy hides: `work` writes the difference to what it has read, so hidden
+/// rows would make it write wrong counts.
 pub(crate) fn transaction_on_all_rows<T, Conn: Connection<Backend: CounterBackend>>(
     conn: &mut Conn,
     work: impl FnOnce(&mut Conn) -> QueryResult<T>,

@@ -1,9 +1,11 @@
 //! An `INSERT` that adds to the row that exists.
 
-use super::rows::STORED;
 use super::sum::SQLITE_ELSE_ERROR;
 use super::{CounterBackend, Dialect, Part, Sql, each, part, sql};
 use crate::shape::{Name, Shape, TableName};
+
+/// The counter table, next to new rows or to a list of rows.
+pub(crate) const STORED: &str = "counters";
 
 impl Dialect {
     /// The beginning of an `INSERT` into the counter table: ` VALUES …` or ` SELECT …` follows.

@@ -111,13 +111,15 @@ pub use diesel_counters_derive::counter_table;
 ///
 /// # Triggers, rules and policies of your own
 ///
-/// What a trigger or a rule of the application does with the rows of a counter table is its own
-/// business. If it skips a row, the database reports one row less: merges, corrections, deletions
-/// and increments then fail, except an increment that the program executes itself, as with
-/// [`execute`](diesel::RunQueryDsl::execute) or
-/// [`counting`](crate::prelude::CountingDsl::counting), which returns 0, and
-/// [`materialize`](crate::HasCounters::materialize), which returns the number of rows that were
-/// written.
+/// What a trigger or a rule of yours does with the rows of a counter table is up to you. If it skips
+/// a row, the database reports one row fewer:
+///
+/// - Merges, corrections, deletions and [`incr_counter`](crate::HasCounters::incr_counter) then
+///   fail.
+/// - An increment that you run yourself returns 0, with
+///   [`execute`](diesel::RunQueryDsl::execute) or
+///   [`counting`](crate::prelude::CountingDsl::counting).
+/// - [`materialize`](crate::HasCounters::materialize) returns how many rows it wrote.
 ///
 /// On PostgreSQL, row level security hides rows. Merges and recounts that begin their own
 /// transaction fail under any policy. Other corrections, deletions, and recounts in a transaction

@@ -290,11 +290,11 @@ fn a_merge_of_a_small_table_waits_for_no_other_row() {
     let (conn, database, _article) = &mut TestDatabase::with_connection();
     conn.batch_execute(crate::GIVE_UP_SOON).unwrap();
     let [old, new] = [day(2026, 3, 1), day(2026, 4, 1)];
-    for number in [1, 2, 5, 12, 35] {
+    for (number, rows) in [(1, 40), (2, 40), (5, 40), (12, 40), (35, 40), (400, 600)] {
         diesel::delete(article_counters::table)
             .execute(conn)
             .unwrap();
-        for slot in 1..=40 {
+        for slot in 1..=rows {
             let on = if slot <= number { old } else { new };
             insert_row(1, on, slot, (1, 0, 0), conn);
         }
@@ -306,7 +306,8 @@ fn a_merge_of_a_small_table_waits_for_no_other_row() {
         let write = diesel::update(others).set(views.eq(views + 1));
         write.execute(writer).unwrap();
 
-        let done = compact(article_counters::table).before(new).execute(conn);
+        let merge = compact(article_counters::table).before(new).batch(1_000);
+        let done = merge.execute(conn);
         let done = done.unwrap();
         assert_eq!((done.merged, done.left), (number as u64, 0));
     }

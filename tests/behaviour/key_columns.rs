@@ -184,6 +184,20 @@ fn a_prefix_of_a_key_is_read_and_grouped_by_the_next_columns() {
     let by_both = counter_value(failures).between(day(1)..=day(2));
     let by_both = by_both.group_by((number, on)).load(conn);
     assert_eq!(by_both, Ok(vec![((text("2.0"), day(1)), 5_i64)]));
+
+    for n in [2, 1] {
+        let failed = increment(failures).of((2, "2.0")).by(n.into());
+        failed.on(day(n)).execute(conn).unwrap();
+    }
+    let many = [(2, "2.0"), (1, "3.0"), (1, "2.0")];
+    let by_day = counter_value(failures).between(day(1)..=day(2));
+    let by_day = by_day.group_by(on).of_many(many).load(conn);
+    let expected = [
+        vec![(day(1), 1_i64), (day(2), 2)],
+        vec![],
+        vec![(day(1), 5)],
+    ];
+    assert_eq!(by_day, Ok(expected.into()));
 }
 
 #[test]

@@ -74,7 +74,8 @@ fn a_transaction_that_deadlocked_is_run_again_as_a_whole() {
             let runs = transactions.map(|t| t.join().unwrap().unwrap());
             runs[0] + runs[1]
         });
-        assert_eq!(runs, 3);
+        // One that runs again at once can deadlock with the other one again.
+        assert!(runs >= 3, "{runs}");
         let conn = &mut database.connect();
         assert_eq!([1, 2].map(|id| counted(id, conn)), [2, 2]);
     }

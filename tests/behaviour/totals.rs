@@ -178,4 +178,13 @@ fn a_key_without_its_table_is_not_the_counter_tables_own() {
     let article_id = diesel::dsl::sql::<BigInt>("article_id");
     let read = comments::table.select(total(views).of(article_id));
     assert_eq!(read.load(conn), Ok(vec![20_i64]));
+    // Nor a name of our own.
+    diesel::table! {
+        notes (entity) { entity -> BigInt }
+    }
+    conn.batch_execute("CREATE TABLE notes (entity BIGINT); INSERT INTO notes VALUES (3)")
+        .unwrap();
+    let entity = diesel::dsl::sql::<BigInt>("entity");
+    let read = notes::table.select(total(views).of(entity));
+    assert_eq!(read.load(conn), Ok(vec![20_i64]));
 }

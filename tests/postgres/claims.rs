@@ -52,3 +52,15 @@ fn a_claim_that_is_rolled_back_is_no_other_sessions() {
     let own = article_counters::table.filter(slot.eq(1)).select(views);
     assert_eq!(own.get_result(other), Ok(1));
 }
+
+#[test]
+fn the_statement_in_the_readme_is_the_one_that_is_sent() {
+    let increment = increment(article_counters::comments).of(1_i64);
+    let sent = diesel::debug_query::<diesel::pg::Pg, _>(&increment).to_string();
+    let (sent, _) = sent.split_once(" -- binds").unwrap();
+    let readme = include_str!("../../README.md").split("```sql\n");
+    let mut statements = readme.filter_map(|block| block.split_once("\n```"));
+    let without_spaces = |sql: &str| sql.split_whitespace().collect::<String>();
+    let is_shown = statements.any(|(sql, _)| without_spaces(sql) == without_spaces(sent));
+    assert!(is_shown, "{sent}");
+}

@@ -3,6 +3,7 @@
 
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
+use diesel_counters::prelude::*;
 use multi_example::{AnyConnection, Article, insert_article, read};
 
 const TABLES: &str = "
@@ -10,7 +11,22 @@ const TABLES: &str = "
     CREATE TABLE article_counters (
         article_id BIGINT NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
         views BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (article_id, day, slot)
+    );
+    CREATE TABLE page_counters (
+        path VARCHAR(100) NOT NULL, day DATE NOT NULL, slot SMALLINT NOT NULL,
+        hits BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (path, day, slot)
     )";
+
+diesel::table! {
+    page_counters (path, day, slot) {
+        path -> Text,
+        day -> Date,
+        slot -> SmallInt,
+        hits -> BigInt,
+    }
+}
+
+diesel_counters::counter_table!(page_counters);
 
 #[test]
 fn queries_run_on_sqlite() {
@@ -43,6 +59,12 @@ fn queries_run(url: &str) {
         .map(|(article, views)| (&*article.title, *views))
         .collect();
     assert_eq!(most_read, [("Two", 2), ("One", 1)], "{url}");
+
+    let pages = [("/a", 1), ("/b", 2), ("/c", 3)];
+    let count = increment(page_counters::hits).of_many(pages);
+    count.execute(conn).unwrap();
+    let hits = counter_value(page_counters::hits).of_many(["/c", "/none", "/a"]);
+    assert_eq!(hits.load(conn), Ok(vec![3, 0, 1]), "{url}");
 }
 
 #[cfg(any(feature = "postgres", feature = "mysql"))]

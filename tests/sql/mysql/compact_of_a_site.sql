@@ -31,7 +31,7 @@ FOR UPDATE SKIP LOCKED;
 -- [2026-03-02, 0, 2026-03-02, 1, 2026-03-02, 3, 2026-03-02, 5]
 
 INSERT INTO `site_counters` (`day`, `slot`, `hits`, `errors`)
-SELECT `day`, 0, SUM(`hits`) DIV 1, SUM(`errors`) DIV 1
+SELECT `day`, 0, COALESCE(SUM(`hits`), 0) DIV 1, COALESCE(SUM(`errors`), 0) DIV 1
 FROM `site_counters` FORCE INDEX (PRIMARY)
 WHERE (`day`, `slot`) IN ((?, ?), (?, ?), (?, ?))
 GROUP BY `day`

@@ -32,7 +32,7 @@ FOR UPDATE SKIP LOCKED;
 -- [1, "🎉", 2026-03-02, 0, 1, "👍", 2026-03-02, 0, 1, "🎉", 2026-03-02, 1, 1, "👍", 2026-03-02, 1, 1, "👍", 2026-03-02, 3, 1, "👍", 2026-03-02, 5]
 
 INSERT INTO `reaction_counters` (`article_id`, `emoji`, `day`, `slot`, `given`)
-SELECT `article_id`, `emoji`, `day`, 0, SUM(`given`) DIV 1
+SELECT `article_id`, `emoji`, `day`, 0, COALESCE(SUM(`given`), 0) DIV 1
 FROM `reaction_counters` FORCE INDEX (PRIMARY)
 WHERE (`article_id`, `emoji`, `day`, `slot`) IN ((?, ?, ?, ?), (?, ?, ?, ?), (?, ?, ?, ?), (?, ?, ?, ?))
 GROUP BY `article_id`, `emoji`, `day`

@@ -39,9 +39,9 @@ SELECT
     `article_id`,
     (`day` - INTERVAL DAYOFMONTH(`day`) - 1 DAY),
     0,
-    SUM(`views`) DIV 1,
-    SUM(`likes`) DIV 1,
-    SUM(`comments`) DIV 1
+    COALESCE(SUM(`views`), 0) DIV 1,
+    COALESCE(SUM(`likes`), 0) DIV 1,
+    COALESCE(SUM(`comments`), 0) DIV 1
 FROM `article_counters` FORCE INDEX (PRIMARY)
 WHERE (`article_id`, `day`, `slot`) IN ((?, ?, ?), (?, ?, ?), (?, ?, ?))
 GROUP BY `article_id`, (`day` - INTERVAL DAYOFMONTH(`day`) - 1 DAY)

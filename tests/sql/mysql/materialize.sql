@@ -7,14 +7,14 @@ LIMIT 1 OFFSET 49999;
 
 SELECT entity, held, total
 FROM (
-    SELECT `articles`.`id` AS entity, `articles`.`total_views` AS held, COALESCE(totals.total, 0) AS total
-    FROM `articles`
+    SELECT parent.`id` AS entity, parent.`total_views` AS held, COALESCE(totals.total, 0) AS total
+    FROM `articles` AS parent
     LEFT JOIN (
         SELECT `article_id` AS entity, COALESCE(SUM(`views`), 0) DIV 1 AS total
         FROM `article_counters`
         GROUP BY `article_id`
-    ) AS totals ON totals.entity = `articles`.`id`
-) AS parent
+    ) AS totals ON totals.entity = parent.`id`
+) AS compared
 WHERE held <> total OR held IS NULL
 ORDER BY entity;
 

@@ -51,7 +51,13 @@ FOR UPDATE SKIP LOCKED;
 -- [1, 1970-01-01, 0, 1, 2026-03-02, 0, 2, 2026-03-08, 0, 2, 2026-03-02, 0, 3, 2026-03-02, 0, 1, 1970-01-01, 1, 1, 2026-03-02, 1, 1, 2026-03-02, 3, 1, 2026-03-02, 5, 2, 2026-03-02, 1, 2, 2026-03-08, 1, 3, 2026-03-02, 1]
 
 INSERT INTO "article_counters" AS counters ("article_id", "day", "slot", "views", "likes", "comments")
-SELECT "article_id", "day", 0, SUM("views"), SUM("likes"), SUM("comments")
+SELECT
+    "article_id",
+    "day",
+    0,
+    COALESCE(SUM("views"), 0),
+    COALESCE(SUM("likes"), 0),
+    COALESCE(SUM("comments"), 0)
 FROM "article_counters"
 WHERE
     ("article_id", "day", "slot") IN (

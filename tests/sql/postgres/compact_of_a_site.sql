@@ -31,7 +31,7 @@ FOR UPDATE SKIP LOCKED;
 -- [2026-03-02, 0, 2026-03-02, 1, 2026-03-02, 3, 2026-03-02, 5]
 
 INSERT INTO "site_counters" AS counters ("day", "slot", "hits", "errors")
-SELECT "day", 0, SUM("hits"), SUM("errors")
+SELECT "day", 0, COALESCE(SUM("hits"), 0), COALESCE(SUM("errors"), 0)
 FROM "site_counters"
 WHERE ("day", "slot") IN (VALUES ($1, $2), ($3, $4), ($5, $6))
 GROUP BY "day"

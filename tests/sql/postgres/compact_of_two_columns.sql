@@ -40,7 +40,7 @@ FOR UPDATE SKIP LOCKED;
 -- [1, "🎉", 2026-03-02, 0, 1, "👍", 2026-03-02, 0, 1, "🎉", 2026-03-02, 1, 1, "👍", 2026-03-02, 1, 1, "👍", 2026-03-02, 3, 1, "👍", 2026-03-02, 5]
 
 INSERT INTO "reaction_counters" AS counters ("article_id", "emoji", "day", "slot", "given")
-SELECT "article_id", "emoji", "day", 0, SUM("given")
+SELECT "article_id", "emoji", "day", 0, COALESCE(SUM("given"), 0)
 FROM "reaction_counters"
 WHERE
     ("article_id", "emoji", "day", "slot") IN (VALUES ($1, $2, $3, $4), ($5, $6, $7, $8), ($9, $10, $11, $12), ($13, $14, $15, $16))

@@ -34,7 +34,13 @@ FOR UPDATE SKIP LOCKED;
 -- [1, 1970-01-01, 0, 2, 1970-01-01, 0, 3, 1970-01-01, 0, 1, 2026-01-01, 0, 2, 2026-01-01, 0, 3, 2026-01-01, 0]
 
 INSERT INTO "article_counters" AS counters ("article_id", "day", "slot", "views", "likes", "comments")
-SELECT "article_id", DATE '1970-01-01', 0, SUM("views"), SUM("likes"), SUM("comments")
+SELECT
+    "article_id",
+    DATE '1970-01-01',
+    0,
+    COALESCE(SUM("views"), 0),
+    COALESCE(SUM("likes"), 0),
+    COALESCE(SUM("comments"), 0)
 FROM "article_counters"
 WHERE ("article_id", "day", "slot") IN (VALUES ($1, $2, $3), ($4, $5, $6), ($7, $8, $9))
 GROUP BY "article_id"

@@ -44,9 +44,9 @@ SELECT
     "article_id",
     CAST(date_trunc('month', CAST("day" AS TIMESTAMP)) AS DATE),
     0,
-    SUM("views"),
-    SUM("likes"),
-    SUM("comments")
+    COALESCE(SUM("views"), 0),
+    COALESCE(SUM("likes"), 0),
+    COALESCE(SUM("comments"), 0)
 FROM "article_counters"
 WHERE ("article_id", "day", "slot") IN (VALUES ($1, $2, $3), ($4, $5, $6), ($7, $8, $9))
 GROUP BY "article_id", CAST(date_trunc('month', CAST("day" AS TIMESTAMP)) AS DATE)

@@ -56,9 +56,9 @@ SELECT
         CAST(date_trunc('month', CAST("day" AS TIMESTAMP)) AS DATE)
     ),
     0,
-    SUM("views"),
-    SUM("likes"),
-    SUM("comments")
+    COALESCE(SUM("views"), 0),
+    COALESCE(SUM("likes"), 0),
+    COALESCE(SUM("comments"), 0)
 FROM "article_counters"
 WHERE ("article_id", "day", "slot") IN (VALUES ($1, $2, $3))
 GROUP BY

@@ -51,9 +51,9 @@ SELECT
     "article_id",
     CAST(date_trunc('year', CAST("day" AS TIMESTAMP)) AS DATE),
     0,
-    SUM("views"),
-    SUM("likes"),
-    SUM("comments")
+    COALESCE(SUM("views"), 0),
+    COALESCE(SUM("likes"), 0),
+    COALESCE(SUM("comments"), 0)
 FROM "article_counters"
 WHERE
     ("article_id", "day", "slot") IN (VALUES ($1, $2, $3), ($4, $5, $6), ($7, $8, $9), ($10, $11, $12))

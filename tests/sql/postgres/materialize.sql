@@ -11,14 +11,14 @@ SET LOCAL row_security = off;
 
 SELECT entity, held, total
 FROM (
-    SELECT "articles"."id" AS entity, "articles"."total_views" AS held, COALESCE(totals.total, 0) AS total
-    FROM "articles"
+    SELECT parent."id" AS entity, parent."total_views" AS held, COALESCE(totals.total, 0) AS total
+    FROM "articles" AS parent
     LEFT JOIN (
         SELECT "article_id" AS entity, CAST(COALESCE(SUM("views"), 0) AS BIGINT) AS total
         FROM "article_counters"
         GROUP BY "article_id"
-    ) AS totals ON totals.entity = "articles"."id"
-) AS parent
+    ) AS totals ON totals.entity = parent."id"
+) AS compared
 WHERE held <> total OR held IS NULL
 ORDER BY entity;
 

@@ -12,12 +12,12 @@ SET LOCAL row_security = off;
 SELECT entity, held, held_1, total, total_1
 FROM (
     SELECT
-        "articles"."id" AS entity,
-        "articles"."total_views" AS held,
-        "articles"."total_likes" AS held_1,
+        parent."id" AS entity,
+        parent."total_views" AS held,
+        parent."total_likes" AS held_1,
         COALESCE(totals.total, 0) AS total,
         COALESCE(totals.total_1, 0) AS total_1
-    FROM "articles"
+    FROM "articles" AS parent
     LEFT JOIN (
         SELECT
             "article_id" AS entity,
@@ -25,8 +25,8 @@ FROM (
             CAST(COALESCE(SUM("likes"), 0) AS BIGINT) AS total_1
         FROM "article_counters"
         GROUP BY "article_id"
-    ) AS totals ON totals.entity = "articles"."id"
-) AS parent
+    ) AS totals ON totals.entity = parent."id"
+) AS compared
 WHERE held <> total OR held IS NULL OR held_1 <> total_1 OR held_1 IS NULL
 ORDER BY entity;
 

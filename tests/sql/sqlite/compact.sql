@@ -27,7 +27,13 @@ WHERE (`article_id`, `day`, `slot`) IN (VALUES (?, ?, ?), (?, ?, ?), (?, ?, ?));
 -- [1, 2026-03-02, 0, 1, 2026-03-02, 3, 1, 2026-03-02, 5]
 
 INSERT INTO `article_counters` AS counters (`article_id`, `day`, `slot`, `views`, `likes`, `comments`)
-SELECT `article_id`, `day`, 0, SUM(`views`), SUM(`likes`), SUM(`comments`)
+SELECT
+    `article_id`,
+    `day`,
+    0,
+    COALESCE(SUM(`views`), 0),
+    COALESCE(SUM(`likes`), 0),
+    COALESCE(SUM(`comments`), 0)
 FROM `article_counters`
 WHERE (`article_id`, `day`, `slot`) IN (VALUES (?, ?, ?), (?, ?, ?))
 GROUP BY `article_id`, `day`

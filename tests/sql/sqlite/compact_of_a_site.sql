@@ -27,7 +27,7 @@ WHERE (`day`, `slot`) IN (VALUES (?, ?), (?, ?), (?, ?));
 -- [2026-03-02, 0, 2026-03-02, 3, 2026-03-02, 5]
 
 INSERT INTO `site_counters` AS counters (`day`, `slot`, `hits`, `errors`)
-SELECT `day`, 0, SUM(`hits`), SUM(`errors`)
+SELECT `day`, 0, COALESCE(SUM(`hits`), 0), COALESCE(SUM(`errors`), 0)
 FROM `site_counters`
 WHERE (`day`, `slot`) IN (VALUES (?, ?), (?, ?))
 GROUP BY `day`

@@ -28,7 +28,13 @@ WHERE
 -- [1, 1970-01-01, 0, 2, 1970-01-01, 0, 3, 1970-01-01, 0, 1, 2026-01-01, 0, 2, 2026-01-01, 0, 3, 2026-01-01, 0]
 
 INSERT INTO `article_counters` AS counters (`article_id`, `day`, `slot`, `views`, `likes`, `comments`)
-SELECT `article_id`, '1970-01-01', 0, SUM(`views`), SUM(`likes`), SUM(`comments`)
+SELECT
+    `article_id`,
+    '1970-01-01',
+    0,
+    COALESCE(SUM(`views`), 0),
+    COALESCE(SUM(`likes`), 0),
+    COALESCE(SUM(`comments`), 0)
 FROM `article_counters`
 WHERE (`article_id`, `day`, `slot`) IN (VALUES (?, ?, ?), (?, ?, ?), (?, ?, ?))
 GROUP BY `article_id`

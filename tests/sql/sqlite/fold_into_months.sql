@@ -36,7 +36,13 @@ WHERE
 -- [1, 2026-03-01, 0, 2, 2026-03-01, 0, 3, 2026-03-01, 0, 1, 2026-03-02, 0, 2, 2026-03-02, 0, 3, 2026-03-02, 0]
 
 INSERT INTO `article_counters` AS counters (`article_id`, `day`, `slot`, `views`, `likes`, `comments`)
-SELECT `article_id`, date(`day`, 'start of month'), 0, SUM(`views`), SUM(`likes`), SUM(`comments`)
+SELECT
+    `article_id`,
+    date(`day`, 'start of month'),
+    0,
+    COALESCE(SUM(`views`), 0),
+    COALESCE(SUM(`likes`), 0),
+    COALESCE(SUM(`comments`), 0)
 FROM `article_counters`
 WHERE (`article_id`, `day`, `slot`) IN (VALUES (?, ?, ?), (?, ?, ?), (?, ?, ?))
 GROUP BY `article_id`, date(`day`, 'start of month')

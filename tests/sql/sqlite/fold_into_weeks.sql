@@ -45,9 +45,9 @@ SELECT
     `article_id`,
     max(date(`day`, 'weekday 0', '-6 days'), date(`day`, 'start of month')),
     0,
-    SUM(`views`),
-    SUM(`likes`),
-    SUM(`comments`)
+    COALESCE(SUM(`views`), 0),
+    COALESCE(SUM(`likes`), 0),
+    COALESCE(SUM(`comments`), 0)
 FROM `article_counters`
 WHERE (`article_id`, `day`, `slot`) IN (VALUES (?, ?, ?))
 GROUP BY `article_id`, max(date(`day`, 'weekday 0', '-6 days'), date(`day`, 'start of month'))

@@ -9,10 +9,14 @@ SELECT
             ELSE abs(-9223372036854775807 - 1)
         END
         FROM (
-            SELECT `article_id` AS `entity`, `day` AS `diesel_counters_day`, `likes` AS `diesel_counters_count`
+            SELECT
+                `article_id` AS `diesel_counters_key`,
+                `day` AS `diesel_counters_day`,
+                `likes` AS `diesel_counters_count`
             FROM `article_counters`
         ) AS `diesel_counters_counted`
-        WHERE `diesel_counters_counted`.`entity` = `articles`.`id`
+        WHERE
+            `diesel_counters_counted`.`diesel_counters_key` = `articles`.`id`
             AND `diesel_counters_day` BETWEEN ? AND ?
     )
 FROM `articles`
@@ -24,10 +28,13 @@ WHERE (
             ELSE abs(-9223372036854775807 - 1)
         END
         FROM (
-            SELECT `article_id` AS `entity`, `day` AS `diesel_counters_day`, `views` AS `diesel_counters_count`
+            SELECT
+                `article_id` AS `diesel_counters_key`,
+                `day` AS `diesel_counters_day`,
+                `views` AS `diesel_counters_count`
             FROM `article_counters`
         ) AS `diesel_counters_counted`
-        WHERE `diesel_counters_counted`.`entity` = `articles`.`id`
+        WHERE `diesel_counters_counted`.`diesel_counters_key` = `articles`.`id`
     ) > ?
 )
 ORDER BY (
@@ -37,10 +44,13 @@ ORDER BY (
         ELSE abs(-9223372036854775807 - 1)
     END
     FROM (
-        SELECT `article_id` AS `entity`, `day` AS `diesel_counters_day`, `views` AS `diesel_counters_count`
+        SELECT
+            `article_id` AS `diesel_counters_key`,
+            `day` AS `diesel_counters_day`,
+            `views` AS `diesel_counters_count`
         FROM `article_counters`
     ) AS `diesel_counters_counted`
-    WHERE `diesel_counters_counted`.`entity` = `articles`.`id`
+    WHERE `diesel_counters_counted`.`diesel_counters_key` = `articles`.`id`
 ) DESC;
 -- [2026-03-02, 2026-03-08, 1]
 

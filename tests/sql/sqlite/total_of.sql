@@ -7,10 +7,13 @@ SELECT (
         ELSE abs(-9223372036854775807 - 1)
     END
     FROM (
-        SELECT `article_id` AS `entity`, `day` AS `diesel_counters_day`, `views` AS `diesel_counters_count`
+        SELECT
+            `article_id` AS `diesel_counters_key`,
+            `day` AS `diesel_counters_day`,
+            `views` AS `diesel_counters_count`
         FROM `article_counters`
     ) AS `diesel_counters_counted`
-    WHERE `diesel_counters_counted`.`entity` = `comments`.`article_id`
+    WHERE `diesel_counters_counted`.`diesel_counters_key` = `comments`.`article_id`
 )
 FROM `comments`;
 

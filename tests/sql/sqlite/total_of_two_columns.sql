@@ -8,14 +8,15 @@ SELECT (
     END
     FROM (
         SELECT
-            `article_id` AS `entity`,
-            `emoji` AS `entity_1`,
+            `article_id` AS `diesel_counters_key`,
+            `emoji` AS `diesel_counters_key_1`,
             `day` AS `diesel_counters_day`,
             `given` AS `diesel_counters_count`
         FROM `reaction_counters`
     ) AS `diesel_counters_counted`
-    WHERE `diesel_counters_counted`.`entity` = `articles`.`id`
-        AND `diesel_counters_counted`.`entity_1` = ?
+    WHERE
+        `diesel_counters_counted`.`diesel_counters_key` = `articles`.`id`
+        AND `diesel_counters_counted`.`diesel_counters_key_1` = ?
 )
 FROM `articles`;
 -- ["👍"]
