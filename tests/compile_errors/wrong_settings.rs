@@ -20,5 +20,6 @@ diesel_counters::counter_table!(article_counters { stock = (views) });
 diesel_counters::counter_table!(article_counters { period = Total, stock = (views), counted_by_database = (views) });
 diesel_counters::counter_table!(article_counters { slots = 1 } page_counters { slots = 2 });
 diesel_counters::counter_table!(article_counters { slots = 1 period = Week });
+diesel_counters::counter_table!(article_counters { slot = random });
 
 fn main() {}
