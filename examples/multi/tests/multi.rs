@@ -5,6 +5,7 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel_counters::prelude::*;
 use multi_example::{AnyConnection, Article, insert_article, read};
+use pages::page_counters;
 
 const TABLES: &str = "
     CREATE TABLE articles (id BIGINT NOT NULL PRIMARY KEY, title TEXT NOT NULL);
@@ -17,16 +18,18 @@ const TABLES: &str = "
         hits BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (path, day, slot)
     )";
 
-diesel::table! {
-    page_counters (path, day, slot) {
-        path -> Text,
-        day -> Date,
-        slot -> SmallInt,
-        hits -> BigInt,
+mod pages {
+    diesel::table! {
+        page_counters (path, day, slot) {
+            path -> Text,
+            day -> Date,
+            slot -> SmallInt,
+            hits -> BigInt,
+        }
     }
-}
 
-diesel_counters::counter_table!(page_counters);
+    diesel_counters::counter_table!(page_counters);
+}
 
 #[test]
 fn queries_run_on_sqlite() {
