@@ -276,15 +276,17 @@ where
         let days = || and(self.days.condition(shape.day()));
         if db == Dialect::MySql {
             let sums = db.sums(counters);
-            if let [column] = key
-                && Types::is_exact()
-            {
+            let exact_column = match key {
+                [column] if Types::is_exact() => Some(*column),
+                _ => None,
+            };
+            if let Some(column) = exact_column {
                 let values = list(", ", (0..len).flat_map(|i| row(keys, i)));
                 let is_in = db.is_in(key, keys, len);
                 let order = (!By::HAS_NAMES).then(|| sql!(" ORDER BY 1{then_by}"));
                 return sql!(
-                    "{select}FIELD({*column}, {values}){then_by}, {sums} FROM {table} \
-                     WHERE {is_in}{days()} GROUP BY {*column}{then_by}{order}"
+                    "{select}FIELD({column}, {values}){then_by}, {sums} FROM {table} \
+                     WHERE {is_in}{days()} GROUP BY {column}{then_by}{order}"
                 );
             }
             // `FIELD` takes one column, and of two texts that the column takes as equal it finds
