@@ -55,7 +55,7 @@ fn keep_rows<Conn>(
 where
     Conn: Connection<Backend: CounterBackend>,
 {
-    if !Dialect::PostgreSql.may_be_of::<Conn::Backend>() {
+    if !Dialect::PostgreSql.could_be::<Conn::Backend>() {
         return Ok(());
     }
     execute(conn, |db| {

@@ -183,7 +183,7 @@ impl<Types, K> Compact<'_, Types, K> {
     where
         Conn: LoadConnection<Backend: CounterBackend>,
     {
-        if !Dialect::Sqlite.may_be_of::<Conn::Backend>() {
+        if !Dialect::Sqlite.could_be::<Conn::Backend>() {
             return Ok(());
         }
         let table = self.shape.table;

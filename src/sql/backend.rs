@@ -138,7 +138,7 @@ impl CounterBackend for diesel::sqlite::Sqlite {
 
 impl Dialect {
     /// Whether a connection to the backend `DB` can have this dialect.
-    pub(crate) fn may_be_of<DB: CounterBackend>(self) -> bool {
+    pub(crate) fn could_be<DB: CounterBackend>(self) -> bool {
         DB::DIALECT.is_none_or(|dialect| dialect == self)
     }
 

@@ -64,7 +64,7 @@ pub(crate) fn in_one_insert<DB: CounterBackend>(rows: usize) -> usize {
 /// The greatest number of rows in a list, each of `columns`. MariaDB reads a list of 1,000 values or
 /// more as a table (`in_predicate_conversion_threshold`), and then locks all rows of a small one.
 pub(crate) fn most_listed<DB: CounterBackend>(columns: usize) -> usize {
-    if Dialect::MySql.may_be_of::<DB>() {
+    if Dialect::MySql.could_be::<DB>() {
         999 / columns
     } else {
         usize::MAX

@@ -26,7 +26,7 @@ pub(crate) fn is_in_a_lasting_transaction<Conn: Connection>(conn: &mut Conn) -> 
 pub(crate) fn reads_old_snapshots<Conn: Connection<Backend: CounterBackend>>(
     conn: &mut Conn,
 ) -> QueryResult<bool> {
-    if !Dialect::MySql.may_be_of::<Conn::Backend>() || !is_in_a_lasting_transaction(conn)? {
+    if !Dialect::MySql.could_be::<Conn::Backend>() || !is_in_a_lasting_transaction(conn)? {
         return Ok(false);
     }
     is_connected_to(Dialect::MySql, conn)
@@ -86,7 +86,7 @@ pub(crate) fn execute_on<'a, Conn: Connection<Backend: CounterBackend>>(
     statement: impl Part<'a, Conn::Backend>,
     conn: &mut Conn,
 ) -> QueryResult<usize> {
-    if !database.may_be_of::<Conn::Backend>() {
+    if !database.could_be::<Conn::Backend>() {
         return Ok(0);
     }
     execute(conn, |db| match db == database {
@@ -100,7 +100,7 @@ pub(crate) fn read_all_rows<T, Conn: Connection<Backend: CounterBackend>>(
     conn: &mut Conn,
     query: impl FnOnce(&mut Conn) -> QueryResult<T>,
 ) -> QueryResult<T> {
-    match Dialect::PostgreSql.may_be_of::<Conn::Backend>() {
+    match Dialect::PostgreSql.could_be::<Conn::Backend>() {
         true => transaction_on_all_rows(conn, query),
         false => query(conn),
     }
