@@ -33,7 +33,8 @@ const OF_MYSQL: &str = "
             ' of an account that this one may not see (it requires PROCESS)'),
         ' (to end it: KILL ', h.id, ')') AS CHAR)
     FROM (
-        SELECT IS_USED_LOCK(SHA2(CONCAT_WS('/', 'diesel_counters', DATABASE(), {table}), 224)) AS id
+        SELECT IS_USED_LOCK(SHA2(CONCAT_WS('/', 'diesel_counters',
+            COALESCE(NULLIF({schema}, ''), DATABASE()), {table}), 224)) AS id
     ) h
     LEFT JOIN information_schema.processlist p ON p.id = h.id
     WHERE h.id IS NOT NULL";
@@ -41,15 +42,16 @@ const OF_MYSQL: &str = "
 /// The session that has the lock of a merge of this table, or `None` if it has ended, or is not
 /// shown.
 pub fn of_merge(table: TableName<'_>, conn: &mut AnyConnection) -> Option<String> {
+    let (schema, name) = (table.schema.map(|schema| schema.0), table.name.0);
     let query = match conn.database() {
-        POSTGRES => OF_POSTGRES,
-        MYSQL => OF_MYSQL,
+        POSTGRES => sql_with(OF_POSTGRES, &[("table", &POSTGRES.quoted_in(schema, name))]),
+        MYSQL => sql_with(
+            OF_MYSQL,
+            &[("schema", schema.unwrap_or_default()), ("table", name)],
+        ),
         // It has no such locks.
         _ => return None,
     };
-    // The lock has this name on each database.
-    let name = POSTGRES.quoted_in(table.schema.map(|schema| schema.0), table.name.0);
-    let query = sql_with(query, &[("table", &name)]);
     let found: QueryResult<String> = query.typed::<Text>().get_result(conn);
     found.ok()
 }

@@ -18,7 +18,7 @@ fn lock() -> &'static str {
                 CAST(CAST('article_counters' AS regclass) AS oid)::int4); END $$"
         }
         _ => {
-            "DO GET_LOCK(SHA2(CONCAT_WS('/', 'diesel_counters', DATABASE(), '\"article_counters\"'), 224), 0)"
+            "DO GET_LOCK(SHA2(CONCAT_WS('/', 'diesel_counters', DATABASE(), 'article_counters'), 224), 0)"
         }
     }
 }
