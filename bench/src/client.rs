@@ -40,6 +40,7 @@ enum Statement {
     CounterValueMany,
     PageWithTotal,
     Take,
+    SetCounter,
     IncrementOnPostgres,
 }
 
@@ -52,6 +53,7 @@ impl Statement {
             Statement::CounterValueMany => "`counter_value` of 20 keys",
             Statement::PageWithTotal => "a page of 20 rows with `total`",
             Statement::Take => "`take`; by hand, of one row",
+            Statement::SetCounter => "`set_counter`",
             Statement::IncrementOnPostgres => "`increment` on PostgreSQL",
         }
     }
@@ -261,6 +263,16 @@ impl Program {
                 let rows = page.select((bench_articles::id, bench_articles::title, total));
                 rows.load(conn).map(drop::<Vec<(i64, String, i64)>>)
             }
+            (Statement::SetCounter, false) => {
+                set_counter(views).of(1_i64).to(7).execute(conn).map(drop)
+            }
+            (Statement::SetCounter, true) => conn.immediate_transaction(|conn| {
+                let stored: i64 = by_hand::CounterValue(1).get_result(conn)?;
+                by_hand::Increment::of(1)
+                    .by(7 - stored)
+                    .execute(conn)
+                    .map(drop)
+            }),
             (Statement::Take, false) => take(remaining).of(1_i64).execute(conn).map(drop),
             (Statement::Take, true) => {
                 use bench_hits::{table, views};

@@ -30,6 +30,11 @@ impl Increment {
             views: 1,
         }
     }
+
+    pub fn by(mut self, views: i64) -> Self {
+        self.views = views;
+        self
+    }
 }
 
 impl<Conn> RunQueryDsl<Conn> for Increment {}
