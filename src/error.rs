@@ -30,7 +30,8 @@ pub fn is_retryable(error: &Error) -> bool {
 }
 
 /// Returns whether the error is an overflow: a count, or a sum of counts, that is out of the range
-/// of an `i64`, or of its own column. On SQLite, a read also overflows if a part of its sum does.
+/// of an `i64`, or of its own column. So is a value that another column of the statement can't hold:
+/// servers report both alike. On SQLite, a read also overflows if a part of its sum does.
 ///
 /// An overflow is an [`Error::DatabaseError`] on all databases. The statement that failed changed
 /// nothing. It is recognized by its text, because Diesel does not return its code. If the
@@ -117,22 +118,25 @@ const OVERFLOW: &str = "a count is out of the range of an i64";
 
 const OVERFLOWS: &[&str] = &[
     OVERFLOW,
-    "bigint out of range",          // PostgreSQL
+    // PostgreSQL. A trigger counts in a column of any size.
+    "bigint out of range",
+    "integer out of range",
+    "smallint out of range",
     "BIGINT value is out of range", // MySQL, MariaDB
     // From a DIV in an INSERT in strict mode.
     "Truncated incorrect DECIMAL value",
     "Got overflow when converting",
     // A count in an unsigned column that would be below 0.
     "BIGINT UNSIGNED value is out of range",
-    "integer overflow", // SQLite, and the command's triggers on PostgreSQL
+    "Out of range value for column",
+    "integer overflow", // SQLite
 ];
 
 const OF_ONE_ROW: &[&str] = &[
     // PostgreSQL: 22001, 22021
     "value too long for type",
     "invalid byte sequence for encoding",
-    // MySQL and MariaDB: 1264, 1366, 1406, 1526; MariaDB: 4025, the violation of a CHECK
-    "Out of range value for column",
+    // MySQL and MariaDB: 1366, 1406, 1526; MariaDB: 4025, the violation of a CHECK
     "Incorrect string value",
     "Data too long for column",
     "no partition for value",

@@ -81,8 +81,11 @@ fn open_any(url: &str) -> Result<AnyConnection> {
             if path.is_empty() || path.starts_with('?') {
                 bail!("which database of the server? Name it in the URL: mysql://…/DATABASE");
             }
-            let timeouts = "SET SESSION lock_wait_timeout = 2, innodb_lock_wait_timeout = 2";
-            Ok(AnyConnection::Mysql(open(&mysql_url, timeouts)?))
+            let session = format!(
+                "SET lock_wait_timeout = 2, innodb_lock_wait_timeout = 2, sql_mode = '{}'",
+                crate::database::SQL_MODE
+            );
+            Ok(AnyConnection::Mysql(open(&mysql_url, &session)?))
         }
         #[cfg(feature = "sqlite")]
         SQLITE => {
@@ -110,16 +113,14 @@ fn open_any(url: &str) -> Result<AnyConnection> {
     }
 }
 
-/// Timeouts; and only the server's own functions and operators, because those of other roles would
-/// be run as the user of this command. All tables are named with their schema. The schemas of the
-/// user, in which tables without one are, are kept in a setting. A policy that would hide rows is
-/// an error. To compile a query of the catalogue takes longer than to run it.
+/// Sets timeouts, and finds tables as a migration does: in the schemas of the user's path, and
+/// never in temporary tables. A policy that would hide rows is an error. Compiling a query of the
+/// catalogue takes longer than running it.
 #[cfg(feature = "postgres")]
 const POSTGRES_SESSION: &str = "\
     SET lock_timeout = '2s'; SET row_security = off; SET jit = off; \
-    SELECT pg_catalog.set_config('diesel_counters.path', \
-        CAST(pg_catalog.current_schemas(false) AS pg_catalog.text), false); \
-    SET search_path = pg_catalog, pg_temp";
+    SELECT set_config('search_path', concat_ws(', ', (SELECT string_agg(quote_ident(name), ', ') \
+        FROM unnest(current_schemas(false)) AS name), 'pg_temp'), false)";
 
 fn open<C: Connection>(url: &str, timeouts: &str) -> Result<C> {
     let mut conn = C::establish(url).map_err(unreachable)?;

@@ -2,6 +2,7 @@
 
 use sqlparser::dialect::{self, MySqlDialect, PostgreSqlDialect, SQLiteDialect};
 
+use crate::keywords::is_keyword;
 pub use Database::{MySql as MYSQL, Postgres as POSTGRES, Sqlite as SQLITE};
 
 /// A database, as SQL is written for it.
@@ -12,6 +13,10 @@ pub enum Database {
     MySql,
     Sqlite,
 }
+
+/// The `sql_mode` of triggers on MySQL and MariaDB, which keep that of their creation, and of this
+/// command. It decides what an expression means: `||` is OR, or joins texts.
+pub const SQL_MODE: &str = "STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION";
 
 /// Texts to join, such as the names of columns.
 pub trait Joined: Iterator<Item: Into<String>> + Sized {
@@ -40,11 +45,38 @@ impl Database {
         }
     }
 
+    /// A name in SQL. It has quotes only if it needs them: `likes`, but `"order"`.
     pub fn quoted(self, name: &str) -> String {
+        if self.is_plain(name) && !is_keyword(self, name) {
+            return name.to_owned();
+        }
         match self {
             MYSQL => format!("`{}`", name.replace('`', "``")),
             _ => format!("\"{}\"", name.replace('"', "\"\"")),
         }
+    }
+
+    /// What a session must have when triggers are created.
+    pub fn trigger_session(self) -> String {
+        match self {
+            POSTGRES => "SELECT set_config('search_path', (SELECT string_agg(quote_ident(name), \
+                         ', ') FROM unnest(current_schemas(false)) AS name) || ', pg_temp', false);"
+                .to_owned(),
+            MYSQL => format!("SET sql_mode = '{SQL_MODE}';"),
+            SQLITE => String::new(),
+        }
+    }
+
+    /// Whether a name has only characters that need no quotes. PostgreSQL would fold capitals.
+    /// MySQL could take an underscore at the beginning for a character set, as in `_utf8mb4'text'`.
+    fn is_plain(self, name: &str) -> bool {
+        let is_letter = |c: char| match self {
+            POSTGRES => c.is_ascii_lowercase(),
+            MYSQL | SQLITE => c.is_ascii_alphabetic(),
+        };
+        let is_first = |c: char| is_letter(c) || c == '_' && self != MYSQL;
+        let is_other = |c: char| is_letter(c) || c == '_' || c.is_ascii_digit();
+        name.starts_with(is_first) && name.chars().all(is_other)
     }
 
     pub fn literal(self, text: &str) -> String {
@@ -53,16 +85,6 @@ impl Database {
             // A backslash begins an escape.
             MYSQL => format!("'{}'", doubled.replace('\\', "\\\\")),
             _ => format!("'{doubled}'"),
-        }
-    }
-
-    /// A literal that stands in several lines. SQLite keeps the line breaks of the text. The others
-    /// join literals that are below each other, and have the text without line breaks.
-    pub fn literal_of_lines(self, text: &str) -> String {
-        let literal = self.literal(text);
-        match self {
-            SQLITE => literal.replace('\n', "\n    "),
-            _ => literal.replace('\n', "'\n    '"),
         }
     }
 
@@ -82,7 +104,16 @@ impl Database {
         }
     }
 
-    /// A name in SQL, with a schema: `"a"."b"`.
+    /// Whether two values are the same, or both NULL.
+    pub fn are_same(self, one: &str, other: &str) -> String {
+        match self {
+            POSTGRES => format!("{one} IS NOT DISTINCT FROM {other}"),
+            MYSQL => format!("{one} <=> {other}"),
+            SQLITE => format!("{one} IS {other}"),
+        }
+    }
+
+    /// A name in SQL, with a schema: `blog.articles`.
     pub fn quoted_in(self, schema: Option<&str>, name: &str) -> String {
         match schema {
             Some(schema) => format!("{}.{}", self.quoted(schema), self.quoted(name)),
@@ -101,10 +132,52 @@ mod tests {
         assert_eq!(MYSQL.literal(r"it's \"), r"'it''s \\'");
     }
 
+    const ALL: [Database; 3] = [POSTGRES, MYSQL, SQLITE];
+
     #[test]
-    fn a_literal_of_lines_is_one_literal() {
-        assert_eq!(POSTGRES.literal_of_lines("a\nb'"), "'a'\n    'b'''");
-        assert_eq!(SQLITE.literal_of_lines("a\nb'"), "'a\n    b'''");
+    fn a_plain_name_has_no_quotes() {
+        for name in ["likes", "article_id", "e1", "count", "x"] {
+            assert_eq!(ALL.map(|database| database.quoted(name)), [name; 3]);
+        }
+    }
+
+    #[test]
+    fn a_keyword_has_quotes() {
+        let quoted = ALL.map(|database| database.quoted("order"));
+        assert_eq!(quoted, [r#""order""#, "`order`", r#""order""#]);
+        assert_eq!(MYSQL.quoted("Order"), "`Order`");
+        // It is one of PL/pgSQL only.
+        assert_eq!(POSTGRES.quoted("loop"), r#""loop""#);
+        assert_eq!(SQLITE.quoted("loop"), "loop");
+    }
+
+    /// PostgreSQL takes it for another name without quotes.
+    #[test]
+    fn a_name_with_capitals_has_quotes_on_postgresql() {
+        let quoted = ALL.map(|database| database.quoted("articleId"));
+        assert_eq!(quoted, [r#""articleId""#, "articleId", "articleId"]);
+    }
+
+    #[test]
+    fn a_name_with_other_characters_has_quotes() {
+        for name in ["", "a b", "a-b", "a.b", "a$b", "1e5", "café"] {
+            let [double, back] = [format!("\"{name}\""), format!("`{name}`")];
+            let quoted = ALL.map(|database| database.quoted(name));
+            assert_eq!(quoted, [&*double, &*back, &*double]);
+        }
+    }
+
+    #[test]
+    fn a_name_with_a_schema_has_quotes_in_its_parts() {
+        let name = POSTGRES.quoted_in(Some("public"), "user");
+        assert_eq!(name, r#"public."user""#);
+    }
+
+    /// MySQL could take it for a character set.
+    #[test]
+    fn a_name_that_begins_with_an_underscore_has_quotes_on_mysql() {
+        let quoted = ALL.map(|database| database.quoted("_utf8mb4"));
+        assert_eq!(quoted, ["_utf8mb4", "`_utf8mb4`", "_utf8mb4"]);
     }
 
     #[test]

@@ -4,14 +4,14 @@
 mod any_key;
 mod catalogue;
 mod check;
-mod code_of_others;
 mod connection;
 mod database;
 mod doctor;
 mod fault;
 mod generate;
 mod holder;
-mod layout;
+#[doc(hidden)]
+pub mod keywords;
 mod merge;
 mod options;
 mod output;
@@ -21,7 +21,6 @@ mod show;
 mod sql;
 mod template;
 mod triggers;
-mod vetoes;
 
 use std::process::ExitCode;
 

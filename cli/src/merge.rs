@@ -11,7 +11,6 @@ use serde_json::json;
 
 use crate::any_key::AnyKeys;
 use crate::catalogue::{Column, CounterTable, Mark, counter_table, statement_of};
-use crate::code_of_others::{self, Access};
 use crate::database::{Database, SQLITE};
 use crate::holder;
 use crate::options::{self, Options};
@@ -145,11 +144,10 @@ fn run(args: MergeArgs, into: Period, before: NaiveDate, options: &Options) -> R
     }
     let conn = &mut options.connect()?;
     let table = counter_table(conn, &args.table)?;
-    code_of_others::refuse(&table.table, Access::Writes, conn)?;
     // A merge of slots, and a fold of all days into one row, are right without it.
     let is_needed = ![Period::Day, Period::Total].contains(&into);
     let period = args.period.of(&table, conn.database(), is_needed)?;
-    let shape = shape(&table, period, conn.database())?;
+    let shape = shape(&table, period)?;
     if is_needed && into < shape.period {
         let name = &table.table;
         bail!("{name} has the period {period}: fold it into that or a longer period");
@@ -214,7 +212,7 @@ fn run(args: MergeArgs, into: Period, before: NaiveDate, options: &Options) -> R
 
 /// The shape of a table whose rows are to be merged. It is an error if that would lose what a
 /// column has.
-fn shape(counters: &CounterTable, period: Period, database: Database) -> Result<Shape<'_>> {
+fn shape(counters: &CounterTable, period: Period) -> Result<Shape<'_>> {
     let table = &counters.table;
     if let Some(counter) = counters.counters.iter().find(|counter| counter.nullable) {
         let name = &counter.name;
@@ -237,7 +235,7 @@ fn shape(counters: &CounterTable, period: Period, database: Database) -> Result<
     let counted = counters.counters.iter();
     Ok(Shape {
         table: TableName {
-            schema: database.schema(table).map(Name),
+            schema: table.schema.as_deref().map(Name),
             name: Name(&table.name),
         },
         // A label lives as long as the program, which has one table.

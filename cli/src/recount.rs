@@ -9,14 +9,13 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::code_of_others::{self, Access};
 use crate::connection::{AnyConnection, connect};
 use crate::database::{Joined, MYSQL};
 use crate::options::{self, Options};
 use crate::output::{printable, thousands};
 use crate::triggers::{
-    Compared, Counting, Definition, Existing, Lost, Modes, Recount as OfTable, Stored, Wrong,
-    definitions, lost, replace, triggers as generated,
+    Compared, Counting, Definition, Existing, Recount as OfTable, Stored, Wrong, definitions,
+    replace,
 };
 
 /// Correct the counters of triggers by counting their rows again.
@@ -63,46 +62,31 @@ struct Recounted {
 pub fn run(args: Recount, options: &Options) -> Result<()> {
     let conn = &mut options.connect()?;
     let mut known = definitions(conn)?;
-    // Those of others may be no functions of ours at all.
-    let mut lost = lost(conn)?;
-    lost.retain(|one| one.is_own);
-    if known.is_empty() && lost.is_empty() {
+    if known.is_empty() {
         let write = "`diesel-counters generate triggers` writes them";
         bail!("this database has no triggers that count rows: {write}");
     }
-    let known_names = known.iter().map(|one| one.definition.name.clone());
-    let lost_names = lost.iter().map(|one| one.definition().to_owned());
-    let names: Vec<_> = known_names.chain(lost_names).collect();
-    if let Some(name) = args.names.iter().find(|name| !names.contains(name)) {
+    let names: Vec<_> = known.iter().map(|one| &*one.definition.name).collect();
+    if let Some(name) = args.names.iter().find(|name| !names.contains(&&***name)) {
         let all = names.join(", ");
         bail!("there are no triggers {name}; there are {all}");
     }
     let is_asked =
         |name: &str| args.names.is_empty() || args.names.iter().any(|asked| asked == name);
     known.retain(|one| is_asked(&one.definition.name));
-    let mut modes = None;
     if conn.database() == MYSQL {
         // Each statement names the rows that it changes.
         conn.batch_execute("SET SESSION sql_safe_updates = 0")?;
-        modes = Some(Modes::new(conn)?);
     }
     // A definition that fails does not keep the others from being recounted.
     let mut triggers = Vec::new();
     let mut failed = Vec::new();
     for stored in known {
         let name = stored.definition.name.clone();
-        match recount_stored(stored, modes.as_ref(), &args, conn) {
+        match recount_stored(stored, &args, conn) {
             Ok(recounted) => triggers.push(recounted),
             Err(error) => failed.push(format!("{name}: {error:#}")),
         }
-    }
-    for one in lost.iter().filter(|one| is_asked(one.definition())) {
-        let Lost { schema, name, .. } = one;
-        failed.push(format!(
-            "{}: the comment on the function {schema}.{name}() is lost, which had the definition. \
-             Run the COMMENT ON FUNCTION of its migration again",
-            one.definition()
-        ));
     }
     let report = json!({ "dry_run": args.dry_run, "triggers": triggers });
     let text = |one| text(one, args.dry_run);
@@ -113,39 +97,10 @@ pub fn run(args: Recount, options: &Options) -> Result<()> {
     Ok(())
 }
 
-fn recount_stored(
-    stored: Stored,
-    modes: Option<&Modes>,
-    args: &Recount,
-    conn: &mut AnyConnection,
-) -> Result<Recounted> {
-    let written = stored.written.clone();
-    let counting = counting(stored, conn)?;
-    // The expressions must mean what they mean in the triggers.
-    if let Some(modes) = modes {
-        modes.set(&generated(&counting)?, conn)?;
-    }
-    recount(counting, written, args, conn)
-}
-
-/// A definition whose rows this role or account may count.
-fn counting(stored: Stored, conn: &mut AnyConnection) -> Result<Counting> {
-    if !stored.is_own {
-        let owner = stored.owner;
-        bail!(
-            "they belong to {owner}, and a recount runs the SQL that they have: run it as {owner}. \
-             If that account is gone, create it again, or generate the triggers again"
-        );
-    }
+fn recount_stored(stored: Stored, args: &Recount, conn: &mut AnyConnection) -> Result<Recounted> {
+    let written = stored.definition.clone();
     let counting = Counting::new(stored.definition, conn)?;
-    for table in counting.tables() {
-        code_of_others::refuse(table, Access::Reads, conn)?;
-    }
-    for target in &counting.targets {
-        code_of_others::refuse(&target.table, Access::Writes, conn)?;
-    }
-    counting.refuse_hidden_rows(conn)?;
-    Ok(counting)
+    recount(counting, written, args, conn)
 }
 
 fn recount(
@@ -253,7 +208,7 @@ pub fn recounts(url: &str) -> Result<Vec<OfTable>> {
     let conn = &mut connect(url, Duration::from_secs(60))?;
     let mut all = Vec::new();
     for stored in definitions(conn)? {
-        all.extend(of_tables(&counting(stored, conn)?));
+        all.extend(of_tables(&Counting::new(stored.definition, conn)?));
     }
     Ok(all)
 }

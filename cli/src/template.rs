@@ -23,7 +23,7 @@ macro_rules! templates {
 const TEMPLATES: &[(&str, &str)] = &templates! {
     "correct.sql"
     "existing.sql"
-    "heading.sql"
+    "kept_counts.sql"
     "mysql/add.sql"
     "mysql/after.sql"
     "mysql/after_update.sql"
@@ -35,7 +35,6 @@ const TEMPLATES: &[(&str, &str)] = &templates! {
     "mysql/trigger.sql"
     "mysql/up.sql"
     "mysql/write.sql"
-    "number.sql"
     "postgres/add.sql"
     "postgres/body.sql"
     "postgres/counter_table.sql"

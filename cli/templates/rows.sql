@@ -26,7 +26,7 @@ SELECT {{ query.columns|join(", ") }}
 {% if query.union %}
 FROM (
     {{ union(query.union)|indent }}
-) AS moved
+) AS {{ query.name }}
 {%- else %}
 FROM {{ query.from }}
 {%- endif %}
@@ -37,6 +37,10 @@ WHERE {{ query.conditions|join("\n    AND ") }}
 {%- if query.group %}
 
 GROUP BY {{ query.group|join(", ") }}
+{%- endif %}
+{%- if query.comment %}
+
+-- {{ query.comment }}
 {%- endif %}
 {%- if query.having %}
 

@@ -227,9 +227,7 @@ mod triggers {
         let database = tables(true);
         let (ran, folder) = generate(&database, &LIKES_OF_ARTICLES);
         let up = ran.json()["up"].as_str().unwrap().to_owned();
-        let (half, _) = up
-            .split_once("CREATE TRIGGER `count_likes_delete`")
-            .unwrap();
+        let (half, _) = up.split_once("CREATE TRIGGER count_likes_delete").unwrap();
         database.execute(half);
         let conn = &mut open(&database);
         conn.run("INSERT INTO article_likes (id, article_id) VALUES (1, 1), (2, 1)");

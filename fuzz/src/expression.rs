@@ -129,7 +129,6 @@ fn table() -> Table {
         auto_increment: false,
         generated: false,
         loose_collation: None,
-        equals_in: None,
         not_stored: false,
         comment: None,
         refers_to: None,

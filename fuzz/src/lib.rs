@@ -9,14 +9,13 @@ modules! {
     "../../cli/src/any_key.rs" any_key
     "../../cli/src/catalogue/mod.rs" catalogue
     "../../cli/src/check/mod.rs" check
-    "../../cli/src/code_of_others.rs" code_of_others
     "../../cli/src/connection.rs" connection
     "../../cli/src/database.rs" database
     "../../cli/src/doctor/mod.rs" doctor
     "../../cli/src/fault.rs" fault
     "../../cli/src/generate/mod.rs" generate
     "../../cli/src/holder.rs" holder
-    "../../cli/src/layout.rs" layout
+    "../../cli/src/keywords.rs" keywords
     "../../cli/src/merge.rs" merge
     "../../cli/src/options.rs" options
     "../../cli/src/output.rs" output
@@ -26,7 +25,6 @@ modules! {
     "../../cli/src/sql.rs" sql
     "../../cli/src/template.rs" template
     "../../cli/src/triggers/mod.rs" triggers
-    "../../cli/src/vetoes/mod.rs" vetoes
 }
 
 pub mod arguments;

@@ -30,5 +30,8 @@ pub fn check_key(key: &str, day: u32, slot: i16) {
     let packed = year << 9 | month << 5 | day;
     let data = format!("'{}', {packed}, {slot}", key.replace('\'', "''"));
     let row = lock_row(&data, &[Kind::Text]).unwrap();
-    assert_eq!(row, format!("entity {key}, day {year:04}-{month:02}-{day:02}, slot {slot}"));
+    assert_eq!(
+        row,
+        format!("entity {key}, day {year:04}-{month:02}-{day:02}, slot {slot}")
+    );
 }

@@ -24,7 +24,7 @@ pub const CATALOGUE: Catalogue = Catalogue {
                      OR c.collation_name NOT LIKE '%nopad\\_%'
                      AND c.collation_name NOT LIKE '%\\_0900\\_%'
                 THEN CAST(c.collation_name AS CHAR) END AS loose_collation,
-           CAST(NULL AS CHAR) AS equals_in, c.extra LIKE '%VIRTUAL%' AS is_not_stored,
+           c.extra LIKE '%VIRTUAL%' AS is_not_stored,
            CAST(NULLIF(c.column_comment, '') AS CHAR) AS column_comment
     FROM information_schema.tables t
     JOIN information_schema.columns c

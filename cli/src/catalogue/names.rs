@@ -6,35 +6,10 @@ use super::table::{Column, Kind, Table};
 use crate::database::{Database, MYSQL, POSTGRES, SQLITE};
 
 impl Database {
-    /// The schema of a table in SQL. On PostgreSQL it is always there, so that a name does not
-    /// depend on the session. Elsewhere a dump may be restored in a database of another name.
-    pub fn schema(self, table: &Table) -> Option<&str> {
-        match self {
-            POSTGRES => Some(&table.in_schema),
-            _ => table.schema.as_deref(),
-        }
-    }
-
+    /// A table has its schema in SQL only if it isn't found without it. So one text serves every
+    /// tenant, and a dump may be restored in a database of another name.
     pub fn table_name(self, table: &Table) -> String {
-        self.quoted_in(self.schema(table), &table.name)
-    }
-
-    /// What a table is called in a query that uses it for something. LOCK TABLES of MySQL takes
-    /// each alias once.
-    pub fn alias(self, used_as: &str, table: &Table) -> String {
-        match self {
-            MYSQL => self.quoted(&format!("{used_as}_{}", table.name)),
-            _ => used_as.to_owned(),
-        }
-    }
-
-    /// A condition that is true if both are the same key. An operator of an extension's type, such
-    /// as CITEXT, is not found by its name alone where generated SQL runs.
-    pub fn is_same(self, column: &Column, one: &str, other: &str) -> String {
-        match &column.equals_in {
-            Some(schema) => format!("{one} OPERATOR({}.=) {other}", self.quoted(schema)),
-            None => format!("{one} = {other}"),
-        }
+        self.quoted_in(table.schema.as_deref(), &table.name)
     }
 
     pub fn columns<'c>(

@@ -4,18 +4,8 @@ use super::rows::Catalogue;
 use super::table::Kind;
 
 pub const CATALOGUE: Catalogue = Catalogue {
-    // A table is found without its schema if the first schema of the user's path that has a
-    // relation of this name is its own. The search path of this session is another one: see
-    // `POSTGRES_SESSION`.
     columns: "
-    SELECT CASE WHEN n.nspname = (
-                   SELECT v.nspname
-                   FROM unnest(current_setting('diesel_counters.path')::text[])
-                       WITH ORDINALITY AS path (schema, place)
-                   JOIN pg_namespace v ON v.nspname = path.schema
-                   JOIN pg_class o ON o.relnamespace = v.oid AND o.relname = c.relname
-                   ORDER BY path.place LIMIT 1
-               ) THEN NULL ELSE n.nspname::text END AS schema_name,
+    SELECT CASE WHEN NOT pg_table_is_visible(c.oid) THEN n.nspname::text END AS schema_name,
            n.nspname::text AS in_schema, c.relname::text AS table_name,
            false AS is_strict, c.relkind = 'p' AS is_partitioned,
            (SELECT o.relname::text FROM pg_inherits h JOIN pg_class o ON o.oid = h.inhparent
@@ -30,21 +20,6 @@ pub const CATALOGUE: Catalogue = Catalogue {
            a.attgenerated <> '' AS is_generated,
            (SELECT l.collname::text FROM pg_collation l
             WHERE l.oid = a.attcollation AND NOT l.collisdeterministic) AS loose_collation,
-           -- The schema of the operator = of the type, such as that of CITEXT, or of the type that
-           -- its domains are made of. 403 is the B-tree, and 3 its strategy of =.
-           (WITH RECURSIVE domains AS (
-                SELECT t.oid, t.typbasetype FROM pg_type t WHERE t.oid = a.atttypid
-                UNION ALL
-                SELECT t.oid, t.typbasetype FROM domains
-                JOIN pg_type t ON t.oid = domains.typbasetype
-            )
-            SELECT e.nspname::text FROM domains
-            JOIN pg_opclass oc ON oc.opcintype = domains.oid
-                AND oc.opcdefault AND oc.opcmethod = 403
-            JOIN pg_amop ao ON ao.amopfamily = oc.opcfamily AND ao.amopstrategy = 3
-                AND ao.amoplefttype = oc.opcintype AND ao.amoprighttype = oc.opcintype
-            JOIN pg_operator o ON o.oid = ao.amopopr JOIN pg_namespace e ON e.oid = o.oprnamespace
-            WHERE domains.typbasetype = 0 AND e.nspname <> 'pg_catalog') AS equals_in,
            a.attgenerated = 'v' AS is_not_stored,
            col_description(c.oid, a.attnum) AS column_comment
     FROM pg_class c
@@ -110,12 +85,8 @@ pub const CATALOGUE: Catalogue = Catalogue {
     WHERE {where} AND pg_get_constraintdef(o.oid) NOT LIKE '% NOT ENFORCED'",
     all: "c.relkind IN ('r', 'p') AND n.nspname <> 'information_schema'
         AND n.nspname NOT LIKE 'pg\\_%' AND NOT c.relispartition",
-    // The table is in the first schema of the user's path that has a relation of this name.
-    of_name: "c.relkind IN ('r', 'p') AND c.oid = (
-        SELECT o.oid FROM pg_class o JOIN pg_namespace v ON v.oid = o.relnamespace
-        JOIN unnest(current_setting('diesel_counters.path')::text[])
-            WITH ORDINALITY AS path (schema, place) ON path.schema = v.nspname
-        WHERE o.relname = {name} ORDER BY path.place LIMIT 1)",
+    of_name: "c.relkind IN ('r', 'p') AND c.relname = {name} AND pg_table_is_visible(c.oid)
+        AND n.nspname NOT LIKE 'pg\\_%'",
     of_schema: "c.relkind IN ('r', 'p') AND n.nspname = {schema} AND c.relname = {name}",
     kind_of,
     complete: |_| {},

@@ -56,8 +56,6 @@ struct ColumnRow {
     is_generated: bool,
     #[diesel(sql_type = Nullable<Text>)]
     loose_collation: Option<String>,
-    #[diesel(sql_type = Nullable<Text>)]
-    equals_in: Option<String>,
     #[diesel(sql_type = Bool)]
     is_not_stored: bool,
     #[diesel(sql_type = Nullable<Text>)]
@@ -243,7 +241,6 @@ impl ColumnRow {
             auto_increment: self.is_auto_increment,
             generated: self.is_generated,
             loose_collation: self.loose_collation,
-            equals_in: self.equals_in,
             not_stored: self.is_not_stored,
             comment: self.column_comment,
             refers_to: None,

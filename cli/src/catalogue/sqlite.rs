@@ -23,7 +23,7 @@ pub const CATALOGUE: Catalogue = Catalogue {
            (SELECT upper(x.coll) FROM pragma_index_list(t.name) l, pragma_index_xinfo(l.name) x
             WHERE l.\"unique\" AND x.key AND x.cid = c.cid AND upper(x.coll) <> 'BINARY' LIMIT 1)
                AS loose_collation,
-           NULL AS equals_in, 0 AS is_not_stored, NULL AS column_comment
+           0 AS is_not_stored, NULL AS column_comment
     FROM pragma_table_list t, pragma_table_xinfo(t.name) c
     WHERE {where}
     ORDER BY t.name, c.cid",

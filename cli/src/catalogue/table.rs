@@ -53,8 +53,6 @@ pub struct Column {
     /// Its collation, if that takes different texts as equal: 'Foo' and 'foo', or on MySQL
     /// 'résumé' and 'resume', or 'foo ' and 'foo'.
     pub loose_collation: Option<String>,
-    /// The schema of `=` for its type on PostgreSQL, if that is not the server's own.
-    pub equals_in: Option<String>,
     /// Computed whenever it is read. Not known on SQLite.
     pub not_stored: bool,
     pub comment: Option<String>,

@@ -2,7 +2,6 @@
 
 use anyhow::Result;
 
-use super::rights;
 use super::triggers::counts_in;
 use crate::catalogue::Table;
 use crate::connection::AnyConnection;
@@ -13,14 +12,7 @@ use crate::triggers::{File, Stored, as_stored, definitions};
 /// these tables, or of all if there are none.
 pub fn check(file: &File, tables: &[Table], conn: &mut AnyConnection) -> Result<Vec<FaultsOf>> {
     let path = file.path.display();
-    let mut stored = Vec::new();
-    for one in definitions(conn)? {
-        // Anybody can create what looks like a definition.
-        if rights::foreign(&one, conn)?.is_none() {
-            stored.push(one);
-        }
-    }
-    let (stored, _) = file.separate(stored, conn)?;
+    let stored = definitions(conn)?;
     let of_file = file.definitions(&stored, conn)?;
     let mut found = Vec::new();
     // The definitions of the database that the file has.
@@ -57,8 +49,7 @@ pub fn check(file: &File, tables: &[Table], conn: &mut AnyConnection) -> Result<
     for one in &stored {
         let name_of = |stored: &Stored| (stored.schema.clone(), stored.definition.name.clone());
         let is_in_file = known.iter().any(|known| name_of(known) == name_of(one));
-        // A migration of this role drops its own triggers only.
-        if is_in_file || !one.is_own || !counts_in(&one.definition, tables) {
+        if is_in_file || !counts_in(&one.definition, tables) {
             continue;
         }
         let name = &one.definition.name;

@@ -2,9 +2,6 @@
 
 mod days;
 mod file;
-mod lost;
-mod modes;
-mod rights;
 mod shape;
 mod triggers;
 
@@ -80,9 +77,6 @@ pub fn run(args: Check, options: &Options) -> Result<bool> {
     // Triggers count in tables that are not found, too. Without a name, all triggers are checked.
     let named: &[Table] = if args.tables.is_empty() { &[] } else { &found };
     let mut of_triggers = triggers::check(named, conn)?;
-    if named.is_empty() {
-        of_triggers.extend(lost::functions(conn)?);
-    }
     if let Some(file) = &file {
         for of_file in file::check(file, named, conn)? {
             let is_same = |known: &&mut FaultsOf| known.table == of_file.table;

@@ -6,17 +6,18 @@ use diesel::{OptionalExtension, QueryableByName, RunQueryDsl};
 use diesel_counters::Period;
 
 use super::days::days;
+use super::triggers::others;
 use crate::catalogue::{self, Column, CounterTable, Mark, Table, is_zero, statement_of};
 use crate::connection::AnyConnection;
 use crate::database::{Joined, MYSQL, POSTGRES, SQLITE};
 use crate::fault::{Fault, note, slow, wrong};
 use crate::sql::{sql, sql_with};
-use crate::vetoes::{deferrable, in_counters};
+use crate::triggers::live_triggers;
 
 type Check = fn(&CounterTable, &mut AnyConnection) -> Result<Vec<Fault>>;
 
 /// What a table is checked for, in the order of the output.
-pub const CHECKS: [Check; 10] = [
+pub const CHECKS: [Check; 11] = [
     fixed_width,
     collations,
     columns,
@@ -26,7 +27,8 @@ pub const CHECKS: [Check; 10] = [
     indexes,
     deferrable,
     days,
-    in_counters,
+    own_triggers,
+    policies,
 ];
 
 /// What a change of a column takes.
@@ -178,6 +180,61 @@ fn domain(table: &Table, column: &str, conn: &mut AnyConnection) -> Result<(bool
     );
     let found: Option<(bool, bool)> = domain.typed::<(Bool, Bool)>().get_result(conn).optional()?;
     Ok(found.unwrap_or_default())
+}
+
+/// Triggers of the counter table itself. Nothing but the program and triggers of `generate triggers`
+/// writes it.
+fn own_triggers(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
+    let found = others(&shape.table, &[], &live_triggers(conn)?);
+    Ok(found.into_iter().collect())
+}
+
+/// Row level security of a counter table.
+fn policies(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
+    if conn.database() != POSTGRES {
+        return Ok(Vec::new());
+    }
+    let has_policies = sql_with(
+        "SELECT relrowsecurity FROM pg_class WHERE oid = CAST(to_regclass({table}) AS oid)",
+        &[("table", &POSTGRES.table_name(&shape.table))],
+    );
+    if !has_policies.typed::<Bool>().get_result::<bool>(conn)? {
+        return Ok(Vec::new());
+    }
+    let what = "It has row level security.";
+    let cost = "A policy can hide rows from the roles that it is for, and refuse theirs: \
+                increments fail, and totals have a part of the counts.";
+    let remedy = "Count, merge and correct as a role that sees all rows: the owner, without FORCE, \
+                  or one with BYPASSRLS.";
+    Ok(vec![note("policy", what, cost).remedy(remedy)])
+}
+
+/// ON CONFLICT of PostgreSQL takes no key that is checked later.
+fn deferrable(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
+    if conn.database() != POSTGRES {
+        return Ok(Vec::new());
+    }
+    let table = POSTGRES.table_name(&shape.table);
+    let deferrable = sql_with(
+        "SELECT conname::text FROM pg_constraint WHERE contype = 'p' AND condeferrable
+             AND conrelid = CAST(to_regclass({table}) AS oid)",
+        &[("table", &table)],
+    );
+    let names: Vec<String> = deferrable.typed::<Text>().load(conn)?;
+    let columns = shape.table.primary_key.iter();
+    let key = columns.map(|name| POSTGRES.quoted(name)).joined(", ");
+    let fault = |name: String| {
+        let what = format!("Its primary key {name} is DEFERRABLE.");
+        let cost = "ON CONFLICT cannot use it: each increment fails.";
+        let remedy = "Create it again without. This builds its index again, and blocks writes.";
+        let quoted = POSTGRES.quoted(&name);
+        let fault = wrong("deferrable_key", what, cost).remedy(remedy);
+        fault.run(format!(
+            "ALTER TABLE {table} DROP CONSTRAINT {quoted}, \
+             ADD CONSTRAINT {quoted} PRIMARY KEY ({key});"
+        ))
+    };
+    Ok(names.into_iter().map(fault).collect())
 }
 
 /// A table whose rows a crash or a rollback loses.

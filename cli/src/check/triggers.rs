@@ -1,32 +1,40 @@
 //! The triggers that count rows, compared with their definitions in the database.
 
 use anyhow::Result;
+use diesel::RunQueryDsl;
+use diesel::sql_types::Bool;
 
-use super::modes;
-use super::rights;
 use crate::catalogue::Table;
 use crate::connection::AnyConnection;
-use crate::database::MYSQL;
-use crate::fault::{Fault, FaultsOf, Severity, wrong};
+use crate::database::{Joined, MYSQL, POSTGRES};
+use crate::fault::{Fault, FaultsOf, Severity, note, wrong};
+use crate::sql::sql_with;
 use crate::triggers::{
-    Count, Counting, Definition, Existing, LiveTrigger, Stored, Trigger, definitions,
+    Count, Counting, Definition, Existing, LiveTrigger, Stored, Trigger, TriggerTable, definitions,
     live_triggers, triggers,
 };
-use crate::vetoes::in_column;
 
 /// The faults of each definition that counts in one of these tables, or of all if there are none,
 /// with the table of the rows.
 pub fn check(tables: &[Table], conn: &mut AnyConnection) -> Result<Vec<FaultsOf>> {
     let live = live_triggers(conn)?;
+    let known = definitions(conn)?;
+    let mut own = Vec::new();
+    for stored in &known {
+        // What is wrong with a definition is a fault of its own.
+        let counting = Counting::new(stored.definition.clone(), conn);
+        own.extend(
+            counting
+                .and_then(|counting| triggers(&counting))
+                .unwrap_or_default(),
+        );
+    }
     let mut all: Vec<FaultsOf> = Vec::new();
     let mut before = Vec::new();
-    for stored in definitions(conn)? {
+    for stored in known {
         let table = stored.definition.rows.clone();
         let is_asked = counts_in(&stored.definition, tables);
-        let mut faults = match rights::foreign(&stored, conn)? {
-            Some(fault) => vec![fault],
-            None => of_definition(stored, &mut before, &live, conn),
-        };
+        let mut faults = of_definition(stored, &mut before, &own, &live, conn);
         // A table of several definitions has the same notes for each of them.
         let mut told = all.iter().flat_map(|known| &known.faults);
         faults.retain(|fault| {
@@ -45,46 +53,50 @@ pub fn counts_in(definition: &Definition, tables: &[Table]) -> bool {
     tables.is_empty() || definition.counts.iter().any(is_named)
 }
 
-/// Whether triggers count in columns of this table. Definitions of others are no proof: anybody can
-/// create what looks like one.
+/// Whether triggers count in columns of this table.
 pub fn is_counted_in(table: &Table, conn: &mut AnyConnection) -> Result<bool> {
-    for stored in definitions(conn)? {
-        let is_here = counts_in(&stored.definition, std::slice::from_ref(table));
-        if is_here && rights::foreign(&stored, conn)?.is_none() {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    let stored = definitions(conn)?;
+    let mut all = stored.iter();
+    Ok(all.any(|stored| counts_in(&stored.definition, std::slice::from_ref(table))))
 }
 
-/// The faults of a definition. `before` has the definitions before it.
+/// Triggers and rules of the program's own on a table that is counted in.
+pub fn others(table: &Table, own: &[Trigger], live: &[LiveTrigger]) -> Option<Fault> {
+    let is_other = |live: &&LiveTrigger| {
+        let mut own = own.iter();
+        live.table == TriggerTable::of(table)
+            && !own.any(|own| own.name == live.name && own.table == live.table)
+    };
+    let names = live.iter().filter(is_other).map(|live| &*live.name);
+    let names = names.joined(", ");
+    if names.is_empty() {
+        return None;
+    }
+    let what = format!("{table} has triggers or rules of its own: {names}.");
+    let cost = "One that skips or changes a row that is written loses counts.";
+    Some(note("other_triggers", what, cost))
+}
+
+/// The faults of a definition. `before` has the definitions before it, and `own` the triggers of all
+/// definitions.
 fn of_definition(
     stored: Stored,
     before: &mut Vec<Counting>,
+    own: &[Trigger],
     live: &[LiveTrigger],
     conn: &mut AnyConnection,
 ) -> Vec<Fault> {
-    let whose = Whose {
-        name: stored.definition.name.clone(),
-        owner: stored.owner,
-        is_own: stored.is_own,
-    };
+    let name = stored.definition.name.clone();
     let rows = stored.definition.rows.clone();
     let compared = Counting::new(stored.definition, conn).and_then(|counting| {
-        counting.refuse_hidden_rows(conn)?;
-        let mut faults = rights::owners(&counting, &whose.owner, conn)?;
-        faults.extend(rights::of_others(&counting, conn)?);
-        faults.extend(rights::denied(&counting, &whose.owner, conn)?);
-        faults.extend(storage(&counting));
+        let mut faults = storage(&counting);
+        faults.extend(hidden_rows(&counting, conn)?);
         faults.extend(not_counted_yet(&counting));
         faults.extend(before.iter().filter_map(|other| twice(other, &counting)));
         let triggers = triggers(&counting)?;
         for trigger in &triggers {
-            for fault in faults_of(trigger, &counting, live) {
-                faults.push(whose.shown(fault, &not_seen(&counting)));
-            }
+            faults.extend(faults_of(trigger, &counting, live));
         }
-        faults.extend(modes::several(&triggers, &counting, conn)?);
         // The function of several triggers can be the same.
         let mut told = Vec::new();
         faults.retain(|fault| {
@@ -94,53 +106,19 @@ fn of_definition(
         });
         let targets = counting.targets.iter();
         for target in targets.filter(|target| target.slots.is_none()) {
-            faults.extend(in_column(target, conn)?);
+            faults.extend(others(&target.table, own, live));
         }
-        faults.extend(rights::granted(&counting, &whose.owner, conn)?);
         // Only a definition whose tables are there can count in the same counter as another one.
         before.push(counting);
         Ok(faults)
     });
     compared.unwrap_or_else(|error| {
-        let why = if whose.is_own {
-            format!("but {error:#}")
-        } else {
-            // The error can have the text of an expression.
-            "but they cannot be compared with it".to_owned()
-        };
-        let what = format!(
-            "The triggers {} count the rows of {rows}, {why}.",
-            whose.name
-        );
+        let what = format!("The triggers {name} count the rows of {rows}, but {error:#}.");
         let cost = "They fail, or they do not count these rows.";
-        let fault = wrong("trigger_definition", what, cost).remedy(
+        vec![wrong("trigger_definition", what, cost).remedy(
             "Revert their migration, or generate them again for the tables as they are now.",
-        );
-        vec![whose.shown(fault, "")]
+        )]
     })
-}
-
-/// The owner of triggers.
-struct Whose {
-    name: String,
-    owner: String,
-    is_own: bool,
-}
-
-impl Whose {
-    /// The fault as it is printed to this role or account. To others, it has no SQL: that has the
-    /// expressions of the definition, and they would run as whoever runs it.
-    fn shown(&self, mut fault: Fault, not_seen: &str) -> Fault {
-        if self.is_own {
-            return fault;
-        }
-        let Whose { name, owner, .. } = self;
-        fault.sql.clear();
-        fault.remedy(format!(
-            "{not_seen}The triggers {name} belong to {owner}: run `diesel-counters check` as \
-             {owner}, which prints what to do. If you do not know {owner}, ask who created them."
-        ))
-    }
 }
 
 /// An account of MySQL does not see the triggers without this right.
@@ -152,6 +130,29 @@ fn not_seen(counting: &Counting) -> String {
         }
         _ => String::new(),
     }
+}
+
+/// Tables of which a policy hides rows from this role.
+fn hidden_rows(counting: &Counting, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
+    let mut faults = Vec::new();
+    if counting.database != POSTGRES {
+        return Ok(faults);
+    }
+    for table in counting.tables() {
+        let is_hidden = sql_with(
+            "SELECT row_security_active(CAST(to_regclass({table}) AS oid))",
+            &[("table", &POSTGRES.table_name(table))],
+        );
+        if is_hidden.typed::<Bool>().get_result::<bool>(conn)? {
+            let what = format!("{table} has row level security, also for this role.");
+            let cost =
+                "Rows that it hides are not counted: writes of the rows, and a recount, fail.";
+            let remedy = "Let the functions of the triggers run as their owner: ALTER FUNCTION … \
+                          SECURITY DEFINER. See docs/trust.md.";
+            faults.push(wrong("hidden_rows", what, cost).remedy(remedy));
+        }
+    }
+    Ok(faults)
 }
 
 /// Rows that a crash or a rollback loses, and their counts not; or counts in a column, and their
@@ -196,8 +197,7 @@ fn faults_of(trigger: &Trigger, counting: &Counting, live: &[LiveTrigger]) -> Ve
     let of_table = || live.iter().filter(|live| live.table == trigger.table);
     // One that does the same can have another name.
     if let Some(same) = of_table().find(|live| live.is_like(trigger)) {
-        let open = open_to_others(same);
-        return open.into_iter().chain(disabled(same, counting)).collect();
+        return disabled(same, counting).into_iter().collect();
     }
     let named = of_table().find(|live| live.name == trigger.name);
     let name = &counting.definition.name;
@@ -218,12 +218,14 @@ fn faults_of(trigger: &Trigger, counting: &Counting, live: &[LiveTrigger]) -> Ve
             wrong("trigger_missing", what, cost)
         }
     };
-    let mut statements = vec![trigger.drop.clone()];
+    let mut statements = vec![counting.database.trigger_session(), trigger.drop.clone()];
+    statements.extend(drops_of_replaced(trigger, live));
     // The function that is there can be another one.
     if let Some(create) = &trigger.function {
         statements.push(create.replacen("CREATE", "CREATE OR REPLACE", 1));
     }
     statements.push(trigger.create.clone());
+    statements.retain(|sql| !sql.is_empty());
     let mut fault = fault.remedy(format!("Create it again; {}", then.trim_end()));
     fault.sql = statements
         .iter()
@@ -232,22 +234,22 @@ fn faults_of(trigger: &Trigger, counting: &Counting, live: &[LiveTrigger]) -> Ve
     vec![fault]
 }
 
-/// The fault of a function that others can use. A dump without privileges has lost the migration's
-/// REVOKE, and default privileges can grant the right again.
-fn open_to_others(live: &LiveTrigger) -> Option<Fault> {
-    let roles = live.open_to.as_ref()?;
-    let function = live.function.as_deref().unwrap_or_default();
-    let who = if roles.starts_with("PUBLIC") {
-        "Every role"
-    } else {
-        roles
+/// The statements that drop a trigger from a table that a copy has replaced. Its function has counted
+/// the rows of that table, and counts those of the copy from now on.
+fn drops_of_replaced(trigger: &Trigger, live: &[LiveTrigger]) -> Vec<String> {
+    let function = format!(".{}", POSTGRES.quoted(&trigger.name));
+    let is_of_other = |live: &&LiveTrigger| {
+        let calls = live
+            .function
+            .as_ref()
+            .is_some_and(|name| name.ends_with(&function));
+        calls && live.table.schema == trigger.table.schema && live.table != trigger.table
     };
-    let what = format!("{who} can use the function {function}().");
-    let cost = "They could attach it to tables of their own, and it runs with the rights of its \
-                owner.";
-    let fault = wrong("trigger_open", what, cost).remedy("Take the right from them.");
-    let revoke = format!("REVOKE EXECUTE ON FUNCTION {function}() FROM {roles};");
-    Some(fault.run(revoke))
+    let drop = |live: &LiveTrigger| {
+        let table = POSTGRES.quoted_in(Some(&live.table.schema), &live.table.name);
+        format!("DROP TRIGGER {} ON {table};", POSTGRES.quoted(&live.name))
+    };
+    live.iter().filter(is_of_other).map(drop).collect()
 }
 
 /// The fault of a trigger that does what its definition says, and does not always run.

@@ -8,7 +8,6 @@ use diesel::sql_types::{Bool, Text};
 
 use super::wait::{LockWait, Look, Wait};
 use crate::catalogue::{Kind, Parent};
-use crate::database::MYSQL;
 use crate::sql::{Sql, sql};
 
 /// The locks that transactions wait for. MariaDB has kept the views that MySQL 8 has moved.
@@ -42,7 +41,7 @@ pub(super) fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
     }
     let locks = if is_mariadb { OF_MARIADB } else { OF_MYSQL };
     let table = &counters.table;
-    let sql_table = MYSQL.quoted_in(Some(&table.in_schema), &table.name);
+    let sql_table = locked_name(&table.in_schema, &table.name);
     let mut rows = allowed(look, is_mariadb, sql(ROW_WAITS.replace("{waits}", locks)))?;
     // They are in the order of the sessions, each with the locks that it waits for.
     rows.dedup_by_key(|lock| lock.waiter);
@@ -57,7 +56,7 @@ pub(super) fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
             continue;
         }
         let is_locked = |parent: &&Parent| {
-            let name = MYSQL.quoted_in(Some(&parent.in_schema), &parent.table);
+            let name = locked_name(&parent.in_schema, &parent.table);
             lock_table.as_ref() == Some(&name)
         };
         let parent = counters.parents().find(is_locked);
@@ -67,6 +66,12 @@ pub(super) fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
         }
     }
     Ok(waits)
+}
+
+/// A table as the query of the locks names it.
+fn locked_name(schema: &str, table: &str) -> String {
+    let [schema, table] = [schema, table].map(|name| name.replace('`', "``"));
+    format!("`{schema}`.`{table}`")
 }
 
 /// What a query finds, or nothing if the account lacks a right.

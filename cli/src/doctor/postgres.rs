@@ -7,7 +7,6 @@ use diesel::sql_types::Text;
 
 use super::wait::{LockWait, Look, Wait};
 use crate::catalogue::{Column, Kind, Table, table};
-use crate::code_of_others::{self, Access};
 use crate::database::{Joined, POSTGRES};
 use crate::sql::{sql, sql_with};
 use crate::triggers::{Definition, definitions};
@@ -86,10 +85,6 @@ fn row(place: &str, look: &mut Look<'_>) -> Result<Option<String>> {
     let is_other = |key: &Column| key.kind == Kind::Other && key.plain_type() != "character";
     if counters.entity.iter().any(is_other) {
         look.miss(format!("{WHAT}: the key has a type that is not read"));
-        return Ok(None);
-    }
-    if let Some(why) = code_of_others::found(&counters.table, Access::Reads, look.conn)? {
-        look.miss(format!("{WHAT}: {why}"));
         return Ok(None);
     }
     let table = POSTGRES.table_name(&counters.table);

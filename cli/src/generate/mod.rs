@@ -3,7 +3,6 @@
 mod binary_log;
 mod migration;
 mod names;
-mod own_triggers;
 mod refuse;
 mod triggers;
 

@@ -7,31 +7,25 @@ use diesel::sql_types::Bool;
 use crate::connection::AnyConnection;
 use crate::database::{MYSQL, POSTGRES};
 use crate::sql::sql_with;
-use crate::triggers::{LiveTrigger, Plan, Stored, TriggerTable, live_triggers, schema_of};
+use crate::triggers::{LiveTrigger, Plan, TriggerTable, live_triggers};
 
 /// The names that are taken when a migration has dropped what goes.
-pub struct Names<'o> {
+pub struct Names {
     live: Vec<LiveTrigger>,
     /// The definitions that go, whose names are free.
     gone: Vec<String>,
-    of_others: &'o [Stored],
 }
 
-impl<'o> Names<'o> {
+impl Names {
     /// `gone` are the definitions that go, and `goes` is whether a trigger goes with them.
     pub fn new(
         gone: Vec<String>,
         goes: impl Fn(&LiveTrigger) -> bool,
-        of_others: &'o [Stored],
         conn: &mut AnyConnection,
     ) -> Result<Self> {
         let mut live = live_triggers(conn)?;
         live.retain(|live| !goes(live));
-        Ok(Names {
-            live,
-            gone,
-            of_others,
-        })
+        Ok(Names { live, gone })
     }
 
     /// Fails if these definitions cannot be created together.
@@ -69,19 +63,11 @@ impl<'o> Names<'o> {
             )));
         }
         let name = plan.name();
-        if !self.gone.iter().any(|gone| gone == name) {
-            if self.have_name(name, plan, conn)? {
-                return Ok(Some(format!(
-                    "there are triggers {name} already: choose another name, or revert their \
-                     migration"
-                )));
-            }
-            if has_relation(name, conn)? {
-                return Ok(Some(format!(
-                    "there is a table or view {name} already: choose another name, such as \
-                     count_{name}"
-                )));
-            }
+        let is_free = self.gone.iter().any(|gone| gone == name);
+        if !is_free && has_relation(name, conn)? {
+            return Ok(Some(format!(
+                "there is a table or view {name} already: choose another name, such as count_{name}"
+            )));
         }
         // A migration of MySQL would drop it.
         let mut live = self.live.iter();
@@ -93,19 +79,6 @@ impl<'o> Names<'o> {
                 "{table} has a trigger {taken} already: choose another name than {name}, or drop it"
             )
         }))
-    }
-
-    /// Whether others have a definition of this name. On PostgreSQL, each schema has names of its
-    /// own, and anybody can create functions in a temporary one.
-    fn have_name(&self, name: &str, plan: &Plan, conn: &mut AnyConnection) -> Result<bool> {
-        let schema = &plan.counting.rows.in_schema;
-        let of_others = self.of_others.iter();
-        for other in of_others.filter(|other| other.definition.name == name) {
-            if conn.database() != POSTGRES || schema_of(other, conn)? == *schema {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 }
 

@@ -1,18 +1,13 @@
 //! What triggers cannot count, and cannot run.
 
 use anyhow::{Context, Result, bail};
-use diesel::connection::{Connection, SimpleConnection};
-use diesel::result::Error;
+use diesel::RunQueryDsl;
+use diesel::connection::SimpleConnection;
 use diesel::sql_types::Bool;
-use diesel::{QueryResult, QueryableByName, RunQueryDsl};
 
-use crate::code_of_others::OfOthers;
 use crate::connection::AnyConnection;
-use crate::database::{Joined, POSTGRES};
-use crate::fault::Fault;
-use crate::sql::sql_with;
-use crate::triggers::{Compared, Counting, Existing, FunctionName, Plan, Target};
-use crate::vetoes;
+use crate::sql::sql;
+use crate::triggers::{Compared, Counting, Existing, Plan, Target, Trial};
 
 /// Definitions that do not go together. A counter equals the rows of one definition: another one
 /// would set it to its own rows.
@@ -49,39 +44,6 @@ pub fn storage(plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// Tables in which nothing can be counted, or whose own triggers and rules could undo it: what
-/// `check` would find as soon as the migration has run.
-pub fn vetoes(plan: &Plan, conn: &mut AnyConnection) -> Result<()> {
-    if let Some(fault) = vetoes::refusal(&plan.counting, conn)? {
-        let Fault {
-            what, cost, remedy, ..
-        } = fault;
-        let targets = plan.counting.targets.iter();
-        let tables = targets.map(|target| target.table.to_string()).joined(", ");
-        bail!("{tables}: {what} {cost} {remedy}");
-    }
-    Ok(())
-}
-
-/// Tables of other roles: their owners could have code run with the rights of the owner of the
-/// counters, at any time after the migration.
-pub fn tables_of_others(plan: &Plan, conn: &mut AnyConnection) -> Result<()> {
-    if let Some(found) = plan.counting.tables_of_others(conn)?.first() {
-        let OfOthers {
-            table,
-            owner,
-            used_by,
-        } = found;
-        bail!(
-            "{table} belongs to {owner}, who could attach code to it, such as a function of an \
-             index. It would run with the rights of {used_by}, when rows are counted. Give the \
-             tables to one role, or the rights of {used_by} to {owner}: GRANT {used_by} TO \
-             {owner}. A counter table without a foreign key to {table} does not require that"
-        );
-    }
-    Ok(())
-}
-
 /// A row that is not counted yet can be deleted. The count is then below 0 until the recount.
 /// An entity whose last row is deleted before that cannot be told from one that others count.
 pub fn later(plan: &Plan) -> Result<()> {
@@ -91,7 +53,7 @@ pub fn later(plan: &Plan) -> Result<()> {
     }
     let mut targets = counting.targets.iter();
     let is_of_condition =
-        |target: &&Target| matches!(counting.compared(target), Compared::WithRows { .. });
+        |target: &&Target| matches!(counting.compared(target), Compared::WithRows);
     let of_condition = targets.find(is_of_condition);
     if let Some(Target { table, .. }) = of_condition {
         bail!(
@@ -120,90 +82,38 @@ pub fn later(plan: &Plan) -> Result<()> {
 /// Asks the database whether an expression can have another value at another time.
 pub fn changing_expressions(plan: &Plan, conn: &mut AnyConnection) -> Result<()> {
     let counting = &plan.counting;
-    let trial = &counting.sql.trial;
     for (table, expression) in counting.expressions().filter(|(_, one)| !one.is_one()) {
         let rows = counting.database.table_name(table);
-        let text = &expression.text;
-        let create_table = trial.create_table.replace("{rows}", &rows);
-        let require = trial.require_constant.replace("{expression}", text);
-        let mut refused = None;
-        let tried: QueryResult<()> = conn.transaction(|conn| {
-            conn.batch_execute(&create_table)?;
-            // The error of this statement is one of the expression; others are of the trial itself.
-            refused = conn.batch_execute(&require).err();
-            // Nothing of it stays.
-            Err(Error::RollbackTransaction)
-        });
-        if let Some(drop_table) = trial.drop_table {
-            conn.batch_execute(drop_table)?;
-        }
-        if let Some(error) = refused {
-            bail!(
-                "the database refuses the SQL expression {text:?}: {error}. It must have the same \
-                 value whenever it is evaluated, and name functions with their schema unless they \
-                 are the server's own"
-            );
-        }
-        match tried {
-            Err(Error::RollbackTransaction) => {}
-            other => {
-                other.with_context(|| format!("cannot check {text:?} in a temporary table"))?;
-            }
-        }
+        let tried = is_constant(&rows, &expression.text, &counting.sql.trial, conn);
+        conn.batch_execute(counting.sql.trial.drop_table)?;
+        tried?;
     }
     Ok(())
 }
 
-/// The functions `{schema}.{name}` that are not the server's own.
-const FUNCTIONS: &str = "
-    SELECT pg_get_userbyid(p.proowner) <> current_user AND NOT r.rolsuper AS is_of_others,
-        l.lanname IN ('sql', 'plpgsql') AND NOT EXISTS (
-            SELECT FROM unnest(p.proconfig) AS setting WHERE setting LIKE 'search_path=%')
-            AS searches
-    FROM pg_proc p
-    JOIN pg_namespace n ON n.oid = p.pronamespace
-    JOIN pg_language l ON l.oid = p.prolang
-    JOIN pg_roles r ON r.oid = p.proowner
-    WHERE n.nspname <> 'pg_catalog' AND n.nspname = {schema} AND p.proname = {name}";
-
-#[derive(QueryableByName)]
-struct Function {
-    #[diesel(sql_type = Bool)]
-    is_of_others: bool,
-    /// Whether it looks up names in the schemas of the session.
-    #[diesel(sql_type = Bool)]
-    searches: bool,
-}
-
-/// Inside the counting on PostgreSQL, only the server's own schema is searched. A function of
-/// another role would run as the owner of the counters, and one that looks up its names in the
-/// session would not find them.
-pub fn functions(plan: &Plan, conn: &mut AnyConnection) -> Result<()> {
-    if plan.counting.database != POSTGRES {
-        return Ok(());
+fn is_constant(rows: &str, text: &str, trial: &Trial, conn: &mut AnyConnection) -> Result<()> {
+    let create_table = trial.create_table.replace("{rows}", rows);
+    let tried = conn.batch_execute(&create_table);
+    tried.with_context(|| format!("cannot check {text:?} in a temporary table"))?;
+    for require in trial.require_constant {
+        let required = conn.batch_execute(&require.replace("{expression}", text));
+        required.with_context(|| {
+            format!(
+                "the database refuses the SQL expression {text:?}. It must have the same value \
+                 whenever it is evaluated, and name functions with their schema unless they are \
+                 the server's own"
+            )
+        })?;
     }
-    let expressions = plan.counting.expressions();
-    for named in expressions.flat_map(|(_, expression)| &expression.functions) {
-        let FunctionName { schema, name } = named;
-        let values = [("schema", &**schema), ("name", name)];
-        // There can be several, with other arguments.
-        for found in sql_with(FUNCTIONS, &values).load::<Function>(conn)? {
-            let function = POSTGRES.quoted_in(Some(schema), name);
-            let schema = POSTGRES.quoted(schema);
-            if found.is_of_others {
-                bail!(
-                    "the function {function} belongs to another role, and would run with the \
-                     rights of the owner of the counters: create one of your own"
-                );
-            }
-            if found.searches {
-                bail!(
-                    "the function {function} looks up names in the schemas of the session, and \
-                     triggers search the server's own only. Run ALTER FUNCTION {function} SET \
-                     search_path = {schema}"
-                );
-            }
-        }
+    let Some(is_same) = trial.is_same else {
+        return Ok(());
+    };
+    if !sql(is_same).typed::<Bool>().get_result::<bool>(conn)? {
+        bail!(
+            "the SQL expression {text:?} has a literal whose value depends on the moment, or on \
+             the settings of the session, such as its time zone: write times as in '2026-01-31 \
+             10:00+00'"
+        );
     }
     Ok(())
 }

@@ -5,35 +5,28 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use diesel::RunQueryDsl;
-use diesel::sql_types::BigInt;
-use serde_json::json;
 
 use super::Written;
 use super::binary_log;
 use super::names::Names;
-use super::own_triggers;
 use super::refuse;
 use crate::catalogue::Table;
-use crate::code_of_others::{self, Access};
 use crate::connection::AnyConnection;
 use crate::database::{Joined, SQLITE};
 use crate::options::{self, Options};
 use crate::output::printable;
-use crate::sql::sql;
-use crate::template::render;
 use crate::triggers::{
-    Compared, Counting, Difference, Existing, File, Gone, Last, LiveTrigger, Plan, Stored,
-    definitions, migration, order,
+    Counting, Difference, Existing, File, Gone, Last, LiveTrigger, Plan, definitions, migration,
+    order,
 };
 
 /// Print the migration from the triggers of the database to what counters.toml says.
 ///
 /// The database then counts each row that is inserted, deleted or changed, in the same statement,
 /// whichever program writes it. The migration creates what is new in the file, replaces what has
-/// changed and drops what is gone. It counts the existing rows of what it creates. If there is no
-/// difference, it is empty. Reads the tables from the database, which must exist, and changes
-/// nothing there.
+/// changed and drops what is gone. It counts the existing rows of every entity whose count is 0,
+/// and leaves other counts as they are. If there is no difference, it is empty. Reads the tables
+/// from the database, which must exist, and changes nothing there.
 #[derive(Args)]
 #[command(after_help = "Example of a counters.toml:
   [[trigger]]
@@ -67,29 +60,22 @@ pub struct Triggers {
 pub(super) fn up_and_down(args: Triggers, is_down: bool, options: &Options) -> Result<Written> {
     let file = File::read(args.file.as_deref())?;
     let conn = &mut options.connect()?;
-    // Anybody can create what looks like a definition.
-    let (own, of_others): (Vec<Stored>, Vec<Stored>) = definitions(conn)?
-        .into_iter()
-        .partition(|stored| stored.is_own);
-    let (own, elsewhere) = file.separate(own, conn)?;
-    note_elsewhere(&elsewhere);
-    let of_file = file.definitions(&own, conn)?;
-    let difference = Difference::new(of_file, args.existing, own, conn)?;
+    let stored = definitions(conn)?;
+    let of_file = file.definitions(&stored, conn)?;
+    let difference = Difference::new(of_file, args.existing, stored, conn)?;
     if difference.is_empty() {
         let path = file.path.display();
         if is_down {
-            return way_back(difference.stay, &of_others, args.existing, conn);
+            return way_back(difference.stay, args.existing, conn);
         }
         note(&format!("the database has what {path} says"));
         return Ok(Written::default());
     }
     // What is wrong with the definitions themselves comes before what is wrong with the database.
-    let names = names_beside(&difference, &of_others, conn)?;
+    let names = names_beside(&difference, conn)?;
     names.refuse(&difference.new, conn)?;
-    let of_elsewhere = elsewhere.into_iter().filter_map(|one| shared(one, conn));
-    let others = difference.stay.iter().cloned().chain(of_elsewhere);
-    refuse::others(&difference.new, &others.collect::<Vec<_>>())?;
-    check(&difference.new, conn)?;
+    refuse::others(&difference.new, &difference.stay)?;
+    let kept = check(&difference.new, conn)?;
     for name in &difference.repaired {
         note(&format!(
             "the triggers {name} are not all there, or not as {} says: this creates them again",
@@ -122,6 +108,7 @@ pub(super) fn up_and_down(args: Triggers, is_down: bool, options: &Options) -> R
         note_lost(lost);
     } else {
         note_changes(&sides.gone, &difference.new);
+        kept.iter().for_each(|text| note(text));
         advise(&difference.new, conn)?;
     }
     Ok(Written {
@@ -131,37 +118,19 @@ pub(super) fn up_and_down(args: Triggers, is_down: bool, options: &Options) -> R
 }
 
 /// The names that are taken beside those of what goes.
-fn names_beside<'o>(
-    difference: &Difference,
-    of_others: &'o [Stored],
-    conn: &mut AnyConnection,
-) -> Result<Names<'o>> {
+fn names_beside(difference: &Difference, conn: &mut AnyConnection) -> Result<Names> {
     let gone = difference.gone.iter();
     let definitions = gone.map(|gone| gone.name().to_owned()).collect();
     let goes = |live: &LiveTrigger| difference.gone.iter().any(|gone| gone.has(live));
-    Names::new(definitions, goes, of_others, conn)
-}
-
-/// A definition of another schema that can count in the same table as one of the file. Its own
-/// tables have no schema in what is stored.
-fn shared(stored: Stored, conn: &mut AnyConnection) -> Option<Counting> {
-    let mut counts = stored.written.counts.iter();
-    let names_schema = counts.any(|count| count.table.contains('.'));
-    let counting = names_schema.then(|| Counting::new(stored.definition, conn));
-    counting?.ok()
+    Names::new(definitions, goes, conn)
 }
 
 /// From what the database has to what it had before the last migration.
-fn way_back(
-    stay: Vec<Counting>,
-    of_others: &[Stored],
-    existing: Existing,
-    conn: &mut AnyConnection,
-) -> Result<Written> {
+fn way_back(stay: Vec<Counting>, existing: Existing, conn: &mut AnyConnection) -> Result<Written> {
     let last = Last::of(stay, existing, conn)?;
     let created = last.created.iter().map(|gone| gone.name.clone());
     let goes = |live: &LiveTrigger| last.created.iter().any(|gone| gone.has(live));
-    let names = Names::new(created.collect(), goes, of_others, conn)?;
+    let names = Names::new(created.collect(), goes, conn)?;
     names.refuse(&last.restored, conn)?;
     refuse_later(&last.restored)?;
     refuse::others(&last.restored, &last.stay)?;
@@ -175,33 +144,20 @@ fn way_back(
     })
 }
 
-/// Refuses what cannot be counted.
-fn check(plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
+/// Refuses what cannot be counted. Says which counts stay as they are.
+fn check(plans: &[Plan], conn: &mut AnyConnection) -> Result<Vec<String>> {
+    let mut told = Vec::new();
     for plan in plans {
         let counting = &plan.counting;
         refuse::storage(plan)?;
-        refuse::vetoes(plan, conn)?;
-        refuse::tables_of_others(plan, conn)?;
-        // From here on, expressions are evaluated, so no function of others may be in them.
-        for table in counting.tables() {
-            code_of_others::refuse(table, Access::Reads, conn)?;
-        }
-        // The migration writes them, and so do the triggers.
-        for target in &counting.targets {
-            code_of_others::refuse(&target.table, Access::Writes, conn)?;
-        }
-        refuse::functions(plan, conn)?;
         refuse::later(plan)?;
         refuse::changing_expressions(plan, conn)?;
-        counting.refuse_hidden_rows(conn)?;
-        for target in &counting.targets {
-            // It finds expressions that the database refuses.
-            let drift = counting.drift(target, &counting.compared(target), None);
-            let count_wrong = render("number.sql", json!({ "drift": drift }))?;
-            sql(count_wrong).typed::<BigInt>().get_result::<i64>(conn)?;
+        let kept = counting.kept_counts(conn)?;
+        if plan.corrects_now() {
+            told.extend(kept);
         }
     }
-    Ok(())
+    Ok(told)
 }
 
 /// Refuses to count the rows of definitions later that are created again.
@@ -217,14 +173,6 @@ fn advise(plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
     if let Some(advice) = binary_log::advice(conn)? {
         note(&advice);
     }
-    for plan in plans {
-        for alter in own_triggers::to_alter(plan, conn)? {
-            note(&format!(
-                "first, let the function of an own trigger find what it names inside of the \
-                 counting: {alter}"
-            ));
-        }
-    }
     let targets = plans.iter().flat_map(|plan| &plan.counting.targets);
     let in_slots = targets.filter(|target| target.slots.is_some());
     let counters = in_slots.flat_map(|target| {
@@ -237,24 +185,6 @@ fn advise(plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
         note(&format!("then name {names} {then}"));
     }
     Ok(())
-}
-
-/// Says which triggers of other schemas stay as they are.
-fn note_elsewhere(elsewhere: &[Stored]) {
-    const SHOWN: usize = 3;
-    if elsewhere.is_empty() {
-        return;
-    }
-    let first = elsewhere.iter().take(SHOWN);
-    let names = first.map(|one| format!("{} of {}", one.definition.name, one.schema));
-    let mut names = names.joined(", ");
-    if elsewhere.len() > SHOWN {
-        names += &format!(" and {} more", elsewhere.len() - SHOWN);
-    }
-    note(&format!(
-        "triggers of schemas that neither the search_path nor the file names stay as they are: \
-         {names}"
-    ));
 }
 
 /// Says what a migration does.
@@ -273,29 +203,6 @@ fn note_changes(gone: &[Gone], new: &[Plan]) {
     ] {
         if !names.is_empty() {
             note(&format!("this {does} the triggers {names}"));
-        }
-    }
-    note_kept(new);
-}
-
-/// Says which counts a migration leaves as they are: others may count in a column that has the rows
-/// of a condition.
-fn note_kept(plans: &[Plan]) {
-    for plan in plans.iter().filter(|plan| plan.corrects_now()) {
-        let name = plan.name();
-        for (target, compared) in plan.counting.targets.iter().zip(&plan.compared) {
-            let Compared::WithRows { or_where } = compared else {
-                continue;
-            };
-            let table = &target.table;
-            let names = target.names.join(", ");
-            let but = or_where.iter().map(|one| format!(", but for {}", one.text));
-            note(&format!(
-                "rows of {table} without a row that {name} counts keep what they have in \
-                 {names}{}. If nobody else counts there, run `diesel-counters recount {name} \
-                 --zero` after the migration",
-                but.joined("")
-            ));
         }
     }
 }

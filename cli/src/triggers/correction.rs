@@ -3,8 +3,7 @@
 use serde::Serialize;
 
 use super::counting::Counting;
-use super::expression::Expression;
-use super::statement::{Place, Rows, Sign, numbered};
+use super::statement::{COUNTED, KEPT, Place, Rows, Sign};
 use super::target::Target;
 use super::values::{Counters, Query};
 use crate::database::Joined;
@@ -14,10 +13,7 @@ use crate::database::Joined;
 pub enum Compared {
     All,
     /// Those with a row that counts.
-    WithRows {
-        /// And those of these conditions, for which a definition that goes has counted.
-        or_where: Vec<Expression>,
-    },
+    WithRows,
 }
 
 /// The query of the wrong counts: the key, the day of the row if it has one, the true count of each
@@ -80,9 +76,7 @@ impl Counting {
     pub fn compared(&self, target: &Target) -> Compared {
         let is_own = target.only.is_some() || target.entity.is_empty();
         if target.slots.is_none() && self.when.is_some() && !is_own {
-            Compared::WithRows {
-                or_where: Vec::new(),
-            }
+            Compared::WithRows
         } else {
             Compared::All
         }
@@ -127,17 +121,11 @@ impl Counting {
     /// The columns that an entity must have in a row for its counts to be compared.
     fn marks(&self, target: &Target, compared: &Compared) -> Vec<Mark> {
         let mut marks = Vec::new();
-        if let Compared::WithRows { or_where } = compared {
-            let kept = self.database.alias("kept", &target.table);
-            let conditions = or_where.iter().map(|one| one.of(&kept, self.database));
-            let in_stored_counts = match &*conditions.joined(" OR ") {
-                "" => "0".to_owned(),
-                any => format!("CASE WHEN {any} THEN 1 ELSE 0 END"),
-            };
+        if let Compared::WithRows = compared {
             marks.push(Mark {
                 name: self.free("counted_rows"),
                 in_counted_rows: "1".to_owned(),
-                in_stored_counts,
+                in_stored_counts: "0".to_owned(),
             });
         }
         // Rows can name an entity that has no row with the counter. There is nothing to correct.
@@ -162,14 +150,13 @@ impl Counting {
         let mut nothing_stored: Vec<_> = stored.iter().map(|name| format!("0 AS {name}")).collect();
         nothing_stored.extend(values_of(marks, Part::CountedRows));
         let mut queries = Vec::new();
+        let counted = self.free(COUNTED);
         for (place, source) in target.sources.iter().enumerate() {
-            let used_as = numbered("counted", place);
-            let name = self.database.alias(&used_as, &self.rows);
-            let entity = self.entity_of(source, &name);
+            let entity = self.entity_of(source, &counted);
             let joined = self.join_batch(target, &entity, batch, place);
-            let from = format!("{}{joined}", self.used_as(&used_as, &self.rows));
+            let from = format!("{}{joined}", self.used_as(&counted, &self.rows));
             let rows = Rows {
-                name: &name,
+                name: &counted,
                 from: &from,
                 sign: Sign::Plus,
                 entities: target.entities(source),
@@ -181,7 +168,7 @@ impl Counting {
 
     /// What is stored. Its columns are in the order of those of the rows.
     fn stored_counts(&self, target: &Target, marks: &[Mark], batch: Option<Batch<'_>>) -> Query {
-        let kept = self.database.alias("kept", &target.table);
+        let kept = self.free(KEPT);
         let of_kept = |name: &String| format!("{kept}.{name}");
         let names = self.counter_names(target);
         let mut columns: Vec<_> = self.group(target).iter().map(of_kept).collect();
@@ -193,7 +180,7 @@ impl Counting {
         let joined = self.join_batch(target, &entity, batch, target.sources.len());
         Query {
             columns,
-            from: format!("{}{joined}", self.used_as("kept", &target.table)),
+            from: format!("{}{joined}", self.used_as(&kept, &target.table)),
             conditions: self.only(target, &kept),
         }
     }

@@ -1,19 +1,14 @@
 //! A definition with the tables that it names.
 
-use anyhow::{Context, Result, bail};
-use diesel::RunQueryDsl;
-use diesel::sql_types::Bool;
-
 use super::Expression;
 use super::definition::{Definition, Deleted};
 use super::sql::{self as trigger_sql, TriggerSql};
 use super::target::{Source, Target};
 use super::targets::targets;
 use crate::catalogue::{Table, WideForeignKey, table};
-use crate::code_of_others::{self, OfOthers};
 use crate::connection::AnyConnection;
-use crate::database::{Database, MYSQL, POSTGRES, SQLITE};
-use crate::sql::sql_with;
+use crate::database::{Database, MYSQL, SQLITE};
+use anyhow::{Context, Result, bail};
 
 /// The rows of a table, and the counters that they are counted in.
 #[derive(Clone)]
@@ -34,6 +29,9 @@ pub struct Counting {
 #[derive(Clone)]
 pub struct DayColumn {
     pub name: String,
+    /// Without a length or a precision.
+    pub sql_type: String,
+    is_nullable: bool,
     /// SQL of its day in UTC, where `{}` is the column.
     in_utc: &'static str,
 }
@@ -44,11 +42,16 @@ impl DayColumn {
         let column = database.column(row, &self.name);
         self.in_utc.replace("{}", &column)
     }
+
+    /// Whether the day can be NULL. `date` of SQLite is NULL for a text that is no date.
+    pub fn can_be_null(&self, database: Database) -> bool {
+        self.is_nullable || database == SQLITE
+    }
 }
 
 impl Counting {
     /// Looks up the tables of a definition. It is an error if their rows could not be counted.
-    pub fn new(mut definition: Definition, conn: &mut AnyConnection) -> Result<Self> {
+    pub fn new(definition: Definition, conn: &mut AnyConnection) -> Result<Self> {
         let database = conn.database();
         let sql = trigger_sql::of(database);
         for text in definition.texts() {
@@ -91,9 +94,6 @@ impl Counting {
                 refuse_control(&parent.key)?;
             }
         }
-        if database == POSTGRES {
-            name_schemas(&mut definition, &rows, &targets);
-        }
         Ok(Counting {
             when: condition.transpose()?,
             targets,
@@ -122,47 +122,6 @@ impl Counting {
         [&self.rows].into_iter().chain(targets)
     }
 
-    /// The tables with which code of another role could run as the owner of the triggers. That the
-    /// rows and the counters belong to one role is for others to see.
-    pub fn tables_of_others(&self, conn: &mut AnyConnection) -> Result<Vec<OfOthers>> {
-        let mut found = Vec::new();
-        found.extend(code_of_others::of_others(&self.rows, &self.rows, conn)?);
-        for target in &self.targets {
-            let table = &target.table;
-            let parents = target.parents.iter().map(|parent| &parent.table);
-            for read in [table].into_iter().chain(parents) {
-                found.extend(code_of_others::of_others(read, table, conn)?);
-            }
-        }
-        Ok(found)
-    }
-
-    /// Fails if a policy can hide rows from the triggers, which run as the owner of the tables.
-    pub fn refuse_hidden_rows(&self, conn: &mut AnyConnection) -> Result<()> {
-        if self.database != POSTGRES {
-            return Ok(());
-        }
-        let rows = &self.rows;
-        for table in self.tables() {
-            let is_hidden = sql_with(
-                HIDES_ROWS,
-                &[
-                    ("table", &POSTGRES.table_name(table)),
-                    ("rows", &POSTGRES.table_name(rows)),
-                ],
-            );
-            if is_hidden.typed::<Bool>().get_result::<bool>(conn)? {
-                bail!(
-                    "{table} has ROW LEVEL SECURITY for the owner of {rows} too: its policies hide \
-                     rows, which would not be counted. Let one role own both, run ALTER TABLE \
-                     {table} NO FORCE ROW LEVEL SECURITY, and let the program use another role \
-                     than the owner"
-                );
-            }
-        }
-        Ok(())
-    }
-
     pub fn sources(&self) -> impl Iterator<Item = (&Target, &Source)> {
         let targets = self.targets.iter();
         targets.flat_map(|target| target.sources.iter().map(move |source| (target, source)))
@@ -181,6 +140,18 @@ impl Counting {
             .iter()
             .filter_map(|target| Some((&target.table, target.only.as_ref()?)));
         of_rows.chain(of_targets)
+    }
+
+    /// Whether it counts in more than one slot.
+    pub fn uses_slots(&self) -> bool {
+        let mut targets = self.targets.iter();
+        self.definition.slots > 1 && targets.any(|target| target.slots.is_some())
+    }
+
+    /// Whether rows can be there while their entity isn't, until a transaction ends.
+    pub fn has_deferrable_parents(&self) -> bool {
+        let mut parents = self.targets.iter().flat_map(|target| &target.parents);
+        parents.any(|parent| parent.deferrable)
     }
 
     /// Whether a row that is deleted or moved stays in the counts.
@@ -242,29 +213,6 @@ impl Counting {
     }
 }
 
-/// Whether a policy of `{table}` hides rows from the owner of `{rows}`, as whom the triggers run. A
-/// table's own owner sees all of its rows, unless that is forced.
-const HIDES_ROWS: &str = "
-    SELECT c.relrowsecurity AND (c.relforcerowsecurity OR c.relowner <> r.oid)
-        AND NOT r.rolsuper AND NOT r.rolbypassrls
-    FROM pg_class c, pg_class o JOIN pg_roles r ON r.oid = o.relowner
-    WHERE c.oid = CAST(to_regclass({table}) AS oid) AND o.oid = CAST(to_regclass({rows}) AS oid)";
-
-/// Names the schema of each table that is counted in, if it is not that of the rows: the path of
-/// the session can be another one later.
-fn name_schemas(definition: &mut Definition, rows: &Table, targets: &[Target]) {
-    for count in &mut definition.counts {
-        let is_other = |table: &&Table| {
-            let is_found = table.schema.is_none() && table.name == count.table;
-            is_found && table.in_schema != rows.in_schema
-        };
-        let mut tables = targets.iter().map(|target| &target.table);
-        if let Some(table) = tables.find(is_other) {
-            count.table = format!("{}.{}", table.in_schema, table.name);
-        }
-    }
-}
-
 /// A new line would end a comment of the SQL, and lines are indented.
 fn refuse_control(text: &str) -> Result<()> {
     if text.contains(char::is_control) {
@@ -314,6 +262,8 @@ fn day_column(rows: &Table, name: &str, sql: &TriggerSql) -> Result<DayColumn> {
     };
     Ok(DayColumn {
         name: name.to_owned(),
+        is_nullable: column.nullable,
         in_utc: known.in_utc,
+        sql_type: plain_type,
     })
 }

@@ -6,7 +6,6 @@ use clap::ValueEnum;
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::layout::broken_json;
 use crate::period;
 pub use diesel_counters::Period;
 
@@ -48,20 +47,6 @@ pub struct Definition {
     /// if they are not known.
     #[serde(default = "none_replaced", skip_serializing_if = "are_none_replaced")]
     pub replaced: Option<Vec<Definition>>,
-    /// On PostgreSQL. The database shows it.
-    #[serde(skip)]
-    pub functions: Functions,
-}
-
-/// The functions of the triggers on PostgreSQL.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Functions {
-    #[default]
-    ByEvent,
-    /// One for all events, of an earlier version. It has the name of the definition.
-    One,
-    /// That of an earlier version, and others for triggers that were created again.
-    Both,
 }
 
 /// What becomes of the count of a row that is deleted.
@@ -108,11 +93,10 @@ pub fn slots() -> u16 {
 }
 
 impl Definition {
-    /// As the database keeps it, in lines that people can read.
+    /// As the database keeps it.
     pub fn json(&self) -> String {
         // Each of its values can be written as JSON.
-        let json = serde_json::to_string(self).unwrap_or_default();
-        broken_json(&json)
+        serde_json::to_string(self).unwrap_or_default()
     }
 
     /// Whether both count the same. What the database keeps of their migrations does not matter.
@@ -121,7 +105,6 @@ impl Definition {
         same.existing = other.existing;
         same.migration = other.migration;
         same.replaced.clone_from(&other.replaced);
-        same.functions = other.functions;
         same == *other
     }
 
@@ -130,22 +113,7 @@ impl Definition {
     pub fn as_replaced(&self) -> Definition {
         let mut definition = self.clone();
         definition.replaced = self.replaced.clone().filter(Vec::is_empty);
-        // It is created again by this version.
-        definition.functions = Functions::ByEvent;
         definition
-    }
-
-    /// Takes tables without a schema as those of this one, or of the connection if it is empty.
-    pub fn look_in(&mut self, schema: &str) {
-        for replaced in self.replaced.iter_mut().flatten() {
-            replaced.look_in(schema);
-        }
-        let tables = self.counts.iter_mut().map(|count| &mut count.table);
-        for table in [&mut self.rows].into_iter().chain(tables) {
-            if !schema.is_empty() && !table.contains('.') {
-                *table = format!("{schema}.{table}");
-            }
-        }
     }
 
     /// All names and expressions.

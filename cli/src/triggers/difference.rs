@@ -8,7 +8,7 @@ use super::keys::name_keys;
 use super::order::{order, order_of_creation};
 use super::own::Own;
 use super::plan::{Gone, Plan};
-use super::stored::{self, Stored, schema_of};
+use super::stored::{self, Stored};
 use super::trigger::{LiveTrigger, Trigger, live_triggers};
 use crate::catalogue::{Table, table};
 use crate::connection::AnyConnection;
@@ -29,8 +29,6 @@ pub struct InDatabase {
     pub stored: Stored,
     /// Its triggers, or the reason that there can be none any more.
     pub plan: Result<Plan>,
-    /// The schema of its functions on PostgreSQL.
-    schema: String,
     rows: Option<Table>,
     own: Own,
 }
@@ -41,15 +39,13 @@ impl InDatabase {
         if let Ok(plan) = &mut plan {
             plan.counting.places = places(&plan.triggers, live);
         }
-        let schema = schema_of(&stored, conn)?;
         let planned = plan.as_ref().ok();
         Ok(InDatabase {
-            own: Own::new(&stored.definition, &schema, planned, live, conn)?,
+            own: Own::new(&stored.definition, &stored.schema, planned, live, conn)?,
             rows: match planned {
                 Some(plan) => Some(plan.counting.rows.clone()),
                 None => table(conn, &stored.definition.rows).ok(),
             },
-            schema,
             stored,
             plan,
         })
@@ -92,8 +88,8 @@ impl InDatabase {
             Err(_) => Gone::unplanned(self.name(), self.rows.clone()),
         };
         gone.keep(&self.own.taken);
-        gone.drop_definition =
-            stored::drop(&self.schema, self.name(), &self.own.functions, database);
+        let schema = Some(&*self.stored.schema).filter(|schema| !schema.is_empty());
+        gone.drop_definition = stored::drop(schema, self.name(), &self.own.functions, database);
         let stays = |live: &&LiveTrigger| {
             let mut triggers = stay.iter().flat_map(|plan| &plan.triggers);
             triggers.any(|trigger| trigger.name == live.name && trigger.table == live.table)
@@ -132,7 +128,7 @@ pub struct Sides {
 }
 
 impl Difference {
-    /// Compares the definitions of the file with those of this role or account in the database.
+    /// Compares the definitions of the file with those of the database.
     pub fn new(
         of_file: Vec<Definition>,
         existing: Existing,
@@ -184,9 +180,8 @@ impl Difference {
             .map(|gone| &gone.stored.definition)
             .collect();
         keep_record(&mut ordered, &repaired, &dropped, last + 1);
-        let known: Vec<_> = gone.iter().flat_map(|gone| &gone.plan).collect();
         Ok(Difference {
-            new: plans(ordered, known.iter().map(|plan| &plan.counting))?,
+            new: plans(ordered)?,
             stay,
             gone,
             repaired,
@@ -214,7 +209,7 @@ impl Difference {
         Ok(Sides {
             gone: as_locked(gone.collect(), &self.with_stay(&old)),
             created: as_locked(created.collect(), &self.with_stay(new.iter().copied())),
-            restored: restored_plans(old, new, existing)?,
+            restored: restored_plans(old, existing)?,
         })
     }
 
@@ -268,29 +263,12 @@ fn keep_record(new: &mut [Counting], repaired: &[String], dropped: &[&Definition
     }
 }
 
-/// Definitions to create, where these go.
-fn plans<'c>(
-    new: Vec<Counting>,
-    gone: impl IntoIterator<Item = &'c Counting> + Clone,
-) -> Result<Vec<Plan>> {
-    let mut plans = Vec::new();
-    for counting in new {
-        let mut plan = Plan::new(counting)?;
-        for gone in gone.clone() {
-            plan.take_over(gone);
-        }
-        plans.push(plan);
-    }
-    Ok(plans)
+fn plans(new: Vec<Counting>) -> Result<Vec<Plan>> {
+    new.into_iter().map(Plan::new).collect()
 }
 
-/// Definitions to create again, where these go. With `--existing later` their rows are counted
-/// later, too.
-fn restored_plans<'c>(
-    mut countings: Vec<Counting>,
-    gone: impl IntoIterator<Item = &'c Counting> + Clone,
-    existing: Existing,
-) -> Result<Vec<Plan>> {
+/// Definitions to create again. With `--existing later` their rows are counted later, too.
+fn restored_plans(mut countings: Vec<Counting>, existing: Existing) -> Result<Vec<Plan>> {
     for counting in &mut countings {
         // They are created again, behind those that stay.
         counting.places.clear();
@@ -298,7 +276,7 @@ fn restored_plans<'c>(
             counting.definition.existing = Existing::Later;
         }
     }
-    plans(order_of_creation(countings)?, gone)
+    plans(order_of_creation(countings)?)
 }
 
 /// The last migration that created triggers.
@@ -346,7 +324,7 @@ impl Last {
         let all: Vec<_> = ordered.iter().chain(&stay).collect();
         Ok(Last {
             created: as_locked(gone, &all),
-            restored: restored_plans(countings, &ordered, existing)?,
+            restored: restored_plans(countings, existing)?,
             stay,
             lost,
         })

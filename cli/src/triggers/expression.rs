@@ -4,8 +4,7 @@ use std::ops::ControlFlow;
 
 use anyhow::{Context, Result, bail};
 use sqlparser::ast::{
-    BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
-    Ident, ObjectName, TypedString, Value, Visit, Visitor,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Value, Visit, Visitor,
 };
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, Tokenizer, Whitespace};
@@ -25,10 +24,6 @@ pub struct Expression {
     /// The first characters of columns that are only compared with NULL. Their values are not read
     /// in a time zone.
     tested: Vec<usize>,
-    /// Those of columns that are read as a time of a day on MySQL, and not as one of today.
-    timed: Vec<usize>,
-    /// The functions that are named with their schema.
-    pub functions: Vec<FunctionName>,
 }
 
 /// A place where the text of an expression names a column.
@@ -40,12 +35,6 @@ struct ColumnInText {
     after: usize,
     /// The column's own name, which the text can have in another case.
     name: String,
-}
-
-#[derive(Debug, Clone)]
-pub struct FunctionName {
-    pub schema: String,
-    pub name: String,
 }
 
 impl Expression {
@@ -93,26 +82,11 @@ impl Expression {
             let Some(column) = rows.column(name) else {
                 continue;
             };
-            let is_zoned = sql.zoned == Some(&*column.plain_type());
-            if is_zoned && !expression.tested.contains(first) {
-                let depends = "whose value depends on the time zone of the session";
-                bail!("the SQL expression {text:?} has {name}, {depends}");
-            }
-            let is_read = !expression.tested.contains(first) && !expression.timed.contains(first);
-            if database == MYSQL && is_time(&column.plain_type()) && is_read {
+            let plain_type = column.plain_type();
+            if sql.changing.contains(&&*plain_type) && !expression.tested.contains(first) {
                 bail!(
-                    "the SQL expression {text:?} has {name}, which is a TIME: MySQL and MariaDB \
-                     make it a time of the current day where they expect a date. Compare it with \
-                     texts, or write TIME_TO_SEC({name})"
-                );
-            }
-            let sql_type = &column.sql_type;
-            if column.equals_in.is_some() {
-                bail!(
-                    "the SQL expression {text:?} has {name}, whose type {sql_type} is of an \
-                     extension. Triggers search only the server's own operators, so that nobody \
-                     can put others in their place. Add a generated column of the expression, \
-                     GENERATED ALWAYS AS (…) STORED, and name that"
+                    "the SQL expression {text:?} has {name}, which is a {plain_type}: its value \
+                     depends on the session. Only test it with IS NULL, or count by a DATETIME"
                 );
             }
         }
@@ -158,11 +132,6 @@ fn written(name: &Ident) -> String {
     }
 }
 
-/// Whether it is the type of times without a day on MySQL.
-fn is_time(plain_type: &str) -> bool {
-    plain_type == "time"
-}
-
 /// The first character of a name, from 0. Columns of a text count from 1.
 fn first_of(name: &Ident) -> usize {
     (name.span.start.column as usize).saturating_sub(1)
@@ -190,29 +159,6 @@ fn text_of(expression: &Expr) -> Option<&str> {
     }
 }
 
-/// Whether a type has days or times.
-fn is_of_times(data_type: &DataType) -> bool {
-    let name = data_type.to_string().to_lowercase();
-    name.starts_with("date") || name.starts_with("time")
-}
-
-/// Whether a text is a moment, if it is read as one. PostgreSQL also reads 'today 10:00'. Such a
-/// text can also be no time, such as 'now hiring', unless `is_of_times`.
-fn is_moment(text: &str, is_of_times: bool, database: Database) -> bool {
-    const MOMENTS: [&str; 4] = ["now", "today", "tomorrow", "yesterday"];
-    const OF_TIMES: [&str; 6] = ["allballs", "am", "pm", "z", "utc", "gmt"];
-    let text = text.trim().to_lowercase();
-    if database != POSTGRES {
-        return MOMENTS.contains(&&*text);
-    }
-    let words = text.split([' ', '\t', '\n', ',']);
-    let (moments, others): (Vec<_>, Vec<_>) = words.partition(|word| MOMENTS.contains(word));
-    let mut others = others.into_iter();
-    let is_of_time =
-        |word: &str| word.contains(|c: char| c.is_ascii_digit()) || OF_TIMES.contains(&word);
-    !moments.is_empty() && (is_of_times || others.all(|word| word.is_empty() || is_of_time(word)))
-}
-
 /// Why the value of a function can change, if the database finds that only when it calls the
 /// function.
 fn changes(function: &Function, database: Database) -> Option<&'static str> {
@@ -232,21 +178,11 @@ fn changes(function: &Function, database: Database) -> Option<&'static str> {
         "strftime" => 2,
         _ => return None,
     };
+    const OF_SESSION: [&str; 5] = ["now", "localtime", "utc", "subsec", "subsecond"];
     let mut texts = arguments.iter().copied().filter_map(text_of);
-    let is_any =
-        |text: &str, names: &[&str]| names.iter().any(|name| text.eq_ignore_ascii_case(name));
-    let time = arguments.get(least - 1).copied();
-    let is_without_time = time.and_then(text_of).is_some_and(|text| {
-        // A modifier in the place of the time.
-        is_any(text, &["subsec", "subsecond"])
-    });
-    if time.is_none() || is_without_time {
-        Some("which is the current time")
-    } else if texts.any(|text| is_any(text, &["localtime", "utc"])) {
-        Some("whose value depends on the time zone of the program")
-    } else {
-        None
-    }
+    let changes = arguments.len() < least
+        || texts.any(|text| OF_SESSION.contains(&&*text.trim().to_ascii_lowercase()));
+    changes.then_some("whose value depends on the moment, or on the time zone of the program")
 }
 
 /// Finds the columns, and refuses what is not of the row.
@@ -268,86 +204,15 @@ impl Columns<'_> {
     }
 }
 
-impl Columns<'_> {
-    /// Notes the columns that an expression does not read in a time zone or on a day.
-    fn note_reads(&mut self, expression: &Expr) {
-        const OF_TIMES: [&str; 5] = ["hour", "microsecond", "minute", "second", "time_to_sec"];
-        use BinaryOperator::{Eq, Gt, GtEq, Lt, LtEq, NotEq, Spaceship};
-        let compared: Vec<&Expr> = match expression {
-            Expr::IsNull(tested) | Expr::IsNotNull(tested) => {
-                if let Expr::Identifier(name) = &**tested {
-                    self.found.tested.push(first_of(name));
-                }
-                return;
-            }
-            Expr::Function(function) => {
-                let name = function.name.to_string().to_lowercase();
-                if OF_TIMES.contains(&&*name) {
-                    arguments(function)
-                } else {
-                    return;
-                }
-            }
-            Expr::BinaryOp {
-                left,
-                op: Eq | Gt | GtEq | Lt | LtEq | NotEq | Spaceship,
-                right,
-            } => vec![left, right],
-            Expr::Between {
-                expr, low, high, ..
-            } => vec![expr, low, high],
-            Expr::InList { expr, list, .. } => [&**expr].into_iter().chain(list).collect(),
-            _ => return,
-        };
-        // A time is compared as such with other times, and with literals.
-        if compared.iter().all(|one| self.is_time(one)) {
-            self.found.timed.extend(compared.iter().filter_map(|one| {
-                let Expr::Identifier(name) = one else {
-                    return None;
-                };
-                Some(first_of(name))
-            }));
-        }
-    }
-
-    fn is_time(&self, expression: &Expr) -> bool {
-        match expression {
-            Expr::Value(_) => true,
-            Expr::TypedString(TypedString { data_type, .. }) => {
-                is_time(&data_type.to_string().to_lowercase())
-            }
-            Expr::Identifier(name) => {
-                let column = self.find(name);
-                let column = column.and_then(|name| self.table.column(&name));
-                column.is_some_and(|column| is_time(&column.plain_type()))
-            }
-            _ => false,
-        }
-    }
-
-    fn changing_text(text: &str) -> String {
-        format!("has '{text}', whose value changes")
-    }
-}
-
 impl Visitor for Columns<'_> {
     type Break = String;
 
     fn pre_visit_expr(&mut self, expression: &Expr) -> ControlFlow<String> {
-        const AGGREGATES: [&str; 5] = ["avg", "count", "max", "min", "sum"];
-        let is_aggregate =
-            |name: &ObjectName| AGGREGATES.contains(&&*name.to_string().to_lowercase());
-        if let Expr::Function(function) = expression {
-            let parts = function.name.0.iter().filter_map(|part| part.as_ident());
-            let names: Vec<_> = parts.map(written).collect();
-            if let [.., schema, name] = &*names {
-                self.found.functions.push(FunctionName {
-                    schema: schema.clone(),
-                    name: name.clone(),
-                });
+        if let Expr::IsNull(tested) | Expr::IsNotNull(tested) = expression {
+            if let Expr::Identifier(name) = &**tested {
+                self.found.tested.push(first_of(name));
             }
         }
-        self.note_reads(expression);
         let refused = match expression {
             Expr::Identifier(name) => match self.find(name) {
                 // A name that the parser has not read from the text has the place 0. The text is
@@ -366,52 +231,9 @@ impl Visitor for Columns<'_> {
             Expr::CompoundIdentifier(_) | Expr::CompoundFieldAccess { .. } => {
                 format!("names {expression}: write columns only, and without their table")
             }
-            Expr::Function(Function { name, .. }) if is_aggregate(name) => format!(
-                "has {name}, which is of many rows: a counter adds up what each row adds. Read it \
-                 by a subquery"
-            ),
             Expr::Function(function) => match changes(function, self.database) {
                 Some(why) => format!("has {}, {why}", function.name),
                 None => return ControlFlow::Continue(()),
-            },
-            Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => {
-                "has a subquery: a row can only be counted by its own columns".to_owned()
-            }
-            Expr::Cast {
-                expr, data_type, ..
-            } => match text_of(expr) {
-                Some(text) if is_of_times(data_type) && is_moment(text, true, self.database) => {
-                    Self::changing_text(text)
-                }
-                _ => return ControlFlow::Continue(()),
-            },
-            Expr::TypedString(TypedString {
-                value, data_type, ..
-            }) => match &value.value {
-                Value::SingleQuotedString(text)
-                    if is_moment(text, is_of_times(data_type), self.database) =>
-                {
-                    Self::changing_text(text)
-                }
-                _ => return ControlFlow::Continue(()),
-            },
-            // MySQL reads the bytes of the text, as the connection encodes it, in the other
-            // character set.
-            Expr::Prefixed { prefix, value }
-                if text_of(value).is_some_and(|text| !text.is_ascii())
-                    && !prefix.value.to_lowercase().starts_with("_utf8") =>
-            {
-                format!(
-                    "has {prefix} before a text that is not ASCII, whose value depends on the \
-                     character set of the session: write {prefix} X'…'"
-                )
-            }
-            Expr::Value(value) => match &value.value {
-                Value::Placeholder(_) => "has a placeholder".to_owned(),
-                Value::SingleQuotedString(text) if is_moment(text, false, self.database) => {
-                    Self::changing_text(text)
-                }
-                _ => return ControlFlow::Continue(()),
             },
             _ => return ControlFlow::Continue(()),
         };

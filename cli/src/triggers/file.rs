@@ -10,9 +10,9 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::definition::{
-    Count, Definition, Deleted, Existing, Functions, is_default, none_replaced, one, slots,
+    Count, Definition, Deleted, Existing, is_default, none_replaced, one, slots,
 };
-use super::stored::{Stored, search_path};
+use super::stored::Stored;
 use crate::catalogue::{CounterTable, table};
 use crate::connection::AnyConnection;
 use crate::database::Joined;
@@ -164,24 +164,6 @@ impl File {
         Ok(trigger)
     }
 
-    /// Separates the definitions that this file is about from those of other schemas, which stay as
-    /// they are. On PostgreSQL, several schemas can have the same tables, such as one for each
-    /// tenant. A file without schemas is then about those of the user's path.
-    pub fn separate(
-        &self,
-        stored: Vec<Stored>,
-        conn: &mut AnyConnection,
-    ) -> Result<(Vec<Stored>, Vec<Stored>)> {
-        let mut schemas = search_path(conn)?;
-        for one in &self.triggers {
-            // What is no table is an error of its own.
-            if let Ok(rows) = table(conn, &one.rows) {
-                schemas.push(rows.in_schema);
-            }
-        }
-        Ok(stored.into_iter().partition(|one| one.is_of(&schemas)))
-    }
-
     /// The definitions, for these tables. `stored` are those that the database has.
     pub fn definitions(
         &self,
@@ -228,7 +210,7 @@ impl InFile {
                 return Ok(mark.period);
             }
         }
-        let is_same = |stored: &&Stored| stored.is_own && stored.definition.name == self.name;
+        let is_same = |stored: &&Stored| stored.definition.name == self.name;
         let same = stored.iter().find(is_same);
         Ok(same.map_or(Period::default(), |stored| stored.definition.period))
     }
@@ -250,7 +232,6 @@ impl From<InFile> for Definition {
             existing: Existing::default(),
             migration: 0,
             replaced: none_replaced(),
-            functions: Functions::default(),
         }
     }
 }

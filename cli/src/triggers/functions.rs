@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use super::counting::Counting;
-use super::definition::Functions;
 use crate::database::{Joined, POSTGRES};
 
 /// An event of a trigger.
@@ -45,51 +44,36 @@ pub fn name_of_lock(counting: &Counting, event: Event) -> String {
 /// What the comment on a function begins with that has the definition.
 pub const COMMENT: &str = "diesel_counters: ";
 
-/// Whether this function of a definition has the definition in its comment and its text.
-pub fn has_definition(function: &str, definition: &str) -> bool {
-    function.strip_suffix("_insert") == Some(definition)
+/// The definition whose function this is, if it is one that has it.
+pub fn definition_of(function: &str) -> Option<&str> {
+    function.strip_suffix("_insert")
 }
 
-/// That name, with its schema and in quotes.
+/// That name in SQL, with its schema if the definition names that.
 pub fn function_name(counting: &Counting, event: Event) -> String {
-    POSTGRES.quoted_in(Some(&counting.rows.in_schema), &name_of(counting, event))
+    POSTGRES.quoted_in(counting.rows.schema.as_deref(), &name_of(counting, event))
 }
 
 /// The text of the comment that stores the definition.
 pub fn comment_text(counting: &Counting) -> String {
-    POSTGRES.literal_of_lines(&(COMMENT.to_owned() + &counting.definition.json()))
+    POSTGRES.literal(&(COMMENT.to_owned() + &counting.definition.json()))
 }
 
 /// Stores the definition in place of the one that is there.
 pub fn comment(counting: &Counting) -> String {
-    let name = match counting.definition.functions {
-        Functions::One => {
-            POSTGRES.quoted_in(Some(&counting.rows.in_schema), &counting.definition.name)
-        }
-        Functions::ByEvent | Functions::Both => function_name(counting, Event::Insert),
-    };
+    let name = function_name(counting, Event::Insert);
     let comment = comment_text(counting);
     format!("COMMENT ON FUNCTION {name}() IS {comment};\n")
 }
 
-/// The statement that drops these functions in this schema.
-pub fn drop_functions(schema: &str, names: &[String]) -> String {
+/// The statement that drops these functions. They are in this schema, or in the first one of the
+/// user's path.
+pub fn drop_functions(schema: Option<&str>, names: &[String]) -> String {
     if names.is_empty() {
         return String::new();
     }
     let functions = names
         .iter()
-        .map(|name| POSTGRES.quoted_in(Some(schema), name) + "()");
+        .map(|name| POSTGRES.quoted_in(schema, name) + "()");
     format!("DROP FUNCTION IF EXISTS {};\n", functions.joined(", "))
-}
-
-/// Each name once, in their order.
-pub fn once(all: impl Iterator<Item = String>) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for name in all {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
 }

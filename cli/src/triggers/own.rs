@@ -6,11 +6,10 @@ use diesel::sql_types::{Bool, Text};
 use diesel::{QueryableByName, RunQueryDsl};
 
 use super::definition::{Count, Definition};
-use super::functions::once;
 use super::plan::Plan;
 use super::trigger::LiveTrigger;
 use crate::connection::AnyConnection;
-use crate::database::{Database, POSTGRES, SQLITE};
+use crate::database::{Database, POSTGRES};
 use crate::sql::sql_with;
 
 /// What the database has of a definition.
@@ -55,7 +54,12 @@ impl Own {
             let names = functions.iter().map(|function| function.name.clone());
             return Ok(Own {
                 triggers: live.iter().filter(is_own).cloned().collect(),
-                functions: once(of_plan.chain(names)),
+                functions: {
+                    let mut all: Vec<_> = of_plan.chain(names).collect();
+                    all.sort();
+                    all.dedup();
+                    all
+                },
                 taken: Vec::new(),
             });
         }
@@ -102,18 +106,15 @@ fn functions(
         SELECT p.proname::text AS name,
             quote_ident(n.nspname) || '.' || quote_ident(p.proname) AS in_quotes,
             d.description LIKE 'diesel_counters: {%' IS TRUE
-                OR p.prosrc LIKE chr(10) || '-- diesel_counters: %'
-                -- An earlier version wrote no such line.
-                OR position('this function counts the rows of %.%, not those of %.%' IN p.prosrc)
-                    > 0 AS is_generated
+                OR p.prosrc LIKE '% AS counters (%' OR p.prosrc LIKE '%FOR entity%' AS is_generated
         FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
         LEFT JOIN pg_description d
             ON d.objoid = p.oid AND d.classoid = CAST('pg_proc'::regclass AS oid)
                 AND d.objsubid = 0
-        WHERE n.nspname = {schema} AND pg_get_userbyid(p.proowner) = current_user
+        WHERE CASE {schema} WHEN '' THEN pg_function_is_visible(p.oid) ELSE n.nspname = {schema} END
             AND p.prorettype = CAST('trigger'::regtype AS oid)
-            AND p.proname::text IN ({name}, {name} || '_insert', {name} || '_update',
-                {name} || '_delete', {name} || '_truncate')
+            AND p.proname::text IN ({name} || '_insert', {name} || '_update', {name} || '_delete',
+                {name} || '_truncate')
         ORDER BY p.oid";
     let values = [("schema", schema), ("name", &definition.name)];
     let mut functions: Vec<Function> = sql_with(FUNCTIONS, &values).load(conn)?;
@@ -152,24 +153,29 @@ impl LiveTrigger {
     /// Whether its body is generated: it has what nobody writes by hand, or it names a counter of
     /// this definition, or of one that this has replaced.
     fn is_generated(&self, definition: &Definition, database: Database) -> bool {
-        let marks = match database {
-            // If a table gets another name, the bodies of triggers do, too.
-            SQLITE => ["abs(-9223372036854775807", "pragma_recursive_triggers"],
-            _ => ["@diesel_counters_", "@@foreign_key_checks"],
-        };
-        if marks.iter().any(|mark| self.body.contains(mark)) {
+        const OWN_WORDS: [&str; 3] = [
+            "@@foreign_key_checks",
+            "@diesel_counters_",
+            "pragma_recursive_triggers",
+        ];
+        if OWN_WORDS.iter().any(|word| self.body.contains(word)) {
             return true;
         }
-        let has = |name: &str| self.body.contains(&database.quoted(name));
-        let is_named = |count: &Count| {
-            // The table's own name can have a point.
-            let without_schema = count.table.rsplit('.').next();
-            let has_table = has(&count.table) || without_schema.is_some_and(has);
-            has_table && has(&count.counter)
-        };
+        // The table can have another name now.
+        let is_named = |count: &Count| has_word(&self.body, &database.quoted(&count.counter));
         let of_replaced = definition.replaced.iter().flatten();
         let of_name = of_replaced.filter(|replaced| replaced.name == definition.name);
         let all = [definition].into_iter().chain(of_name);
         all.flat_map(|one| &one.counts).any(is_named)
     }
+}
+
+/// Whether SQL has a name, and not only as a part of another one.
+fn has_word(sql: &str, word: &str) -> bool {
+    let is_letter = |c: char| c.is_alphanumeric() || c == '_';
+    sql.match_indices(word).any(|(place, _)| {
+        let before = sql[..place].chars().next_back();
+        let behind = sql[place + word.len()..].chars().next();
+        !before.is_some_and(is_letter) && !behind.is_some_and(is_letter)
+    })
 }

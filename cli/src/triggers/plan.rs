@@ -3,11 +3,13 @@
 use anyhow::Result;
 use serde::Serialize;
 
-use super::correction::{Compared, Correction, Drift};
 use super::counting::Counting;
-use super::definition::{Existing, Functions};
+use super::definition::Existing;
+use super::existing::Names;
+use super::statement::COUNTED;
 use super::stored;
 use super::trigger::{LiveTrigger, Trigger, TriggerTable};
+use super::values::Addition;
 use crate::catalogue::Table;
 use crate::database::{Database, POSTGRES};
 
@@ -16,8 +18,6 @@ use crate::database::{Database, POSTGRES};
 pub struct Plan {
     pub counting: Counting,
     pub triggers: Vec<Trigger>,
-    /// The entities whose counts the migration corrects, for each target.
-    pub compared: Vec<Compared>,
 }
 
 /// What a migration writes of a plan.
@@ -34,19 +34,14 @@ pub struct PlanValues<'p> {
     existing: ExistingRows<'p>,
 }
 
-/// The rows that exist before the triggers.
+/// What counts the rows that are there before the triggers.
 #[derive(Serialize)]
 struct ExistingRows<'p> {
     name: &'p str,
     is_later: bool,
-    corrections: Vec<OfTarget>,
-}
-
-/// What corrects the counts of one table.
-#[derive(Serialize)]
-struct OfTarget {
-    drift: Drift,
-    correction: Correction,
+    /// What the sums of an entity are called.
+    all_rows: String,
+    additions: Vec<Addition>,
 }
 
 impl Plan {
@@ -61,20 +56,12 @@ impl Plan {
 
     /// The names of its functions on PostgreSQL: a trigger and its function have the same name.
     pub fn functions(&self) -> Vec<String> {
-        let definition = &self.counting.definition;
-        let mut names = Vec::new();
-        if definition.functions != Functions::ByEvent {
-            names.push(definition.name.clone());
-        }
-        if definition.functions != Functions::One {
-            let with_function = self.triggers.iter().filter(|one| one.function.is_some());
-            names.extend(with_function.map(|trigger| trigger.name.clone()));
-        }
-        names
+        let with_function = self.triggers.iter().filter(|one| one.function.is_some());
+        with_function.map(|trigger| trigger.name.clone()).collect()
     }
 
-    /// The values of the template of a migration.
-    pub fn values(&self) -> Result<PlanValues<'_>> {
+    /// The values of the template of a migration. `names` are those of its queries.
+    pub fn values(&self, names: Names) -> Result<PlanValues<'_>> {
         let counting = &self.counting;
         let counters = counting.counters();
         // Several triggers can call one function, which is created once.
@@ -85,11 +72,6 @@ impl Plan {
                 functions.push(function);
             }
         }
-        let targets = counting.targets.iter().zip(&self.compared);
-        let corrections = targets.map(|(target, compared)| OfTarget {
-            drift: counting.drift(target, compared, None),
-            correction: counting.correction(target),
-        });
         Ok(PlanValues {
             rows: counting.rows.to_string(),
             counters: counters
@@ -105,7 +87,8 @@ impl Plan {
             existing: ExistingRows {
                 name: self.name(),
                 is_later: counting.definition.existing == Existing::Later,
-                corrections: corrections.collect(),
+                all_rows: counting.free(COUNTED),
+                additions: counting.existing(names),
             },
         })
     }
@@ -142,7 +125,7 @@ impl From<&Plan> for Gone {
             rows: Some(plan.counting.rows.clone()),
             triggers: triggers.collect(),
             drop_definition: stored::drop(
-                &plan.counting.rows.in_schema,
+                plan.counting.rows.schema.as_deref(),
                 plan.name(),
                 &plan.functions(),
                 plan.counting.database,
@@ -180,7 +163,7 @@ impl Gone {
             self.triggers.push(DroppedTrigger {
                 name: trigger.name.clone(),
                 table: trigger.table.clone(),
-                drop: trigger.drop(database),
+                drop: trigger.drop(self.rows.as_ref(), database),
             });
         }
     }
@@ -193,41 +176,33 @@ impl Gone {
 
     /// The statements that drop everything.
     pub fn drops_all(&self) -> String {
-        self.drops(Which::All) + &self.drop_definition
+        self.drops() + &self.drop_definition
     }
 
-    /// The statements that drop its triggers of this table, or of all others.
-    pub fn drops(&self, which: Which) -> String {
-        let rows = self.rows.as_ref().map(TriggerTable::of);
-        let is_of_rows = |trigger: &&DroppedTrigger| Some(&trigger.table) == rows.as_ref();
-        let dropped = self.triggers.iter().filter(|trigger| match which {
-            Which::All => true,
-            Which::OfRows => is_of_rows(trigger),
-            Which::OfOthers => !is_of_rows(trigger),
-        });
-        dropped.map(|trigger| &*trigger.drop).collect()
+    /// The statements that drop its triggers.
+    pub fn drops(&self) -> String {
+        self.triggers.iter().map(|trigger| &*trigger.drop).collect()
     }
-}
 
-/// The triggers of a definition, by their tables.
-#[derive(Clone, Copy)]
-pub enum Which {
-    All,
-    /// Those of the table of the rows.
-    OfRows,
-    /// Those of the tables that the rows refer to.
-    OfOthers,
+    /// The tables of its triggers.
+    pub fn tables(&self) -> impl Iterator<Item = &str> {
+        self.triggers.iter().map(|trigger| &*trigger.table.name)
+    }
 }
 
 impl LiveTrigger {
-    fn drop(&self, database: Database) -> String {
+    /// `rows` is the table of the definition's rows.
+    fn drop(&self, rows: Option<&Table>, database: Database) -> String {
         let name = database.quoted(&self.name);
         if database != POSTGRES {
             return format!("DROP TRIGGER IF EXISTS {name};\n");
         }
         let is_rule = self.event == "RULE";
         let kind = if is_rule { "RULE" } else { "TRIGGER" };
-        let table = POSTGRES.quoted_in(Some(&self.table.schema), &self.table.name);
+        let table = match rows {
+            Some(rows) if TriggerTable::of(rows) == self.table => POSTGRES.table_name(rows),
+            _ => POSTGRES.quoted_in(Some(&self.table.schema), &self.table.name),
+        };
         format!("DROP {kind} IF EXISTS {name} ON {table};\n")
     }
 }

@@ -1,12 +1,23 @@
 //! Expressions of the rows to count: what a template has holes for.
 
 use super::counting::Counting;
+use super::expression::Expression;
 use super::target::{Source, Target};
-use crate::catalogue::{Column, Table};
-use crate::database::{Joined, MYSQL, SQLITE};
+use super::values::{is_one, plus};
+use crate::catalogue::{Column, Kind, Table};
+use crate::database::{Joined, MYSQL, POSTGRES, SQLITE};
 
 pub const OLD: &str = "OLD";
 pub const NEW: &str = "NEW";
+
+/// Rows that are gone, and those that a statement has changed; and the rows that are there before
+/// the triggers.
+pub const GONE: &str = "gone";
+pub const CHANGES: &str = "changes";
+pub const COUNTED: &str = "counted";
+
+/// What is stored already.
+pub const KEPT: &str = "kept";
 
 /// Rows to add to the counters, or to take from them.
 pub struct Rows<'a> {
@@ -81,10 +92,14 @@ impl Counting {
         let start_of = |day: &str| sql.start_of(self.definition.period, day);
         match &self.day {
             None => start_of(sql.today),
-            // A row whose day is NULL counts without a day.
             Some(column) => {
                 let day = start_of(&column.of(row, self.database));
-                format!("COALESCE({day}, {})", sql.undated)
+                // A row whose day is NULL counts without a day.
+                if column.can_be_null(self.database) {
+                    format!("COALESCE({day}, {})", sql.undated)
+                } else {
+                    day
+                }
             }
         }
     }
@@ -100,10 +115,34 @@ impl Counting {
             Some(weight) if weight.is_one() => format!("{sign}1"),
             Some(weight) => {
                 let value = weight.of(rows.name, self.database);
-                sign.to_owned() + &self.sql.weight.replace("{}", &value)
+                let is_integer = self.is_integer(weight);
+                if is_integer && self.has_exact_types() {
+                    sign.to_owned() + &value
+                } else if is_integer {
+                    format!("{sign}CAST({value} AS INTEGER)")
+                } else {
+                    sign.to_owned() + &self.sql.weight.replace("{}", &value)
+                }
             }
         });
         counts.collect()
+    }
+
+    /// Whether a weight is a column of integers that isn't NULL in any row.
+    fn is_integer(&self, weight: &Expression) -> bool {
+        let mut columns = self.rows.columns.iter();
+        let column = columns.find(|column| column.name == weight.text);
+        column.is_some_and(|column| {
+            // The negative of a number without a sign is an error.
+            let has_sign = matches!(column.kind, Kind::Integer | Kind::BigInt);
+            !column.nullable && has_sign
+        })
+    }
+
+    /// Whether a column has values of its type only. SQLite lets any value be in a column, unless
+    /// the table is STRICT.
+    fn has_exact_types(&self) -> bool {
+        self.database != SQLITE || self.rows.strict
     }
 
     /// The conditions of the rows that count.
@@ -115,19 +154,19 @@ impl Counting {
                 conditions.push(format!("{value} IS NOT NULL"));
             }
         }
-        // A name of the parent for each source: MySQL locks each alias once.
-        let mut sources = target.sources.iter();
-        let place = sources.position(|other| other.entity == source.entity);
-        let exists = self.exists(&numbered("parent", place.unwrap_or(0)), target, &entity);
         match rows.entities {
             Entities::All => {}
-            Entities::Existing => conditions.extend(exists),
+            Entities::Existing => {
+                let used_as = self.parent_of(target, source);
+                conditions.extend(self.exists_in(used_as.as_deref(), target, &entity));
+            }
             Entities::ExistingOrMoved => {
+                let exists = self.exists(target, &entity);
                 let old = self.entity_of(source, OLD);
                 let parents = target.parents.iter().zip(exists);
                 conditions.extend(parents.map(|(parent, exists)| {
-                    let moved = (self.sql.differs)(&entity[parent.column], &old[parent.column]);
-                    format!("({exists} OR {moved})")
+                    let (old, new) = (&old[parent.column], &entity[parent.column]);
+                    format!("({exists} OR NOT ({}))", self.database.are_same(old, new))
                 }));
             }
         }
@@ -139,23 +178,83 @@ impl Counting {
 
     /// Conditions that are true if an entity exists. `entity` has an expression for each column of
     /// its key.
-    pub fn exists(&self, used_as: &str, target: &Target, entity: &[String]) -> Vec<String> {
+    pub fn exists(&self, target: &Target, entity: &[String]) -> Vec<String> {
+        self.exists_in(None, target, entity)
+    }
+
+    /// The same, with another name for the tables of the parents.
+    fn exists_in(&self, used_as: Option<&str>, target: &Target, entity: &[String]) -> Vec<String> {
+        let something = if self.database == POSTGRES { "" } else { " 1" };
         let parents = target.parents.iter().map(|parent| {
-            let column = &target.entity[parent.column];
             let value = &entity[parent.column];
-            let alias = self.database.alias(used_as, &parent.table);
-            let key = self.database.column(&alias, &parent.key);
-            let is_key = self.database.is_same(column, &key, value);
-            let table = self.used_as(used_as, &parent.table);
-            format!("EXISTS (SELECT 1 FROM {table} WHERE {is_key})")
+            let table = self.database.table_name(&parent.table);
+            let (from, name) = match used_as {
+                None => (table.clone(), table),
+                Some(alias) => (format!("{table} AS {alias}"), alias.to_owned()),
+            };
+            let key = self.database.column(&name, &parent.key);
+            format!("EXISTS (SELECT{something} FROM {from} WHERE {key} = {value})")
         });
         parents.collect()
     }
 
+    /// What a parent's table is called in the query of a source, if that isn't its own name. A
+    /// statement of MySQL that runs under LOCK TABLES can use a name once.
+    fn parent_of(&self, target: &Target, source: &Source) -> Option<String> {
+        let mut sources = target.sources.iter();
+        let place = sources.position(|other| other.entity == source.entity);
+        match place {
+            Some(place @ 1..) if self.database == MYSQL => {
+                let name = format!("parent{}_{}", place + 1, target.table.name);
+                Some(self.database.quoted(&name))
+            }
+            _ => None,
+        }
+    }
+
+    /// What tells apart the texts of a key of MySQL that the rows' own collation takes as equal.
+    /// `row` is the name of the rows, or nothing if they have the names of the key.
+    pub fn exact_values(&self, target: &Target, row: &str) -> Vec<String> {
+        let mut values = Vec::new();
+        for (place, key) in target.entity.iter().enumerate() {
+            let columns = target.sources.iter().map(|source| &source.entity[place]);
+            let mut loose = columns.filter(|column| column.loose_collation.is_some());
+            let (Some(column), None, MYSQL) = (loose.next(), &key.loose_collation, self.database)
+            else {
+                continue;
+            };
+            let column = if row.is_empty() { key } else { column };
+            values.push(format!(
+                "CAST({} AS BINARY)",
+                self.database.column(row, &column.name)
+            ));
+        }
+        values
+    }
+
+    /// Says why the counts of an entity that is gone aren't changed.
+    pub fn why_existing(&self, target: &Target) -> String {
+        let tables = target.parents.iter().map(|parent| parent.table.to_string());
+        match &*tables.joined(" and ") {
+            "" => String::new(),
+            tables => format!("Where {tables} are being deleted, their counts go with them."),
+        }
+    }
+
+    /// The tables in which the query of a source looks for entities, under the names that they have
+    /// there.
+    pub fn parents_in_query(&self, target: &Target, source: &Source) -> Vec<String> {
+        let used_as = self.parent_of(target, source);
+        let tables = target.parents.iter().map(|parent| match &used_as {
+            None => self.database.table_name(&parent.table),
+            Some(alias) => self.used_as(alias, &parent.table),
+        });
+        tables.collect()
+    }
+
     /// A table under the name that it has in a query.
     pub fn used_as(&self, used_as: &str, table: &Table) -> String {
-        let alias = self.database.alias(used_as, table);
-        format!("{} AS {alias}", self.database.table_name(table))
+        format!("{} AS {used_as}", self.database.table_name(table))
     }
 
     /// A condition that is true if the row `row` has this key.
@@ -163,10 +262,10 @@ impl Counting {
         if key.is_empty() {
             return "1 = 1".to_owned();
         }
-        let keys = key.iter().zip(values).map(|(key, value)| {
-            let name = self.database.column(row, &key.name);
-            self.database.is_same(key, &name, value)
-        });
+        let keys = key
+            .iter()
+            .zip(values)
+            .map(|(key, value)| format!("{} = {value}", self.database.column(row, &key.name)));
         keys.joined(" AND ")
     }
 
@@ -177,21 +276,59 @@ impl Counting {
     }
 
     /// Whether an update has changed what a row adds.
-    pub fn changed(&self, source: &Source) -> String {
-        let values_of = |row: &str| {
-            let mut values = self.entity_and_day(source, row);
-            let expressions = source.weights.iter().flatten().chain(&self.when);
-            let variable = expressions.filter(|one| !one.is_one());
-            values.extend(variable.map(|one| one.of(row, self.database)));
+    pub fn changed(&self, target: &Target, source: &Source) -> String {
+        self.differ(|row| self.values(target, source, row))
+    }
+
+    /// Whether an update has changed what a row adds anywhere.
+    pub fn changed_anywhere(&self) -> String {
+        self.differ(|row| {
+            let sources = self.sources();
+            let all = sources.flat_map(|(target, source)| self.values(target, source, row));
+            let mut values: Vec<String> = Vec::new();
+            for value in all {
+                if !values.contains(&value) {
+                    values.push(value);
+                }
+            }
             values
-        };
-        let pairs = values_of(NEW).into_iter().zip(values_of(OLD));
-        let differ = pairs.map(|(new, old)| (self.sql.differs)(&new, &old));
-        match &*differ.collect::<Vec<_>>() {
+        })
+    }
+
+    /// All that decides what a row adds.
+    fn values(&self, target: &Target, source: &Source, row: &str) -> Vec<String> {
+        let columns = source.entity.iter();
+        let mut values: Vec<_> = columns.map(|column| self.exactly(column, row)).collect();
+        // A row that keeps its count counts again on another day.
+        if target.slots.is_some() || self.keeps_deleted() {
+            values.extend(self.exact_day(row));
+        }
+        let expressions = source.weights.iter().flatten().chain(&self.when);
+        let variable = expressions.filter(|one| !one.is_one());
+        values.extend(variable.map(|one| one.of(row, self.database)));
+        values
+    }
+
+    fn differ(&self, values_of: impl Fn(&str) -> Vec<String>) -> String {
+        let (old, new) = (values_of(OLD), values_of(NEW));
+        match (self.database, &*old) {
             // A row that always adds 1 to the only row of a table.
-            [] => "1 = 0".to_owned(),
-            [one] => one.clone(),
-            several => format!("({})", several.join(" OR ")),
+            (_, []) => "1 = 0".to_owned(),
+            (SQLITE, [old]) => format!("{old} IS NOT {}", new[0]),
+            (SQLITE, _) => format!("({}) IS NOT ({})", old.join(", "), new.join(", ")),
+            (database, _) => {
+                let pairs = old.iter().zip(&new);
+                let same: Vec<_> = pairs
+                    .map(|(old, new)| database.are_same(old, new))
+                    .collect();
+                // A line of three comparisons would be long.
+                let and = if same.len() > 2 {
+                    "\n        AND "
+                } else {
+                    " AND "
+                };
+                format!("NOT ({})", same.join(and))
+            }
         }
     }
 
@@ -200,8 +337,8 @@ impl Counting {
     pub fn stays(&self, source: &Source, new: &str, old: &str) -> Vec<String> {
         let new_values = self.entity_and_day(source, new);
         let old_values = self.entity_and_day(source, old);
-        let pairs = new_values.into_iter().zip(old_values);
-        let same = pairs.map(|(new, old)| format!("NOT ({})", (self.sql.differs)(&new, &old)));
+        let pairs = old_values.iter().zip(&new_values);
+        let same = pairs.map(|(old, new)| self.database.are_same(old, new));
         let counts = self.when.iter().map(|when| when.of(new, self.database));
         same.chain(counts).collect()
     }
@@ -209,9 +346,30 @@ impl Counting {
     /// The columns of a row that name its entity, and its own day if it has one: as the row has it,
     /// and not the first day of its period.
     fn entity_and_day(&self, source: &Source, row: &str) -> Vec<String> {
-        let mut values = self.entity_of(source, row);
-        values.extend(self.day.iter().map(|day| day.of(row, self.database)));
+        let columns = source.entity.iter();
+        let mut values: Vec<_> = columns.map(|column| self.exactly(column, row)).collect();
+        values.extend(self.exact_day(row));
         values
+    }
+
+    /// A row's own day.
+    fn exact_day(&self, row: &str) -> Option<String> {
+        let day = self.day.as_ref()?;
+        Some(match &*day.sql_type {
+            "date" => self.database.column(row, &day.name),
+            _ => day.of(row, self.database),
+        })
+    }
+
+    /// A column of a row, as a value that differs from each other one. A collation can take several
+    /// texts as equal.
+    fn exactly(&self, column: &Column, row: &str) -> String {
+        let value = self.database.column(row, &column.name);
+        match (self.database, &column.loose_collation) {
+            (MYSQL, Some(_)) => format!("CAST({value} AS BINARY)"),
+            (SQLITE, Some(_)) => format!("{value} COLLATE BINARY"),
+            _ => value,
+        }
     }
 
     /// The columns of an entity's key, and of the day of a row.
@@ -251,7 +409,8 @@ impl Counting {
         format!("{} = {sum}", self.database.column(set_in, counter))
     }
 
-    /// The sum of a counter and a value, or an error if it is out of the range of the column.
+    /// The sum of a counter and a value, or an error if it is out of the range of the column. SQLite
+    /// alone has to be told.
     pub fn sum(
         &self,
         target: &Target,
@@ -260,23 +419,26 @@ impl Counting {
         value: &str,
         place: Place,
     ) -> String {
-        let sum = format!("{} + {value}", self.database.column(row, counter));
+        let sum = plus(&self.database.column(row, counter), value);
+        if self.database != SQLITE || is_one(value) {
+            return sum;
+        }
         let Some(range) = target.table.range(counter) else {
             return self.sql.whole(sum);
         };
-        let least = range.start();
-        let greatest = range.end();
-        let overflow = match place {
-            Place::Trigger => self.sql.overflow.in_trigger,
-            Place::Statement => self.sql.overflow.elsewhere,
-        };
+        let (minimum, maximum) = (range.start(), range.end());
         let what = format!("integer overflow of {}.{counter}", target.table);
-        let fails = overflow
-            .replace("{what}", &self.database.literal(&what))
-            .replace("{sum}", &sum);
-        format!("CASE WHEN {sum} BETWEEN {least} AND {greatest} THEN {sum} ELSE {fails} END")
+        let fails = match place {
+            Place::Trigger => format!("RAISE(ABORT, {})", self.database.literal(&what)),
+            // RAISE is known in triggers only.
+            Place::Statement => OVERFLOW.to_owned(),
+        };
+        format!("CASE WHEN {sum} BETWEEN {minimum} AND {maximum} THEN {sum} ELSE {fails} END")
     }
 }
+
+/// `abs` of the minimum integer fails with "integer overflow" on SQLite.
+pub const OVERFLOW: &str = "abs(-9223372036854775807 - 1)";
 
 /// Where a sum is computed.
 #[derive(Clone, Copy, PartialEq, Eq)]

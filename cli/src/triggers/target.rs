@@ -2,6 +2,7 @@
 
 use super::expression::Expression;
 use crate::catalogue::{Column, Parent, Table};
+use crate::database::SQLITE;
 
 /// The counters of one table that a row is counted in.
 #[derive(Clone, Default)]
@@ -85,6 +86,22 @@ impl Target {
         let slots = self.slots.iter();
         let day_and_slot = slots.flat_map(|slots| [&slots.day, &slots.slot]);
         self.entity.iter().chain(day_and_slot)
+    }
+
+    /// Whether a CHECK of SQLite keeps anything but integers out of a counter.
+    pub fn has_integers_only(&self, counter: &str) -> bool {
+        self.table.has_integers_only(counter, SQLITE)
+    }
+
+    /// The same, which counts in one of its counters only.
+    pub fn only_counter(&self, place: usize) -> Target {
+        let mut target = self.clone();
+        target.names = vec![self.names[place].clone()];
+        for source in &mut target.sources {
+            source.weights = vec![source.weights[place].take()];
+        }
+        target.sources.retain(|source| source.weights[0].is_some());
+        target
     }
 
     /// Whether rows can name an entity that has no row here, or one in which they are not counted.

@@ -9,7 +9,6 @@ use super::expression::Expression;
 use super::keys::{key_of, refuse_others};
 use super::target::{DayAndSlot, ParentTable, Target};
 use crate::catalogue::{self, Column, CounterTable, Kind, Table, WideForeignKey, is_zero, table};
-use crate::code_of_others::{self, Access};
 use crate::connection::AnyConnection;
 use crate::database::{Database, Joined, POSTGRES};
 use crate::sql::sql;
@@ -163,6 +162,15 @@ fn column_of_entity(
 fn refuse_foreign_keys(entity: &[Column], target: &Target, rows: &Table) -> Result<()> {
     let table = &target.table;
     let is_slotted = target.slots.is_some();
+    let moves = |key: &&WideForeignKey| key.parent.updates() && table.is_of(&key.parent);
+    let wide = rows.wide_foreign_keys.iter().find(moves);
+    if let Some(WideForeignKey { name, parent }) = wide.filter(|_| !is_slotted) {
+        let action = &parent.on_update;
+        bail!(
+            "the foreign key {name} of {rows} has ON UPDATE {action}: an update of its key in \
+             {table} would count its rows twice. Remove ON UPDATE {action} first"
+        );
+    }
     for (place, counted) in target.parents() {
         let of_rows = &entity[place];
         let key = &target.entity[place];
@@ -280,6 +288,30 @@ fn in_counter_table(
             names => bail!("{table} has no counter {counter}; its counters are {names}"),
         }
     }
+    if table
+        .indexes
+        .iter()
+        .any(|index| index.primary && index.deferrable)
+    {
+        bail!(
+            "the primary key of {table} is DEFERRABLE: `diesel-counters check {table}` says how to change it"
+        );
+    }
+    // Other programs insert rows, too, without a value for it.
+    let column = counters
+        .counters
+        .iter()
+        .find(|column| column.name == counter);
+    let has_zero = |column: &&Column| column.default.as_deref().is_some_and(is_zero);
+    if column
+        .filter(|one| !one.nullable)
+        .filter(has_zero)
+        .is_none()
+    {
+        bail!(
+            "{table}.{counter} must be NOT NULL DEFAULT 0: `diesel-counters check {table}` says how"
+        );
+    }
     let stock = mark.iter().flat_map(|mark| &mark.stock);
     let guarded = counters.guarded(false, database);
     if stock.chain(&guarded).any(|name| name == counter) {
@@ -337,7 +369,6 @@ fn in_ordinary_table(
     }
     // It is looked at now only: a second row that comes later would be counted in, too.
     if is_only_row {
-        code_of_others::refuse(&table, Access::Reads, conn)?;
         let name = conn.database().table_name(&table);
         let rows = format!("SELECT COUNT(*) FROM (SELECT 1 FROM {name} LIMIT 2) AS few");
         if sql(rows).typed::<BigInt>().get_result::<i64>(conn)? > 1 {

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::catalogue::Table;
 use crate::connection::AnyConnection;
+use crate::database::SQLITE;
 use crate::sql::sql;
 
 /// The table of a trigger.
@@ -38,11 +39,12 @@ pub struct Trigger {
     /// When it runs, such as `AFTER INSERT`.
     pub event: String,
     pub body: String,
-    /// Other bodies that are as good: as the database writes this one, or as an earlier version
-    /// wrote it.
+    /// Other bodies that are as good: as the database writes this one.
     pub same: Vec<String>,
     /// The statements that create the function that it calls, if it has no statements of its own.
     pub function: Option<String>,
+    /// What somebody who reads the migration would ask, as a comment.
+    pub comment: String,
     pub create: String,
     pub drop: String,
 }
@@ -68,9 +70,6 @@ pub struct LiveTrigger {
     #[diesel(sql_type = Nullable<Text>)]
     #[diesel(column_name = function_name)]
     pub function: Option<String>,
-    /// The other roles that can use its function, as SQL, in a list.
-    #[diesel(sql_type = Nullable<Text>)]
-    pub open_to: Option<String>,
 }
 
 impl LiveTrigger {
@@ -85,14 +84,32 @@ impl LiveTrigger {
     }
 }
 
-/// Whether two texts are the same SQL. A migration breaks long lines at spaces between words. Other
-/// spaces can be in a literal. The catalogue of MySQL has literals without their escapes, so where
-/// one ends is not known.
+/// Whether two texts are the same SQL. Lines can be broken in another way, where they have spaces.
+/// Other spaces can be in a literal. The catalogue of MySQL has literals without their escapes, so
+/// where one ends is not known. SQLite quotes the new name of a table that was renamed.
 fn are_same(one: &str, other: &str) -> bool {
+    let [one, other] = [one, other].map(without_quotes);
+    let (one, other) = (&*one, &*other);
     let ones = words_and_spaces(one);
     let others = words_and_spaces(other);
     let mut pairs = ones.iter().zip(&others);
     ones.len() == others.len() && pairs.all(|(one, other)| one == other || is_broken(one, other))
+}
+
+/// SQL whose names have quotes only where they must.
+fn without_quotes(sql: &str) -> String {
+    let mut pieces = sql.split('"');
+    let mut plain = pieces.next().unwrap_or_default().to_owned();
+    let mut is_inside = true;
+    for piece in pieces {
+        if is_inside {
+            plain += &SQLITE.quoted(piece);
+        } else {
+            plain += piece;
+        }
+        is_inside = !is_inside;
+    }
+    plain
 }
 
 /// Whether two spaces differ by the break of a line.

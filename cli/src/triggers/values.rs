@@ -3,8 +3,9 @@
 
 use serde::Serialize;
 
+use super::correction::places;
 use super::counting::Counting;
-use super::statement::{Place, Rows, named};
+use super::statement::{Place, Rows, Sign, named};
 use super::target::{Source, Target};
 use crate::database::{Joined, MYSQL, POSTGRES, SQLITE};
 
@@ -37,11 +38,15 @@ pub struct Query {
 #[derive(Debug, Clone, Serialize)]
 pub struct Sums {
     pub columns: Vec<String>,
-    /// The rows, from several tables or by several columns that name an entity.
+    /// The rows, from several tables or by several columns that name an entity, and what they are
+    /// called.
     pub union: Vec<Query>,
+    pub name: String,
     /// The table of the rows and their conditions, if there is one query only. Its columns are
     /// summed up directly.
     pub from: String,
+    /// What somebody who reads the conditions would ask.
+    pub comment: String,
     pub conditions: Vec<String>,
     pub group: Vec<String>,
     pub having: Vec<String>,
@@ -65,10 +70,10 @@ pub struct RowAddition {
     pub to: Counters,
     /// The row of a counter table.
     pub new_row: Vec<String>,
-    /// What the columns of an ordinary table are set to.
+    /// What the columns of an ordinary table are set to, and in which row.
     pub assignments: Vec<String>,
-    /// It adds nothing unless all are true. In an ordinary table, these are conditions of the row
-    /// that has the counters.
+    pub row_conditions: Vec<String>,
+    /// It adds nothing unless all of these are true of the row that the trigger runs for.
     pub conditions: Vec<String>,
     /// What the row adds to each counter that it counts in.
     #[serde(skip)]
@@ -89,32 +94,39 @@ impl Counting {
             MYSQL => format!("VALUES({name})"),
             _ => format!("excluded.{name}"),
         };
-        self.some_counters_of(target, &target.names, new)
+        // A query can have a column of the same name.
+        let old = match self.database {
+            POSTGRES => "counters.".to_owned(),
+            MYSQL => format!("{}.", self.database.table_name(&target.table)),
+            SQLITE => String::new(),
+        };
+        self.some_counters_of(target, &target.names, &old, new)
     }
 
-    /// Some counters of a table. `new` is what an upsert adds to a row that is there: the value of
-    /// a counter, of which it has the place in `names` and the name in quotes.
+    /// Some counters of a table. `old` is what stands before a counter of the row that is there, and
+    /// `new` what an upsert adds to that: the value of a counter, of which it has the place in
+    /// `names` and the name in SQL.
     fn some_counters_of(
         &self,
         target: &Target,
         names: &[String],
+        old: &str,
         new: impl Fn(usize, &str) -> String,
     ) -> Counters {
         let table = self.database.table_name(&target.table);
-        // The name of the row that is there, in an upsert. On SQLite it needs none: the new row has
-        // a name of its own.
-        let old = match self.database {
-            POSTGRES => "kept.".to_owned(),
-            MYSQL => format!("{table}."),
-            _ => String::new(),
-        };
         let quoted: Vec<_> = names
             .iter()
             .map(|name| self.database.quoted(name))
             .collect();
-        let updates = quoted.iter().enumerate().map(|(place, name)| {
-            let old_value = format!("{old}{name}");
-            self.sql.update(name, &old_value, &new(place, name))
+        let updates = names.iter().zip(&quoted).enumerate();
+        let updates = updates.map(|(place, (counter, name))| {
+            let new = new(place, name);
+            let sum = plus(&format!("{old}{name}"), &new);
+            if target.has_integers_only(counter) || is_one(&new) {
+                format!("{name} = {sum}")
+            } else {
+                format!("{name} = {}", self.sql.whole(sum))
+            }
         });
         Counters {
             in_slots: target.slots.is_some(),
@@ -157,15 +169,13 @@ impl Counting {
         }
     }
 
-    /// The sums of a union of rows. Without a slot there are only the key and the counts, with
-    /// their names.
+    /// The sums of a union of rows. `name` is that of the union. Without a slot there are only the
+    /// key and the counts, with their names.
     pub fn sums_of(
         &self,
         target: &Target,
-        union: Vec<Query>,
+        (name, union): (&str, Vec<Query>),
         slot: Option<&str>,
-        more: &[String],
-        order: Vec<String>,
     ) -> Sums {
         let group = self.group(target);
         let names = self.counter_names(target);
@@ -176,18 +186,71 @@ impl Counting {
         if slot.is_none() {
             sums = named(sums, &names);
         }
+        let places = places(group.len());
         // An update that changes nothing of an entity writes nothing.
         let changes = names.iter().map(|name| format!("SUM({name}) <> 0"));
-        let mut having = vec![any(changes.collect(), !more.is_empty())];
-        having.extend_from_slice(more);
         Sums {
-            columns: self.row_of_sums(group.clone(), slot, sums),
+            columns: self.row_of_sums(group, slot, sums),
+            name: name.to_owned(),
             union,
             from: String::new(),
+            comment: String::new(),
             conditions: Vec::new(),
+            having: vec![changes.joined(" OR ")],
+            order: places.clone(),
+            group: places,
+        }
+    }
+
+    /// The sums of the rows of one table that name one entity.
+    pub fn sums_of_rows(
+        &self,
+        target: &Target,
+        source: &Source,
+        rows: &Rows<'_>,
+        slot: Option<&str>,
+    ) -> Sums {
+        let mut key = self.key(target, source, rows);
+        let places = places(key.len());
+        // The only source of a target has a weight for each of its counters.
+        let weights = source.weights.iter().flatten();
+        let counts = self.counts(
+            source,
+            &Rows {
+                sign: Sign::Plus,
+                ..*rows
+            },
+        );
+        let mut sums = Vec::new();
+        for (weight, value) in weights.zip(counts) {
+            let sign = if rows.sign == Sign::Minus { "-" } else { "" };
+            sums.push(if weight.is_one() {
+                format!("{sign}COUNT(*)")
+            } else {
+                format!("{sign}{}", self.sql.sum.replace("{}", &value))
+            });
+        }
+        // Without a GROUP BY, there is a sum of no rows, too. If no counter counts each row as 1,
+        // the sums of an entity can be 0.
+        let mut having = Vec::new();
+        if key.is_empty() || !source.has_one() {
+            let sums = sums.iter().map(|sum| sum.trim_start_matches('-'));
+            having.push(sums.map(|sum| format!("{sum} <> 0")).joined(" OR "));
+        }
+        if slot.is_none() {
+            key = named(key, &self.group(target));
+            sums = named(sums, &self.counter_names(target));
+        }
+        Sums {
+            columns: self.row_of_sums(key, slot, sums),
+            name: String::new(),
+            union: Vec::new(),
+            from: rows.from.to_owned(),
+            comment: String::new(),
+            conditions: self.conditions(target, source, rows),
             having,
-            group,
-            order,
+            order: places.clone(),
+            group: places,
         }
     }
 
@@ -230,23 +293,30 @@ impl Counting {
             }
         }
         let entity = self.entity_of(source, rows.name);
-        let mut conditions = Vec::new();
+        let mut row_conditions = Vec::new();
         if target.slots.is_none() {
             let keys = self.database.columns("", &target.entity);
             for (key, value) in keys.iter().zip(&entity) {
-                conditions.push(format!("{key} = {value}"));
+                row_conditions.push(format!("{key} = {value}"));
             }
-            conditions.extend(self.only(target, ""));
+            row_conditions.extend(self.only(target, ""));
         }
-        conditions.extend(self.conditions(target, source, rows));
+        let mut conditions = self.conditions(target, source, rows);
         // A row with the weight 1 always adds something. Others may add 0, and need no row then.
         if !source.has_one() {
-            let changes = counts.iter().map(|count| format!("{} <> 0", count.value));
-            conditions.push(format!("({})", changes.joined(" OR ")));
+            let changes = counts.iter().map(|count| {
+                let value = count.value.trim_start_matches('-');
+                format!("{value} <> 0")
+            });
+            conditions.push(match &*counts {
+                [_] => changes.joined(""),
+                _ => format!("({})", changes.joined(" OR ")),
+            });
         }
         conditions.extend(more);
         let names: Vec<_> = counts.iter().map(|count| count.counter.clone()).collect();
-        let to = self.some_counters_of(target, &names, |place, name| match self.database {
+        let to = self.some_counters_of(target, &names, "", |place, name| match self.database {
+            _ if is_one(&counts[place].value) => counts[place].value.clone(),
             MYSQL => format!("VALUES({name})"),
             // When SQLite renames the table, it changes `excluded` in triggers to the name of the
             // table.
@@ -267,20 +337,22 @@ impl Counting {
             to,
             new_row,
             assignments,
+            row_conditions,
             conditions,
             counts,
         }
     }
 }
 
-/// A condition that is true if one of these is. It has parentheses if it `is_with_others`, which
-/// are joined to it by AND.
-pub fn any(conditions: Vec<String>, is_with_others: bool) -> String {
-    let is_one = conditions.len() == 1;
-    let any = conditions.join(" OR ");
-    if is_one || !is_with_others {
-        any
-    } else {
-        format!("({any})")
+/// Whether a value is that of a row that simply counts.
+pub fn is_one(value: &str) -> bool {
+    value == "1" || value == "-1"
+}
+
+/// `likes + 1`, or `likes - 1` for the value `-1`.
+pub fn plus(counter: &str, value: &str) -> String {
+    match value.strip_prefix('-') {
+        Some(positive) => format!("{counter} - {positive}"),
+        None => format!("{counter} + {value}"),
     }
 }

@@ -1,21 +1,22 @@
-{# Adds what a row counts in one table, or takes it off. In an ordinary table, the conditions are of the row that has the
-   counters: without any, it has one row. #}
+{# Adds what a row counts in one table, or takes it off. A table that counts for one thing only has one row. #}
 {% from "mysql/write.sql" import upsert %}
 
 {% macro add(addition) %}
-{% set new_row = "VALUES (" ~ addition.new_row|join(", ") ~ ")" %}
 {% if not addition.to.in_slots %}
-UPDATE {{ addition.to.table }} SET
-    {{ addition.assignments|join(",\n    ") }}
-{%- if addition.conditions %}
+{% set conditions = addition.row_conditions + addition.conditions %}
+UPDATE {{ addition.to.table }} SET {{ addition.assignments|join(", ") }}
+{%- if conditions %}
 
-WHERE {{ addition.conditions|join("\n    AND ") }}
+WHERE {{ conditions|join("\n    AND ") }}
 {%- endif %};
-{%- elif addition.conditions %}
+{%- else %}
+{% set new_row = "VALUES (" ~ addition.new_row|join(", ") ~ ")" %}
+{% if addition.conditions %}
 IF {{ addition.conditions|join("\n    AND ") }} THEN
     {{ upsert(addition.to, new_row)|indent }};
 END IF;
 {%- else %}
 {{ upsert(addition.to, new_row) }};
+{%- endif %}
 {%- endif %}
 {%- endmacro %}

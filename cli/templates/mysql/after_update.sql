@@ -1,6 +1,5 @@
 {# What the trigger of an UPDATE runs. IF tests its conditions from left to right, so that a row that counts as before
-   costs no query. MariaDB also runs the trigger for a row that UPDATE IGNORE skips: the stored row is then still the
-   old one. A lock reads what is stored now, and not what the snapshot has. #}
+   costs no query. #}
 {% from "mysql/add.sql" import add %}
 BEGIN
 {% for change in changes %}
@@ -8,7 +7,8 @@ BEGIN
 {%- if change.still_old %}
 
         AND NOT EXISTS (SELECT 1 FROM {{ change.table }} AS same
-            WHERE {{ change.still_old|join(" AND ") }} LOCK IN SHARE MODE)
+            WHERE {{ change.still_old|join("\n                AND ") }}
+            LOCK IN SHARE MODE)
 {%- endif %} THEN
 {% for addition in change.additions %}
         {{ add(addition)|indent(8) }}

@@ -7,7 +7,7 @@ BEGIN
 {% if addition.to.in_slots %}
     {{ upsert(addition.to, sums(addition.sums))|indent }};
 {% else %}
-    {{ update_from(addition.to, addition.assignments, "(\n" ~ sums(addition.sums) ~ "\n) AS moved", addition.row_conditions)|indent }};
+    {{ update_from(addition.to, addition.assignments, "(\n    " ~ sums(addition.sums)|indent ~ "\n) AS " ~ addition.sums.name, addition.row_conditions)|indent }};
 {% endif %}
 {% endfor %}
 END

@@ -1,5 +1,5 @@
 {# Locks the rows that have the counters of a row. #}
 {% macro lock_rows(lock) %}
 SELECT COUNT(*) INTO @diesel_counters_locked FROM {{ lock.table }}
-{%- if lock.key %} WHERE ({{ lock.key|join(", ") }}) IN ({{ lock.entities|join(", ") }}){% endif %} FOR UPDATE;
+{%- if lock.is_locked %} WHERE {{ lock.is_locked }}{% endif %} FOR UPDATE;
 {%- endmacro %}

@@ -1,39 +1,32 @@
-{# Statements that change a schema commit, so that a transaction would end at the first of them. A migration that failed
-   half way can have left triggers. What fails half way is found by the next `generate triggers`: a definition is stored
-   before the first statement that its triggers need, and dropped after the last one. #}
+{# Statements that change a schema commit, so a migration that failed half way leaves triggers. It can run again. #}
 {% import "mysql/write.sql" as write %}
 {% from "existing.sql" import existing %}
-{% from "heading.sql" import heading %}
-{% for plan in plans %}
-{{ heading(plan) }}
-{%- endfor %}
+-- A trigger keeps the mode in which it is created.
+SET @sql_mode_before = @@sql_mode, sql_mode = '{{ sql_mode }}';
 
 {% for plan in plans %}
 {{ plan.view }}
 {%- endfor %}
-{{ drops_of_others|join("") }}
-{%- for plan in plans %}
-{% for trigger in plan.triggers if trigger.table.name != plan.rows %}
-{{ trigger.drop }}{{ trigger.create }}
-{%- endfor %}
+
+{% for plan in plans %}
+-- Counts the rows of {{ plan.rows }} in {{ plan.counters|join(", ") }}.
 {% endfor %}
+-- Until UNLOCK TABLES, other sessions wait for these tables. If this stops half way, run it again, and then
+-- `diesel-counters recount {{ names|join(" ") }}`.
+LOCK TABLES {{ locked|join(", " if locked|length < 5 else ",\n    ") }};
+{% if drops %}
 
--- If the server has a binary log, creating triggers requires SUPER, or
--- log_bin_trust_function_creators = ON.
--- Until UNLOCK TABLES, other sessions wait for these tables.
-LOCK TABLES
-    {{ locked|join(",\n    ") }};
+{{ drops|join("") }}
+{%- endif %}
+{% for plan in plans %}
+{% for trigger in plan.triggers %}
 
-{{ drops_of_rows|join("") }}
-{%- for plan in plans %}
+{{ trigger.comment }}{{ trigger.drop }}{{ trigger.create }}
+{%- endfor %}
+
 {{ existing(plan.existing, write) }}
 {%- endfor %}
 
-{% for plan in plans %}
-{% for trigger in plan.triggers if trigger.table.name == plan.rows %}
-{{ trigger.drop }}{{ trigger.create }}
-{%- endfor %}
-{% endfor %}
-
 UNLOCK TABLES;
 {{ dropped_definitions|join("") }}
+{{- "" }}SET sql_mode = @sql_mode_before;

@@ -5,12 +5,12 @@
 {% macro upsert(to, query) %}
 INSERT INTO {{ to.table }} ({{ (to.key + to.names)|join(", ") }})
 {{ query }}
-ON DUPLICATE KEY UPDATE
-    {{ to.assignments|join(",\n    ") }}
+ON DUPLICATE KEY UPDATE {{ to.assignments|join(", ") }}
 {%- endmacro %}
 
 {# Adds the rows of a query, or of a table, to the columns of an ordinary table. #}
 {% macro update_from(to, assignments, from, row_conditions) %}
-UPDATE {{ to.table }} JOIN {{ from }} ON {{ row_conditions|join(" AND ") }} SET
-    {{ assignments|join(",\n    ") }}
+UPDATE {{ to.table }} JOIN {{ from }}
+ON {{ row_conditions|join(" AND ") }}
+SET {{ assignments|join(", ") }}
 {%- endmacro %}

@@ -3,15 +3,15 @@
 {% from "rows.sql" import sums %}
 {% from "postgres/write.sql" import upsert %}
 
-{% macro add(addition) %}
+{% macro add(addition, loop_variable) %}
 {% if addition.to.in_slots %}
 {{ upsert(addition.to, sums(addition.sums)) }};
 {%- else %}
-FOR counting_sums IN
+-- One row at a time, in the order of the keys: a single UPDATE could lock them in any order.
+FOR {{ loop_variable }} IN
     {{ sums(addition.sums)|indent }}
 LOOP
-    UPDATE {{ addition.to.table }} AS kept SET
-        {{ addition.assignments|join(",\n        ") }}
+    UPDATE {{ addition.to.table }} SET {{ addition.assignments|join(", ") }}
     WHERE {{ addition.row_conditions|join(" AND ") }};
 END LOOP;
 {%- endif %}

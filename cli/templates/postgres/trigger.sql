@@ -1,5 +1,4 @@
 CREATE TRIGGER {{ name }} {{ when }} {{ event }} ON {{ table }}
-{% if referencing %}
-    REFERENCING {{ referencing|join(" ") }}
-{% endif %}
+{%- if referencing %} REFERENCING {{ referencing|join(" ") }}{% endif %}
+
     FOR EACH STATEMENT EXECUTE FUNCTION {{ function }}();

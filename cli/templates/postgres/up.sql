@@ -1,45 +1,44 @@
-{# A DO block is one statement: it keeps its locks to its end, also if the migration runs without a transaction. #}
-{% import "postgres/write.sql" as write %}
+{# Plain statements: Diesel runs a migration in a transaction, and LOCK TABLE says so if somebody doesn't. #}
 {% from "existing.sql" import existing %}
+{% import "postgres/write.sql" as write %}
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+-- Rows that a policy would hide are an error.
+SET LOCAL row_security = off;
+-- The functions find their tables in the schemas of this session, and never in temporary tables.
+SELECT set_config('search_path',
+    (SELECT string_agg(quote_ident(name), ', ') FROM unnest(current_schemas(false)) AS name) || ', pg_temp', true);
 
-#variable_conflict use_column
+{% if uses_slots %}
+-- The slot of this session. Each session has a number: the lowest one that no other session has.
+CREATE OR REPLACE FUNCTION diesel_counters_slot(slots INTEGER) RETURNS INTEGER LANGUAGE plpgsql AS $$
 DECLARE
-    counting_search_path TEXT := pg_catalog.current_setting('search_path');
-    counting_row_security TEXT := pg_catalog.current_setting('row_security');
+    number INTEGER := NULLIF(current_setting('diesel_counters.number', true), '');
 BEGIN
--- Names are those of the server's own functions, and a policy that would hide rows is an error.
-PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true),
-    pg_catalog.set_config('row_security', 'off', true);
-IF current_setting('transaction_isolation') <> 'read committed' THEN
-    RAISE 'run this migration at READ COMMITTED, to count all rows that are committed';
-END IF;
--- The triggers run with the rights of this role, and the triggers of these tables run within them.
-IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
-    AND oid IN ({{ owned|join(", ") }})) THEN
-    RAISE 'run this migration as the role that owns its tables: % does not', current_user;
-END IF;
-{% if parents %}
--- The owner of a table that is read can have code run with the rights of this role, so it must have them already.
-IF EXISTS (SELECT FROM pg_class WHERE NOT pg_has_role(relowner, current_user, 'USAGE')
-    AND oid IN ({{ parents|join(", ") }})) THEN
-    RAISE 'the owner of a table that the counters refer to could use the rights of %: give the tables to one role',
-        current_user;
-END IF;
+    IF number IS NULL THEN
+        SELECT free INTO number FROM generate_series(0, 999) AS free
+        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), free) LIMIT 1;
+        number := COALESCE(number, pg_backend_pid());
+        PERFORM set_config('diesel_counters.number', number::TEXT, false);
+    END IF;
+    RETURN 1 + number % slots;
+END $$;
+
 {% endif %}
--- Until this ends, others cannot write these tables.
+-- Until this commits, writers of these tables wait.
 {% for lock in locks %}
 LOCK TABLE {{ lock.tables|join(", ") }} IN {{ lock.mode }} MODE;
 {% endfor %}
-{{ drops|join("") }}
-{%- for plan in plans %}
+{% if drops %}
 
--- Counts the rows of {{ plan.rows }} in {{ plan.counters|join(", ") }}.
-{{ plan.functions|join("") }}
-{{- existing(plan.existing, write) }}
-{%- for trigger in plan.triggers %}
+{{ drops|join("") }}
+{%- endif %}
+{% for plan in plans %}
+
+-- Counts the rows of {{ plan.rows }} in {{ plan.counters|join(", ") }}, with the rights of whoever writes them.
+{{ plan.functions|join("\n") }}
+{% for trigger in plan.triggers %}
 {{ trigger.create }}
 {%- endfor %}
-{% endfor %}
 
-PERFORM set_config('search_path', counting_search_path, true), set_config('row_security', counting_row_security, true);
-END
+{{ existing(plan.existing, write) }}
+{% endfor %}

@@ -1,17 +1,15 @@
 {# The statements that write counters. #}
 
-{# Adds the rows of a query to the counters. `excluded` is the row that is added, and `kept` the one that is there. #}
+{# Adds the rows of a query to the counters. `excluded` is the row that is added, and `counters` the one that is there. #}
 {% macro upsert(to, query) %}
-INSERT INTO {{ to.table }} AS kept ({{ (to.key + to.names)|join(", ") }})
+INSERT INTO {{ to.table }} AS counters ({{ (to.key + to.names)|join(", ") }})
 {{ query }}
-ON CONFLICT ({{ to.key|join(", ") }}) DO UPDATE SET
-    {{ to.assignments|join(",\n    ") }}
+ON CONFLICT ({{ to.key|join(", ") }}) DO UPDATE SET {{ to.assignments|join(", ") }}
 {%- endmacro %}
 
 {# Adds the rows of a query, or of a table, to the columns of an ordinary table. #}
 {% macro update_from(to, assignments, from, row_conditions) %}
-UPDATE {{ to.table }} SET
-    {{ assignments|join(",\n    ") }}
+UPDATE {{ to.table }} SET {{ assignments|join(", ") }}
 FROM {{ from }}
 WHERE {{ row_conditions|join(" AND ") }}
 {%- endmacro %}

@@ -1,6 +1,15 @@
-{# What an AFTER trigger runs. `changes()` is of the statement before, so that nothing stands between the two. #}
+{# What an AFTER trigger runs, behind the name of its table. `changes()` is of the statement before, so that nothing
+   stands between the two. #}
 {% from "sqlite/row.sql" import add, refuse_if_check_fails, refuse_uncounted %}
-AFTER {{ event }} ON {{ table }} FOR EACH ROW BEGIN
+{% if when %}
+
+{% if comment %}
+-- {{ comment }}
+{% endif %}
+WHEN {{ when|join("\n    AND ") }} BEGIN
+{% else %}
+ BEGIN
+{% endif %}
 {% for addition in additions %}
 {% for check in addition.checks %}
     {{ refuse_if_check_fails(check)|indent }};

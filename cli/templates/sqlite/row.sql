@@ -4,11 +4,11 @@
 {% macro add(addition) %}
 {% set new_row = addition.new_row|join(", ") %}
 {% if not addition.to.in_slots %}
-UPDATE {{ addition.to.table }} SET
-    {{ addition.assignments|join(",\n    ") }}
-{%- if addition.conditions %}
+{% set conditions = addition.row_conditions + addition.conditions %}
+UPDATE {{ addition.to.table }} SET {{ addition.assignments|join(", ") }}
+{%- if conditions %}
 
-WHERE {{ addition.conditions|join("\n    AND ") }}
+WHERE {{ conditions|join("\n    AND ") }}
 {%- endif %}
 {%- elif addition.conditions %}
 {{ upsert(addition.to, "SELECT " ~ new_row ~ "\nWHERE " ~ addition.conditions|join("\n    AND ")) }}
@@ -24,19 +24,12 @@ SELECT RAISE(ABORT, {{ check.message }}) FROM {{ check.table }}
 WHERE {{ check.conditions|join("\n    AND ") }}
 {%- endmacro %}
 
-{# Aborts if the statement before has counted nothing: OR IGNORE has ignored an error, or a trigger of the program has.
-   An ordinary column without a row of the entity is no error. #}
+{# Aborts if the statement before has counted nothing: OR IGNORE has ignored the error of a CHECK. #}
 {% macro refuse_uncounted(addition) %}
 SELECT RAISE(ABORT, {{ addition.uncounted_message }})
 WHERE changes() = 0
-{%- if addition.to.in_slots %}
-{% for condition in addition.conditions %}
+{%- for condition in addition.conditions %}
 
     AND {{ condition }}
 {%- endfor %}
-{%- else %}
-
-    AND EXISTS (SELECT 1 FROM {{ addition.to.table }}
-{%- if addition.conditions %} WHERE {{ addition.conditions|join("\n    AND ") }}{% endif %})
-{%- endif %}
 {%- endmacro %}

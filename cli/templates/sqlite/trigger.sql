@@ -1,1 +1,1 @@
-CREATE TRIGGER {{ name }} {{ body }};
+CREATE TRIGGER {{ name }} {{ event }} ON {{ table }}{{ body }};

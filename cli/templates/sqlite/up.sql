@@ -1,14 +1,16 @@
 {# The migration's transaction is the only one that writes, from its first statement on. #}
 {% import "sqlite/write.sql" as write %}
 {% from "existing.sql" import existing %}
-{% from "heading.sql" import heading %}
 {{ drops|join("") }}
+{%- if can_overflow %}
+-- abs(-9223372036854775807 - 1) fails: SQLite would make a real number of an integer that overflows.
+{% endif %}
 {%- for plan in plans %}
-{{ heading(plan) }}
-{{- plan.view }}
+-- Counts the rows of {{ plan.rows }} in {{ plan.counters|join(", ") }}.
+{{ plan.view }}
+{%- for trigger in plan.triggers %}
 
-{% for trigger in plan.triggers %}
-{{ trigger.create }}
+{{ trigger.comment }}{{ trigger.create }}
 {%- endfor %}
 
 {{ existing(plan.existing, write) }}

@@ -4,14 +4,12 @@
 {% macro upsert(to, query) %}
 INSERT INTO {{ to.table }} ({{ (to.key + to.names)|join(", ") }})
 {{ query }}
-ON CONFLICT ({{ to.key|join(", ") }}) DO UPDATE SET
-    {{ to.assignments|join(",\n    ") }}
+ON CONFLICT ({{ to.key|join(", ") }}) DO UPDATE SET {{ to.assignments|join(", ") }}
 {%- endmacro %}
 
 {# Adds the rows of a query, or of a table, to the columns of an ordinary table. #}
 {% macro update_from(to, assignments, from, row_conditions) %}
-UPDATE {{ to.table }} SET
-    {{ assignments|join(",\n    ") }}
+UPDATE {{ to.table }} SET {{ assignments|join(", ") }}
 FROM {{ from }}
 WHERE {{ row_conditions|join(" AND ") }}
 {%- endmacro %}

@@ -6,11 +6,12 @@ mod definition;
 pub mod doctor;
 mod generating;
 mod key_columns;
+mod keywords;
 mod merging;
+mod own_triggers;
 mod periods;
 pub mod triggers;
 mod usage;
-mod vetoes;
 
 use std::process::Command;
 
@@ -203,10 +204,11 @@ impl TestDatabase {
         faults
     }
 
-    /// Runs the SQL of a fault.
+    /// Runs the SQL of a fault, in one session.
     pub fn mend(&self, fault: &Value) {
+        let conn = &mut self.connect();
         for sql in fault["sql"].as_array().unwrap() {
-            self.execute(sql.as_str().unwrap());
+            conn.run(sql.as_str().unwrap());
         }
     }
 

@@ -4,9 +4,7 @@ use diesel::connection::SimpleConnection;
 use serde_json::Value;
 
 use crate::TestDatabase;
-use crate::behaviour::triggers::{
-    LIKES_OF_ARTICLES, counted, counted_likes, likes_of, number, open, tables,
-};
+use crate::behaviour::triggers::{counted_likes, number, open};
 
 /// Asserts that there is this fault, and none after its SQL has run.
 #[track_caller]
@@ -137,32 +135,6 @@ fn a_collation_that_ignores_accents_is_found() {
             found[0]["cost"].as_str().unwrap().contains("resume"),
             "{found:?}"
         );
-    }
-}
-
-/// A trigger that sets no column changes nothing, and an error is no veto.
-#[test]
-fn triggers_that_leave_the_row_alone_are_no_veto() {
-    let database = tables(true);
-    database.execute(
-        "CREATE TRIGGER notes BEFORE INSERT ON article_counters FOR EACH ROW SET @last = NEW.article_id;
-         CREATE TRIGGER refuses BEFORE UPDATE ON article_counters FOR EACH ROW
-         BEGIN IF NEW.likes < 0 THEN SIGNAL SQLSTATE '45000'; END IF; END",
-    );
-    counted(&database, &LIKES_OF_ARTICLES);
-    database.execute("INSERT INTO article_likes (id, article_id) VALUES (1, 1), (2, 1)");
-    assert_eq!(likes_of(1, &mut open(&database)), 2);
-    assert_eq!(database.faults(), Vec::<Value>::new());
-    for sets in [
-        "SET NEW.likes = 0",
-        "SET NEW.slot = 1",
-        "BEGIN DECLARE n BIGINT; SELECT 0 INTO n; SET @x = 1, NEW.views = n; END",
-    ] {
-        database.execute(&format!(
-            "DROP TRIGGER refuses;
-             CREATE TRIGGER refuses BEFORE UPDATE ON article_counters FOR EACH ROW {sets}"
-        ));
-        assert_eq!(database.faults()[0]["fault"], "veto", "{sets}");
     }
 }
 

@@ -191,3 +191,22 @@ fn rows_can_come_before_their_entity() {
     database.execute(&format!("{counters} NOT DEFERRABLE"));
     database.command("check article_counters --json").finds(why);
 }
+
+/// The foreign key would refuse that at the end of the transaction, if there were rows left.
+#[test]
+fn rows_can_be_truncated_after_their_entity_is_gone() {
+    let database = tables(true);
+    database.execute(
+        "ALTER TABLE article_likes DROP CONSTRAINT article_likes_article_id_fkey;
+         ALTER TABLE article_likes ADD FOREIGN KEY (article_id) REFERENCES articles
+             DEFERRABLE INITIALLY DEFERRED;
+         ALTER TABLE article_counters ALTER CONSTRAINT article_counters_article_id_fkey
+             DEFERRABLE INITIALLY DEFERRED",
+    );
+    counted(&database, &LIKES_OF_ARTICLES);
+    let conn = &mut open(&database);
+    conn.run("INSERT INTO article_likes (id, article_id) VALUES (1, 1), (2, 1), (3, 2)");
+    conn.run("BEGIN; DELETE FROM articles WHERE id = 1; TRUNCATE article_likes; COMMIT");
+    assert_eq!(likes([1, 2], conn), [0, 0]);
+    database.assert_agrees();
+}

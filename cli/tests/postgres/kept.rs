@@ -61,6 +61,24 @@ fn rows_that_exchange_their_keys_stay() {
     assert_counts([2, 2, 1], 10, conn);
 }
 
+/// Without pairs: each old row is taken off, and each new one is added.
+#[test]
+fn rows_that_exchange_a_deferrable_key_are_counted() {
+    let database = messages("PRIMARY KEY DEFERRABLE", "");
+    let count = COUNT_MESSAGES.trim_end_matches(" --deleted kept");
+    create_triggers(&database, count, &[]);
+    let conn = &mut open(&database);
+    conn.run("INSERT INTO messages VALUES (1, 7), (2, 8)");
+    conn.run("UPDATE messages SET id = 3 - id");
+    assert_counts([1, 1, 0], 2, conn);
+    conn.run(
+        "BEGIN; SET CONSTRAINTS ALL DEFERRED; INSERT INTO messages VALUES (2, 9);
+         DELETE FROM messages WHERE id = 2 AND channel_id = 7; COMMIT",
+    );
+    assert_counts([0, 1, 1], 2, conn);
+    database.assert_agrees();
+}
+
 /// Rows that are equal, and rows without a key.
 #[test]
 fn a_table_without_a_key_is_counted() {

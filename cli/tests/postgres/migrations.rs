@@ -3,6 +3,7 @@
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel_migrations::{FileBasedMigrations, MigrationHarness};
+use tempfile::TempDir;
 
 use crate::TestDatabase;
 use crate::behaviour::Execute;
@@ -21,26 +22,28 @@ fn await_migration(database: &TestDatabase) {
 }
 
 /// A writer of the column that has not committed, and one that deadlocks with a migration that
-/// locks the rows first.
+/// locks the rows first. What it has written stays, and what it has inserted is counted.
 #[test]
 fn a_migration_waits_for_writers_of_its_column() {
     let database = TestDatabase::create();
     database.execute(
         "CREATE TABLE posts (id BIGINT PRIMARY KEY, likes BIGINT NOT NULL DEFAULT 0);
          CREATE TABLE article_likes (post_id BIGINT NOT NULL REFERENCES posts, who TEXT NOT NULL);
-         INSERT INTO posts VALUES (1, 0); INSERT INTO article_likes VALUES (1, 'a'), (1, 'b')",
+         INSERT INTO posts VALUES (1, 0), (2, 0);
+         INSERT INTO article_likes VALUES (1, 'a'), (2, 'a'), (2, 'b')",
     );
     let (ran, folder) = generate(&database, &["--count", "post_id:posts.likes"]);
     ran.works();
     let writer = &mut open(&database);
-    writer.run("BEGIN; UPDATE posts SET likes = likes + 1");
+    writer.run("BEGIN; UPDATE posts SET likes = 7 WHERE id = 1");
     std::thread::scope(|scope| {
         let migrates = scope.spawn(|| migrate(&database, &folder));
         await_migration(&database);
-        writer.run("INSERT INTO article_likes VALUES (1, 'c'); COMMIT");
+        writer.run("INSERT INTO article_likes VALUES (1, 'c'), (2, 'c'); COMMIT");
         migrates.join().unwrap();
     });
-    assert_eq!(number("SELECT likes FROM posts", writer), 3);
+    let likes = |id| format!("SELECT likes FROM posts WHERE id = {id}");
+    assert_eq!([1, 2].map(|id| number(&likes(id), writer)), [7, 3]);
 }
 
 /// A writer of votes locks them, then comments and then posts.
@@ -80,34 +83,90 @@ fn a_migration_that_drops_triggers_locks_tables_as_a_writer_does() {
     assert_eq!(number("SELECT likes FROM posts", writer), 1);
 }
 
-#[test]
-fn a_migration_that_could_miss_rows_fails() {
-    let database = tables(true);
-    let (_, folder) = generate(&database, &LIKES_OF_ARTICLES);
-    let conn = &mut open(&database);
-    conn.run("SET default_transaction_isolation = 'repeatable read'");
+/// Runs the migration of a folder in a session with this default level.
+fn migrate_at(level: &str, database: &TestDatabase, folder: &TempDir) -> Result<(), String> {
+    let conn = &mut open(database);
+    conn.run(&format!("SET default_transaction_isolation = '{level}'"));
     let migrations = FileBasedMigrations::from_path(folder.path()).unwrap();
-    let failed = conn.run_pending_migrations(migrations).unwrap_err();
-    let (failed, says) = (failed.to_string(), "run this migration at READ COMMITTED");
+    let ran = conn.run_pending_migrations(migrations);
+    ran.map(|_| ()).map_err(|error| error.to_string())
+}
+
+/// It runs at READ COMMITTED. At another level, its snapshot would be older than its locks.
+#[test]
+fn a_migration_counts_what_is_committed_while_it_waits_at_each_default_level() {
+    for level in ["read committed", "repeatable read", "serializable"] {
+        let database = tables(true);
+        let (_, folder) = generate(&database, &LIKES_OF_ARTICLES);
+        let writer = &mut open(&database);
+        writer.run("BEGIN; INSERT INTO article_likes (id, article_id) VALUES (1, 1)");
+        std::thread::scope(|scope| {
+            let migrates = scope.spawn(|| migrate_at(level, &database, &folder));
+            await_migration(&database);
+            writer.run("COMMIT");
+            assert_eq!(migrates.join().unwrap(), Ok(()), "{level}");
+        });
+        assert_eq!(likes_of(1, writer), 1, "{level}");
+    }
+}
+
+#[test]
+fn a_migration_in_a_transaction_with_an_older_snapshot_fails() {
+    let database = tables(true);
+    let (ran, _) = generate(&database, &LIKES_OF_ARTICLES);
+    let conn = &mut open(&database);
+    conn.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT * FROM article_likes");
+    let up = ran.json()["up"].as_str().unwrap().to_owned();
+    let failed = conn.batch_execute(&up).unwrap_err().to_string();
+    let says = "SET TRANSACTION ISOLATION LEVEL must be called before any query";
     assert!(failed.contains(says), "{failed}");
 }
 
-/// psql runs each statement in a transaction of its own, and goes on after an error.
+/// As tests of an application do.
 #[test]
-fn a_migration_is_one_statement() {
+fn a_migration_runs_in_a_test_transaction() {
     let database = tables(true);
-    let (ran, _) = generate(&database, &LIKES_OF_ARTICLES);
-    let up = ran.json()["up"].as_str().unwrap().to_owned();
+    let (_, folder) = generate(&database, &LIKES_OF_ARTICLES);
     let conn = &mut open(&database);
+    conn.begin_test_transaction().unwrap();
+    conn.run("INSERT INTO article_likes (id, article_id) VALUES (1, 1)");
+    let migrations = FileBasedMigrations::from_path(folder.path()).unwrap();
+    conn.run_pending_migrations(migrations).unwrap();
+    conn.run("INSERT INTO article_likes (id, article_id) VALUES (2, 1)");
+    assert_eq!(likes_of(1, conn), 2);
+}
+
+#[test]
+fn a_migration_that_fails_leaves_nothing() {
+    let database = tables(true);
+    let (_, folder) = generate(&database, &LIKES_OF_ARTICLES);
+    let conn = &mut open(&database);
+    conn.run("INSERT INTO article_likes (id, article_id) VALUES (1, 1)");
     conn.run(
         "CREATE FUNCTION count_likes_delete() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'",
     );
-    let failed = diesel::sql_query(&up).execute(conn).unwrap_err();
-    assert!(failed.to_string().contains("already exists"), "{failed}");
+    let failed = migrate_at("read committed", &database, &folder).unwrap_err();
+    assert!(failed.contains("already exists"), "{failed}");
     let triggers = "SELECT COUNT(*) FROM pg_trigger WHERE NOT tgisinternal";
     assert_eq!(number(triggers, conn), 0);
+    assert_eq!(likes_of(1, conn), 0);
     conn.run("DROP FUNCTION count_likes_delete()");
-    diesel::sql_query(&up).execute(conn).unwrap();
-    conn.run("INSERT INTO article_likes (id, article_id) VALUES (1, 1)");
-    assert_eq!(likes_of(1, conn), 1);
+    migrate(&database, &folder);
+    conn.run("INSERT INTO article_likes (id, article_id) VALUES (2, 1)");
+    assert_eq!(likes_of(1, conn), 2);
+}
+
+/// As `psql` runs them without `--single-transaction`.
+#[test]
+fn a_lock_fails_if_the_statements_of_a_migration_are_not_in_a_transaction() {
+    let database = tables(true);
+    let (ran, _) = generate(&database, &LIKES_OF_ARTICLES);
+    let up = ran.json()["up"].as_str().unwrap().to_owned();
+    let lock = up
+        .lines()
+        .find(|line| line.starts_with("LOCK TABLE"))
+        .unwrap();
+    let failed = open(&database).batch_execute(lock).unwrap_err().to_string();
+    let says = "LOCK TABLE can only be used in transaction blocks";
+    assert!(failed.contains(says), "{failed}");
 }

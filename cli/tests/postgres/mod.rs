@@ -1,20 +1,15 @@
 //! What only PostgreSQL has or does.
 
-mod attached;
-mod attacks;
 mod changed;
-mod comments;
 mod counting;
 mod doctor;
 mod faults;
 mod foreign_keys;
 mod kept;
 mod migrations;
-mod owners;
-mod planted;
-mod planted_triggers;
-mod renamed;
+mod names;
 mod replaced;
+mod rights;
 mod roles;
 mod row_security;
 mod schemas;

@@ -78,16 +78,51 @@ fn a_recount_is_right_or_fails_if_a_copy_replaced_a_table() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The rows of a table that is no longer the one of the definition.
+/// A function counts in the tables that have the names now.
 #[test]
-fn the_rows_of_a_table_that_was_replaced_do_not_count() {
+fn a_copy_in_the_place_of_a_counted_table_is_counted_in() {
+    for tables in [
+        &["post_counters"][..],
+        &["site_counters"],
+        &["posts"],
+        &["post_counters", "site_counters", "posts"],
+    ] {
+        let roles = Roles::create(false);
+        roles.counted();
+        let owner = &mut roles.owner();
+        for table in tables {
+            owner.run(&copied(table));
+        }
+        for statement in [
+            "INSERT INTO likes (id, post, stars) VALUES (20, 'a', 2), (21, 'b', 1)",
+            "UPDATE likes SET post = 'b' WHERE id = 1",
+            "DELETE FROM likes WHERE id IN (2, 3)",
+            "TRUNCATE likes",
+        ] {
+            owner.run(statement);
+            assert_eq!(roles.wrong(), 0, "{tables:?}: {statement}");
+        }
+    }
+}
+
+/// The triggers stay with the table that had the name.
+#[test]
+fn a_copy_in_the_place_of_the_rows_has_no_triggers_until_they_are_created() {
     let roles = Roles::create(false);
     roles.counted();
-    roles.owner().run(&copied("likes"));
-    let _ = roles
-        .owner()
-        .batch_execute("INSERT INTO likes_old (id, post) VALUES (30, 'a')");
-    roles.assert_right();
+    let owner = &mut roles.owner();
+    owner.run(&copied("likes"));
+    owner.run("DROP TABLE likes_old; INSERT INTO likes (id, post) VALUES (20, 'a')");
+    let checked = roles.run(&["check", "--json"]);
+    checked.finds("likes has no trigger count_likes_insert");
+    let sql = checked.all_faults().into_iter().flat_map(|fault| {
+        let sql: Vec<String> = serde_json::from_value(fault["sql"].clone()).unwrap();
+        sql
+    });
+    owner.run(&sql.collect::<Vec<_>>().join("\n"));
+    roles.run(&["recount"]).works();
+    roles.write(owner);
+    roles.run(&["check"]).works();
 }
 
 /// A column that PostgreSQL 18 computes when it is read is not among the rows of a trigger.

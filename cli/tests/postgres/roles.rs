@@ -1,11 +1,11 @@
-//! A database of a role that owns it, and another role that may create objects in its schema.
+//! A database of a role that owns its tables, and another role that writes rows.
 
 use crate::behaviour::Execute;
-use diesel::connection::{Connection, SimpleConnection};
+use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Text};
 use uuid::Uuid;
 
+use crate::behaviour::triggers::number;
 use crate::behaviour::{Ran, run_with, words};
 use crate::{Conn, TestDatabase};
 
@@ -30,23 +30,20 @@ const TABLES: &str = "
     INSERT INTO posts VALUES ('a'), ('b'), ('c');
     INSERT INTO likes (id, post) VALUES (1, 'a'), (2, 'a'), (3, 'b')";
 
-/// Whether the owner is a superuser.
-pub const WITH_SUPERUSER: [bool; 2] = [false, true];
-
-/// Counts that are not those of the rows, of tables in one schema.
+/// Counts that are not those of the rows.
 const WRONG: &str = "
-    SELECT pg_catalog.count(*) FROM (
-        SELECT code FROM {}.posts WHERE likes <> (SELECT pg_catalog.count(*) FROM {}.likes
+    SELECT count(*) FROM (
+        SELECT code FROM posts WHERE likes <> (SELECT count(*) FROM likes
             WHERE post = code AND kind <> 'draft')
-        UNION ALL SELECT code FROM {}.posts WHERE
-            (SELECT pg_catalog.count(*) FROM {}.likes WHERE post = code AND kind <> 'draft')
-            <> (SELECT COALESCE(pg_catalog.sum(c.likes), 0) FROM {}.post_counters c WHERE c.post = code)
-        UNION ALL SELECT code FROM {}.posts WHERE
-            (SELECT COALESCE(pg_catalog.sum(stars), 0) FROM {}.likes WHERE post = code AND kind <> 'draft')
-            <> (SELECT COALESCE(pg_catalog.sum(c.stars), 0) FROM {}.post_counters c WHERE c.post = code)
+        UNION ALL SELECT code FROM posts WHERE
+            (SELECT count(*) FROM likes WHERE post = code AND kind <> 'draft')
+            <> (SELECT COALESCE(sum(c.likes), 0) FROM post_counters c WHERE c.post = code)
+        UNION ALL SELECT code FROM posts WHERE
+            (SELECT COALESCE(sum(stars), 0) FROM likes WHERE post = code AND kind <> 'draft')
+            <> (SELECT COALESCE(sum(c.stars), 0) FROM post_counters c WHERE c.post = code)
         UNION ALL SELECT 'site' WHERE
-            (SELECT pg_catalog.count(*) FROM {}.likes WHERE kind <> 'draft')
-            <> (SELECT COALESCE(pg_catalog.sum(likes), 0) FROM {}.site_counters)
+            (SELECT count(*) FROM likes WHERE kind <> 'draft')
+            <> (SELECT COALESCE(sum(likes), 0) FROM site_counters)
     ) AS wrong";
 
 pub fn generate() -> Vec<&'static str> {
@@ -60,22 +57,20 @@ pub fn generate() -> Vec<&'static str> {
 
 /// Writes that move all counts, each with its own way to run the triggers.
 pub const WRITES: [&str; 8] = [
-    "INSERT INTO {}.likes (id, post, stars) VALUES (11, 'a', 3), (12, 'b', 2)",
-    "INSERT INTO {}.likes (id, post, kind) VALUES (13, 'c', 'draft'), (14, NULL, 'like')",
-    "UPDATE {}.likes SET post = 'b' WHERE id = 11",
-    "UPDATE {}.likes SET stars = 5, kind = 'like'",
-    "DELETE FROM {}.likes WHERE id = 12",
-    "DELETE FROM {}.posts WHERE code = 'b'",
-    "TRUNCATE {}.likes",
-    "INSERT INTO {}.likes (id, post) VALUES (15, 'a')",
+    "INSERT INTO likes (id, post, stars) VALUES (11, 'a', 3), (12, 'b', 2)",
+    "INSERT INTO likes (id, post, kind) VALUES (13, 'c', 'draft'), (14, NULL, 'like')",
+    "UPDATE likes SET post = 'b' WHERE id = 11",
+    "UPDATE likes SET stars = 5, kind = 'like'",
+    "DELETE FROM likes WHERE id = 12",
+    "DELETE FROM posts WHERE code = 'b'",
+    "TRUNCATE likes",
+    "INSERT INTO likes (id, post) VALUES (15, 'a')",
 ];
 
 pub struct Roles {
     pub database: TestDatabase,
-    /// The schema of the tables.
-    pub schema: &'static str,
     pub owner: String,
-    pub attacker: String,
+    pub writer: String,
     // The last field: a role can be dropped when its database is gone.
     _dropped: Dropped,
 }
@@ -93,64 +88,48 @@ impl Drop for Dropped {
 }
 
 impl Roles {
-    /// With tables in `schema`, which the owner finds by `path`.
-    pub fn with_tables(superuser: bool, schema: &'static str, path: &str) -> Self {
+    pub fn create(superuser: bool) -> Self {
         let id = Uuid::new_v4().simple().to_string();
-        let (owner, attacker) = (format!("owner_{id}"), format!("attacker_{id}"));
+        let (owner, writer) = (format!("owner_{id}"), format!("writer_{id}"));
         let database = TestDatabase::create();
         let name = &database.name;
-        for role in [&owner, &attacker] {
+        for role in [&owner, &writer] {
             database.create_role(role);
         }
         if superuser {
             database.execute(&format!("ALTER ROLE {owner} SUPERUSER"));
         }
         database.execute(&format!(
-            "ALTER DATABASE {name} OWNER TO {owner}; ALTER SCHEMA public OWNER TO {owner};
-             ALTER ROLE {owner} IN DATABASE {name} SET search_path = {path}"
+            "ALTER DATABASE {name} OWNER TO {owner}; ALTER SCHEMA public OWNER TO {owner}"
         ));
-        let _dropped = Dropped([owner.clone(), attacker.clone()]);
+        let _dropped = Dropped([owner.clone(), writer.clone()]);
         let roles = Roles {
             database,
-            schema,
             owner,
-            attacker,
+            writer,
             _dropped,
         };
-        if schema != "public" {
-            roles.owner().run(&format!("CREATE SCHEMA {schema}"));
-        }
-        let mut owner = roles.owner();
-        let tables = format!(
-            "SET search_path = {schema}; {TABLES};
-             GRANT USAGE ON SCHEMA {schema} TO PUBLIC; GRANT USAGE, CREATE ON SCHEMA public TO PUBLIC;
+        roles.owner().run(&format!(
+            "{TABLES};
+             GRANT USAGE ON SCHEMA public TO PUBLIC;
              GRANT SELECT, INSERT, UPDATE, DELETE, TRUNCATE ON likes TO PUBLIC;
-             GRANT SELECT, DELETE ON posts TO PUBLIC"
-        );
-        owner.run(&tables);
+             GRANT SELECT, DELETE, UPDATE (likes) ON posts TO PUBLIC;
+             GRANT SELECT, INSERT, UPDATE ON post_counters, site_counters TO PUBLIC"
+        ));
         roles
-    }
-
-    pub fn create(superuser: bool) -> Self {
-        Self::with_tables(superuser, "public", "\"$user\", public")
     }
 
     pub fn owner(&self) -> Conn {
         Conn::establish(&self.database.url_as(&self.owner)).unwrap()
     }
 
-    pub fn attacker(&self) -> Conn {
-        Conn::establish(&self.database.url_as(&self.attacker)).unwrap()
+    pub fn writer(&self) -> Conn {
+        Conn::establish(&self.database.url_as(&self.writer)).unwrap()
     }
 
     /// The command, run by the owner.
     pub fn run(&self, args: &[&str]) -> Ran {
-        self.run_as(&self.owner, args)
-    }
-
-    /// The command, run by this role.
-    pub fn run_as(&self, role: &str, args: &[&str]) -> Ran {
-        run_with(args, Some(&self.database.url_as(role)))
+        run_with(args, Some(&self.database.url_as(&self.owner)))
     }
 
     /// The migration that the owner generates.
@@ -167,80 +146,24 @@ impl Roles {
         self.assert_right();
     }
 
-    /// With what the attacker's functions write of those who call them.
-    pub fn planted(self, sql: &str) -> Self {
-        let spy = format!(
-            "CREATE SEQUENCE public.caught; GRANT USAGE ON SEQUENCE public.caught TO PUBLIC;
-             CREATE TABLE public.loot (who NAME, what TEXT); GRANT INSERT ON public.loot TO PUBLIC;
-             CREATE FUNCTION public.spy(what TEXT) RETURNS TEXT LANGUAGE plpgsql SET search_path = pg_catalog AS $$
-             BEGIN
-                 IF current_user <> '{}' THEN
-                     -- This stays, if the transaction fails.
-                     PERFORM nextval('public.caught');
-                     INSERT INTO public.loot VALUES (current_user, what);
-                 END IF;
-                 RETURN what;
-             END $$;",
-            self.attacker
-        );
-        let mut attacker = self.attacker();
-        attacker.run(&spy);
-        attacker.run(&format!("SET search_path = pg_catalog; {sql}"));
-        self
-    }
-
-    /// What the attacker's functions did as another role.
-    pub fn caught(&self) -> Vec<String> {
-        #[derive(QueryableByName)]
-        struct Caught {
-            #[diesel(sql_type = Text)]
-            what: String,
-        }
-        let query = "SELECT pg_catalog.concat(who, ': ', what, ' ', pg_catalog.count(*)) AS what
-            FROM public.loot GROUP BY who, what
-            UNION ALL SELECT pg_catalog.concat(last_value, ' calls') FROM public.caught WHERE is_called";
-        let caught: Vec<Caught> = diesel::sql_query(query).load(&mut self.checker()).unwrap();
-        let caught = caught.into_iter().map(|caught| caught.what);
-        caught
-            .map(|what| what.replace(&self.owner, "owner"))
-            .collect()
-    }
-
-    pub fn assert_not_caught(&self, when: &str) {
-        assert_eq!(self.caught(), Vec::<String>::new(), "{when}");
-    }
-
-    /// A superuser, who uses nothing of others.
-    pub fn checker(&self) -> Conn {
-        let mut conn = self.database.connect();
-        conn.run("SET search_path = pg_catalog");
-        conn
-    }
-
+    /// What a superuser finds, who sees all rows.
     pub fn number(&self, query: &str) -> i64 {
-        let query = diesel::dsl::sql::<BigInt>(&format!("({query})"));
-        let found = diesel::select(query).get_result(&mut self.checker());
-        found.unwrap()
+        number(query, &mut self.database.connect())
     }
 
     pub fn wrong(&self) -> i64 {
-        self.number(&WRONG.replace("{}", self.schema))
+        self.number(WRONG)
     }
 
     pub fn assert_right(&self) {
         assert_eq!(self.wrong(), 0);
     }
 
-    /// Runs all [`WRITES`] as the attacker, who has done `first`.
-    pub fn write(&self, first: &str) {
-        let conn = &mut self.attacker();
-        conn.run("SET search_path = pg_catalog");
-        conn.run(first);
+    /// Runs all [`WRITES`], and asserts that each is counted.
+    #[track_caller]
+    pub fn write(&self, conn: &mut Conn) {
         for statement in WRITES {
-            let statement = statement.replace("{}", self.schema);
-            let written = conn.batch_execute(&statement);
-            self.assert_not_caught(&statement);
-            written.unwrap_or_else(|error| panic!("{error}: {statement}"));
+            conn.run(statement);
             assert_eq!(self.wrong(), 0, "{statement}");
         }
     }

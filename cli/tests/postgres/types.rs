@@ -1,4 +1,4 @@
-//! Keys of types that are not the system's, whose operators are in another schema.
+//! Keys of texts, and of types that are not the system's, whose operators are in another schema.
 
 use crate::behaviour::{Execute, Ran, words};
 use diesel::connection::SimpleConnection;
@@ -7,9 +7,11 @@ use super::roles::Roles;
 use crate::behaviour::triggers::number;
 
 #[test]
-fn keys_of_types_of_another_schema_are_counted() {
+fn keys_of_each_type_are_counted() {
     let mut wrong = Vec::new();
     for (sql_type, schema, a, also_a, b) in [
+        ("text", "public", "'a'", "'a'", "'A'"),
+        ("char(4)", "public", "'a'", "'a  '", "'b'"),
         ("citext", "public", "'a'", "'A'", "'b'"),
         ("citext", "extensions", "'a'", "'A'", "'b'"),
         ("ltree", "public", "'a.b'", "'a.b'", "'a.c'"),
@@ -126,24 +128,49 @@ fn generate_notes(option: &str, value: &str, roles: &Roles) -> Ran {
     roles.run(&[&generate[..], &[option, value]].concat())
 }
 
-/// Their operators and functions are not in the system's schema.
+/// Their operators and functions are found by the path of the migration, whatever that of the
+/// writer is.
 #[test]
-fn conditions_of_a_type_of_an_extension_are_refused() {
-    let roles = with_notes();
+fn conditions_of_a_type_of_an_extension_are_counted() {
     for (option, value) in [
         ("--when", "label = 'NEW'"),
         ("--when", "label IN ('New', 'x')"),
         ("--when", "label <> 'old'"),
         ("--when", "is_new(label)"),
         ("--when", "public.is_new(label)"),
-        ("--when", "(label::text)::mood = 'new'"),
         ("--when", "CASE label WHEN 'NEW' THEN true ELSE false END"),
         ("--by", "weight_of(label)"),
         ("--by", "CASE WHEN label = 'NEW' THEN 1 ELSE 0 END"),
     ] {
-        let refused = generate_notes(option, value, &roles);
-        refused.fails("has label, whose type public.citext is of an extension");
+        let roles = with_notes();
+        let generated = generate_notes(option, value, &roles);
+        generated.works();
+        let owner = &mut roles.owner();
+        owner.run(&generated.stdout);
+        owner.run("SET search_path = ''");
+        for (statement, expected) in [
+            ("SELECT 1", 1),
+            (
+                "INSERT INTO public.notes VALUES (3, 'a', 'new'), (4, 'a', 'old')",
+                2,
+            ),
+            ("UPDATE public.notes SET label = 'old' WHERE id = 1", 1),
+            ("DELETE FROM public.notes WHERE id = 3", 0),
+            ("UPDATE public.notes SET label = 'new' WHERE id = 2", 1),
+        ] {
+            owner.run(statement);
+            let likes = roles.number("SELECT likes FROM posts WHERE code = 'a'");
+            assert_eq!(likes, expected, "{value}: {statement}");
+        }
+        roles.run(&["recount"]).prints("all counts agree");
     }
+}
+
+/// Another name of a label of the enum changes the value.
+#[test]
+fn a_condition_that_makes_an_enum_of_a_text_is_refused() {
+    let refused = generate_notes("--when", "(label::text)::mood = 'new'", &with_notes());
+    refused.fails("functions in index expression must be marked IMMUTABLE");
 }
 
 #[test]
@@ -166,158 +193,36 @@ fn a_condition_of_an_enum_of_another_schema_is_counted() {
         ("INSERT INTO notes VALUES (5, 'a', 'new', 'new')", 1),
     ] {
         conn.run(statement);
-        let likes = roles.number("SELECT likes FROM public.posts WHERE code = 'a'");
+        let likes = roles.number("SELECT likes FROM posts WHERE code = 'a'");
         assert_eq!(likes, expected, "{statement}");
     }
     let ran = roles.run(&["recount", "--dry-run"]);
     ran.prints("all counts agree");
 }
 
-/// A trigger of the table that has the counts, whose function finds its tables by the path.
+/// It runs inside of a trigger that counts, and so with the path of the migration. In a statement of
+/// the application, it has the path of the application.
 #[test]
-fn a_trigger_of_the_application_that_would_not_find_its_tables_is_named() {
+fn a_trigger_of_a_counted_column_finds_its_tables_by_the_path_of_the_migration() {
     let roles = Roles::create(false);
-    roles.owner().run(
-        "CREATE TABLE changes (post VARCHAR(20));
+    let owner = &mut roles.owner();
+    owner.run(
+        "CREATE SCHEMA \"Audit\"; CREATE TABLE \"Audit\".changes (post VARCHAR(20));
          CREATE FUNCTION note_change() RETURNS trigger LANGUAGE plpgsql AS
              'BEGIN INSERT INTO changes VALUES (NEW.code); RETURN NEW; END';
-         CREATE TRIGGER app_notes AFTER UPDATE ON posts FOR EACH ROW
-             EXECUTE FUNCTION note_change()",
+         CREATE TRIGGER app_notes AFTER UPDATE ON posts FOR EACH ROW EXECUTE FUNCTION note_change()",
     );
-    let generated = roles.run(&super::roles::generate());
-    assert!(generated.stderr.contains("app_notes"), "{generated:?}");
-    // It counts the existing rows.
-    let failed = roles.owner().batch_execute(&generated.stdout).unwrap_err();
-    let says = "relation \"changes\" does not exist";
-    assert!(failed.to_string().contains(says), "{failed}");
-}
-
-/// Only functions of which a name is not the server's own can fail to find it inside the counting.
-#[test]
-fn own_triggers_that_use_only_the_server_are_not_named() {
-    let diesel = "
-        BEGIN
-            IF (
-                NEW IS DISTINCT FROM OLD AND
-                NEW.likes IS NOT DISTINCT FROM OLD.likes
-            ) THEN
-                NEW.edits := coalesce(NEW.edits, extract(year FROM current_timestamp)::bigint);
-            END IF;
-            RETURN NEW;
-        END;";
-    let cases = [
-        (diesel, false),
-        (
-            "BEGIN NEW.edits := NEW.edits + 0 * length(TG_TABLE_NAME || now()); RETURN NEW; END",
-            false,
-        ),
-        (
-            "BEGIN UPDATE public.likes SET stars = 1; RETURN NEW; END",
-            false,
-        ),
-        ("BEGIN -- of likes\n RETURN NEW; END", false),
-        ("BEGIN UPDATE likes SET stars = 1; RETURN NEW; END", true),
-        ("BEGIN UPDATE \"Words\" SET word = 1; RETURN NEW; END", true),
-        ("DECLARE one Likes%ROWTYPE; BEGIN RETURN NEW; END", true),
-        ("DECLARE one mood; BEGIN RETURN NEW; END", true),
-        (
-            "BEGIN NEW.edits := normal(NEW.edits); RETURN NEW; END",
-            true,
-        ),
-        (
-            "BEGIN NEW.edits := nextval('numbers'); RETURN NEW; END",
-            true,
-        ),
-        (
-            "BEGIN NEW.edits := NEW.edits + 0 * nextval('public.numbers'); RETURN NEW; END",
-            false,
-        ),
-        ("BEGIN EXECUTE 'SELECT 1'; RETURN NEW; END", true),
-        (
-            "BEGIN IF NEW.code = 'a' THEN RETURN NEW; END IF; RETURN NEW; END",
-            false,
-        ),
-        (
-            "BEGIN IF NEW.likes ==> 1 THEN RETURN NEW; END IF; RETURN NEW; END",
-            true,
-        ),
-    ];
-    for (body, is_named) in cases {
-        let roles = Roles::create(false);
-        roles.owner().run(&format!(
-            "ALTER TABLE posts ADD edits BIGINT NOT NULL DEFAULT 0;
-             CREATE TYPE mood AS ENUM ('good'); CREATE SEQUENCE numbers; CREATE TABLE \"Words\" (word INTEGER);
-             CREATE FUNCTION normal(BIGINT) RETURNS BIGINT LANGUAGE sql AS 'SELECT $1';
-             CREATE FUNCTION is_more(BIGINT, INTEGER) RETURNS BOOLEAN LANGUAGE sql AS 'SELECT $1 > $2';
-             CREATE OPERATOR ==> (LEFTARG = BIGINT, RIGHTARG = INTEGER, FUNCTION = is_more);
-             CREATE FUNCTION own() RETURNS trigger LANGUAGE plpgsql AS $body${body}$body$;
-             CREATE TRIGGER app_own BEFORE UPDATE ON posts FOR EACH ROW EXECUTE FUNCTION own()"
-        ));
-        let generated = roles.run(&super::roles::generate());
-        assert_eq!(
-            generated.stderr.contains("app_own"),
-            is_named,
-            "{body}: {}",
-            generated.stderr
-        );
-        if !is_named {
-            roles.owner().run(&generated.stdout);
-            let written = "INSERT INTO public.likes (id, post) VALUES (50, 'a')";
-            roles.attacker().run(written);
-            assert_eq!(roles.wrong(), 0, "{body}");
-        }
-    }
-}
-
-/// The server finds the operators of an extension's type by its path.
-#[test]
-fn own_triggers_that_compare_a_type_of_an_extension_are_named() {
-    for (body, is_named) in [
-        (
-            "BEGIN IF NEW.word = 'a' THEN RETURN NEW; END IF; RETURN NEW; END",
-            true,
-        ),
-        (
-            "BEGIN IF NEW IS DISTINCT FROM OLD THEN RETURN NEW; END IF; RETURN NEW; END",
-            false,
-        ),
-    ] {
-        let roles = Roles::create(true);
-        roles.owner().run(&format!(
-            "CREATE EXTENSION citext; ALTER TABLE posts ADD COLUMN word citext;
-             CREATE FUNCTION own() RETURNS trigger LANGUAGE plpgsql AS $body${body}$body$;
-             CREATE TRIGGER app_own BEFORE UPDATE ON posts FOR EACH ROW EXECUTE FUNCTION own()"
-        ));
-        let generated = roles.run(&super::roles::generate());
-        assert_eq!(
-            generated.stderr.contains("app_own"),
-            is_named,
-            "{body}: {}",
-            generated.stderr
-        );
-    }
-}
-
-/// The function finds its tables as it does in a session of the application.
-#[test]
-fn the_path_of_an_own_trigger_stays_that_of_the_session() {
-    let roles = Roles::with_tables(false, "public", "public, \"Audit\"");
-    roles.owner().run(
-        "CREATE SCHEMA \"Audit\"; CREATE TABLE \"Audit\".log (code VARCHAR(20));
-         CREATE FUNCTION own() RETURNS trigger LANGUAGE plpgsql AS
-             'BEGIN INSERT INTO log VALUES (NEW.code); RETURN NEW; END';
-         CREATE TRIGGER app_own AFTER UPDATE ON posts FOR EACH ROW EXECUTE FUNCTION own()",
-    );
-    let update = "UPDATE posts SET likes = likes WHERE code = 'a'";
-    roles.owner().run(update);
-    let generated = roles.run(&super::roles::generate());
-    let (_, alter) = generated.stderr.split_once("app_own of posts: ").unwrap();
-    roles.owner().run(alter.lines().next().unwrap());
-    roles.owner().run(update);
-    roles.owner().run(&generated.stdout);
-    roles
-        .attacker()
-        .run("INSERT INTO public.likes (id, post) VALUES (50, 'a')");
+    let migration = roles.migration();
+    owner.run("SET search_path = public, \"Audit\"");
+    owner.run(&migration);
+    let changes = "SELECT COUNT(*) FROM \"Audit\".changes";
+    // The migration has counted the likes of a and of b.
+    assert_eq!(roles.number(changes), 2);
+    owner.run("SET search_path = ''; INSERT INTO public.likes (id, post) VALUES (20, 'b')");
+    assert_eq!(roles.number(changes), 3);
+    owner
+        .batch_execute("UPDATE public.posts SET likes = likes")
+        .unwrap_err();
     roles.assert_right();
 }
 

@@ -5,7 +5,7 @@ use diesel::connection::SimpleConnection;
 
 use crate::TestDatabase;
 use crate::behaviour::Execute;
-use crate::behaviour::triggers::{create_triggers, generate_triggers, number, open};
+use crate::behaviour::triggers::{create_triggers, number, open};
 
 const POLICIES: [&str; 6] = [
     "",
@@ -86,22 +86,6 @@ fn a_row_whose_count_is_out_of_range_is_refused_too() {
     }
 }
 
-/// A trigger of the program can skip a row of the counters.
-#[test]
-fn a_row_whose_count_is_vetoed_is_refused() {
-    for (counts, veto) in [
-        ("post_id:posts.likes", "UPDATE ON posts"),
-        ("post_id:post_counters.likes", "INSERT ON post_counters"),
-    ] {
-        let wrong = miscounted(
-            counts,
-            &format!("CREATE TRIGGER veto BEFORE {veto} BEGIN SELECT RAISE(IGNORE); END"),
-            &["INSERT OR ? INTO post_likes (post_id) VALUES (1)"],
-        );
-        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    }
-}
-
 /// Otherwise OR IGNORE would ignore the count of the first row, and OR REPLACE replace another entity's.
 #[test]
 fn a_counter_table_that_refuses_new_rows_is_refused() {
@@ -145,37 +129,6 @@ fn a_row_without_an_entity_is_ignored_as_before() {
     );
     assert_eq!(number("SELECT COUNT(*) FROM post_likes", conn), 3);
     assert_eq!(number("SELECT SUM(likes) FROM posts", conn), 1);
-}
-
-/// An earlier version did not look whether a row was counted.
-#[test]
-fn earlier_triggers_are_good_if_nothing_can_refuse_a_count() {
-    for (count, is_good) in [
-        ("post_id:post_counters.likes", true),
-        ("post_id:posts.likes", false),
-    ] {
-        let database = TestDatabase::create();
-        database.execute(POSTS);
-        let words = format!("count_likes --rows post_likes --count {count}");
-        let (ran, _) = generate_triggers(&database, &words, &[]);
-        let up = ran.json()["up"].as_str().unwrap().to_owned();
-        let statements = up.split_inclusive(";\n").map(|statement| {
-            let is_new = ["refused to count this row", "CHECK constraint"];
-            match statement.find("    SELECT RAISE") {
-                Some(place) if is_new.iter().any(|text| statement.contains(text)) => {
-                    &statement[..place]
-                }
-                _ => statement,
-            }
-        });
-        let earlier: String = statements.collect();
-        assert_ne!(earlier, up);
-        database.execute(&earlier);
-        let faults = database.trigger_faults(count.split([':', '.']).nth(1).unwrap());
-        assert_eq!(faults.is_empty(), is_good, "{faults:?}");
-        faults.iter().for_each(|fault| database.mend(fault));
-        assert_eq!(database.trigger_faults("post_counters"), [0; 0]);
-    }
 }
 
 /// It has a function of the program, say.

@@ -1,6 +1,5 @@
 //! Rows that a `REPLACE` could replace uncounted.
 
-use diesel::RunQueryDsl;
 use diesel::connection::SimpleConnection;
 
 use crate::TestDatabase;
@@ -27,60 +26,6 @@ fn counted(rows: &str) -> TestDatabase {
     database
 }
 
-/// A row has a number, under up to three names, if its table has no INTEGER PRIMARY KEY.
-#[test]
-fn a_replace_by_rowid_is_refused_or_counted() {
-    for (rows, names) in [
-        (
-            "(id BIGINT PRIMARY KEY, post_id INTEGER)",
-            ["rowid", "_rowid_", "oid"],
-        ),
-        // Only this INTEGER PRIMARY KEY is not the number.
-        (
-            "(id INTEGER PRIMARY KEY DESC, post_id INTEGER)",
-            ["rowid", "_rowid_", "oid"],
-        ),
-        // A column, and no option of the table.
-        (
-            "(without rowid, post_id INTEGER, id INTEGER)",
-            ["rowid", "_rowid_", "oid"],
-        ),
-        (
-            "(RowId TEXT, post_id INTEGER, id INTEGER)",
-            ["_rowid_", "oid", "oid"],
-        ),
-        (
-            "(rowid TEXT, _rowid_ TEXT, post_id INTEGER, id INTEGER)",
-            ["oid"; 3],
-        ),
-    ] {
-        for name in names {
-            let database = counted(rows);
-            let conn = &mut open(&database);
-            conn.run("PRAGMA recursive_triggers = OFF");
-            conn.run("INSERT INTO post_likes (id, post_id) VALUES (1, 1), (2, 1), (3, 2)");
-            let insert =
-                format!("INSERT OR REPLACE INTO post_likes ({name}, id, post_id) VALUES (1, 9, 2)");
-            let update = format!("UPDATE OR REPLACE post_likes SET {name} = 1 WHERE {name} = 2");
-            for statement in [&insert, &update] {
-                let refused = conn.batch_execute(statement).unwrap_err().to_string();
-                assert!(refused.contains(SAYS), "{statement}: {refused}");
-            }
-            conn.run(&format!(
-                "INSERT INTO post_likes ({name}, id, post_id) VALUES (7, 4, 1), (NULL, 5, 1);
-                 UPDATE post_likes SET {name} = {name} + 100"
-            ));
-            database.assert_agrees();
-            conn.run("PRAGMA recursive_triggers = ON");
-            conn.run(&insert.replace("(1,", "(101,"));
-            conn.run(&update.replace("= 1 ", "= 101 ").replace("= 2", "= 102"));
-            database.assert_agrees();
-            database.command("check").works();
-        }
-    }
-}
-
-/// Nothing is refused in a table without a number of its rows.
 #[test]
 fn a_table_without_rowid_is_counted() {
     for rows in [
@@ -213,21 +158,4 @@ fn a_replace_by_another_collation_is_refused_or_counted() {
         database.assert_agrees();
         database.command("check").works();
     }
-}
-
-/// An earlier version wrote no collation where the column has the same one.
-#[test]
-fn a_trigger_of_an_earlier_version_is_good() {
-    let database = counted("(id INTEGER PRIMARY KEY, post_id INTEGER, name TEXT UNIQUE)");
-    for event in ["insert", "update"] {
-        let name = format!("count_likes_replace_by_{event}");
-        let query = format!("SELECT sql FROM sqlite_schema WHERE name = '{name}'");
-        let query = diesel::dsl::sql::<diesel::sql_types::Text>(&format!("({query})"));
-        let created = diesel::select(query).get_result::<String>(&mut database.connect());
-        let created = created.unwrap();
-        let earlier = created.replace(" COLLATE BINARY", "");
-        assert_ne!(earlier, created);
-        database.execute(&format!("DROP TRIGGER {name}; {earlier}"));
-    }
-    database.command("check").works();
 }

@@ -1,6 +1,6 @@
-DROP TRIGGER IF EXISTS "bench_count_hot_replace_by_update";
-DROP TRIGGER IF EXISTS "bench_count_hot_replace_by_insert";
-DROP TRIGGER IF EXISTS "bench_count_hot_delete";
-DROP TRIGGER IF EXISTS "bench_count_hot_update";
-DROP TRIGGER IF EXISTS "bench_count_hot_insert";
-DROP VIEW IF EXISTS "bench_count_hot";
+DROP TRIGGER IF EXISTS bench_count_hot_replace_by_update;
+DROP TRIGGER IF EXISTS bench_count_hot_replace_by_insert;
+DROP TRIGGER IF EXISTS bench_count_hot_delete;
+DROP TRIGGER IF EXISTS bench_count_hot_update;
+DROP TRIGGER IF EXISTS bench_count_hot_insert;
+DROP VIEW IF EXISTS bench_count_hot;

@@ -9,7 +9,7 @@ use crate::template::render;
 use crate::triggers::counting::Counting;
 use crate::triggers::order::refuse_own_table;
 use crate::triggers::references::{Reference, are_counted, by_parent};
-use crate::triggers::statement::{Place, Rows, Sign};
+use crate::triggers::statement::{CHANGES, COUNTED, Place, Rows, Sign};
 use crate::triggers::target::Target;
 use crate::triggers::trigger::Trigger;
 use crate::triggers::values::{Addition, Query};
@@ -147,7 +147,7 @@ fn addition(counting: &Counting, target: &Target, moved: &[MovedRows]) -> Additi
     for source in &target.sources {
         for moved_rows in moved {
             let rows = Rows {
-                name: "counted",
+                name: COUNTED,
                 from: &moved_rows.from,
                 sign: moved_rows.sign,
                 entities: target.entities(source),
@@ -157,37 +157,24 @@ fn addition(counting: &Counting, target: &Target, moved: &[MovedRows]) -> Additi
     }
     let slot = connection_slot(counting.definition.slots);
     let slot_of_target = target.slots.as_ref().map(|_| &*slot);
-    let order = counting.group(target);
+    let changes = counting.free(CHANGES);
     let table = MYSQL.table_name(&target.table);
     let mut assignments = Vec::new();
     let mut row_conditions = Vec::new();
     if target.slots.is_none() {
         assignments.extend(target.names.iter().map(|counter| {
-            let value = MYSQL.column("moved", counter);
+            let value = MYSQL.column(&changes, counter);
             counting.set(target, counter, &table, &value, Place::Statement)
         }));
-        row_conditions.push(counting.same_key(target, &table, "moved"));
+        row_conditions.push(counting.same_key(target, &table, &changes));
         row_conditions.extend(counting.only(target, &table));
     }
-    let mut sums = counting.sums_of(target, union, slot_of_target, &[], order);
-    sums.group.extend(exact_values(target));
+    let mut sums = counting.sums_of(target, (&changes, union), slot_of_target);
+    sums.group.extend(counting.exact_values(target, ""));
     Addition {
         to: counting.counters_of(target),
         sums,
         assignments,
         row_conditions,
     }
-}
-
-/// The texts of the key, where the counters tell apart what the rows' own collation takes as equal.
-fn exact_values(target: &Target) -> Vec<String> {
-    let mut values = Vec::new();
-    for (place, key) in target.entity.iter().enumerate() {
-        let mut sources = target.sources.iter();
-        let is_loose = sources.any(|source| source.entity[place].loose_collation.is_some());
-        if is_loose && key.loose_collation.is_none() {
-            values.push(format!("CAST({} AS BINARY)", MYSQL.quoted(&key.name)));
-        }
-    }
-    values
 }

@@ -9,14 +9,15 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::counting::Counting;
+use super::existing::Names;
 use super::functions::Event;
-use super::plan::{Gone, Plan, Which};
-use super::statement::{NEW, OLD, Rows, numbered};
+use super::plan::{Gone, Plan};
+use super::statement::{Entities, NEW, OLD, Rows};
 use super::target::{Source, Target};
 use super::trigger::Trigger;
 use super::values::RowAddition;
 use crate::catalogue::Table;
-use crate::database::MYSQL;
+use crate::database::{MYSQL, SQL_MODE};
 use crate::template::render;
 use cascade::cascades;
 use trigger::{connection_slot, trigger};
@@ -79,6 +80,15 @@ fn after(counting: &Counting, event: Event, row: &str) -> Result<Trigger> {
     trigger(counting, &event.lower(), &when, table, &body)
 }
 
+const WHY_STILL_OLD: &str = "\
+-- MariaDB also runs this for a row that UPDATE IGNORE skips: it is still stored as it was. LOCK IN SHARE MODE reads
+-- what is stored, and not the snapshot.
+";
+
+const WHY_LOCKED: &str = "\
+-- Locks what is counted in before a foreign key share-locks it: two sessions that both have that lock deadlock.
+";
+
 /// What an update changes of a row.
 #[derive(Serialize)]
 struct Change {
@@ -106,7 +116,7 @@ fn after_update(counting: &Counting) -> Result<Trigger> {
         let old = addition(counting, target, source, OLD, stays(counting, source));
         let new = addition(counting, target, source, NEW, Vec::new());
         changes.push(Change {
-            condition: counting.changed(source),
+            condition: counting.changed(target, source),
             table: MYSQL.table_name(&counting.rows),
             still_old: still_old(counting, source),
             additions: [old, new],
@@ -114,18 +124,29 @@ fn after_update(counting: &Counting) -> Result<Trigger> {
     }
     let body = render("mysql/after_update.sql", json!({ "changes": changes }))?;
     let table = &counting.rows.name;
-    trigger(counting, "update", "AFTER UPDATE", table, &body)
+    let mut trigger = trigger(counting, "update", "AFTER UPDATE", table, &body)?;
+    if !counting.rows.primary_key.is_empty() {
+        trigger.comment = WHY_STILL_OLD.to_owned();
+    }
+    Ok(trigger)
 }
 
 /// Locks the rows that an AFTER trigger will update, in the same order before each event.
 #[derive(Serialize)]
 struct Lock {
     table: String,
-    key: Vec<String>,
-    /// The entities of the old and the new row.
-    entities: Vec<String>,
+    /// The condition of the rows of the entities, or nothing if the table has one row.
+    is_locked: String,
     /// Whether an update changes what the row adds. Empty before other events.
     condition: String,
+}
+
+/// One value, or several in parentheses.
+fn list(values: &[String]) -> String {
+    match values {
+        [one] => one.clone(),
+        several => format!("({})", several.join(", ")),
+    }
 }
 
 fn lock(counting: &Counting, event: Event) -> Result<Option<Trigger>> {
@@ -137,13 +158,21 @@ fn lock(counting: &Counting, event: Event) -> Result<Option<Trigger>> {
     let mut locks = Vec::new();
     for target in counting.locked_before() {
         for source in &target.sources {
-            let entity = |row: &&str| format!("({})", counting.entity_of(source, row).join(", "));
+            let key = MYSQL.columns("", &target.entity);
+            let entities = rows
+                .iter()
+                .map(|row| list(&counting.entity_of(source, row)));
+            let entities: Vec<_> = entities.collect();
             locks.push(Lock {
                 table: MYSQL.table_name(&target.table),
-                key: MYSQL.columns("", &target.entity),
-                entities: rows.iter().map(entity).collect(),
+                is_locked: match &*entities {
+                    _ if key.is_empty() => String::new(),
+                    [one] => format!("{} = {one}", list(&key)),
+                    several => format!("{} IN ({})", list(&key), several.join(", ")),
+                },
                 condition: match event {
-                    Event::Update => counting.changed(source),
+                    // A counter table's foreign key share-locks it, too.
+                    Event::Update => counting.changed_anywhere(),
                     _ => String::new(),
                 },
             });
@@ -156,7 +185,11 @@ fn lock(counting: &Counting, event: Event) -> Result<Option<Trigger>> {
     let what = format!("lock_{}", event.lower());
     let when = format!("BEFORE {}", event.name());
     let table = &counting.rows.name;
-    trigger(counting, &what, &when, table, &body).map(Some)
+    let mut trigger = trigger(counting, &what, &when, table, &body)?;
+    if event == Event::Insert {
+        trigger.comment = WHY_LOCKED.to_owned();
+    }
+    Ok(Some(trigger))
 }
 
 /// The conditions of a row that is what it was before an update. Without a primary key, none can
@@ -173,51 +206,86 @@ fn still_old(counting: &Counting, source: &Source) -> Vec<String> {
         conditions.push(format!("{same} = {old}"));
     }
     for name in counting.columns(source) {
-        let same = MYSQL.column("same", name);
-        let old = MYSQL.column(OLD, name);
-        conditions.push(format!("CAST({same} AS BINARY) <=> CAST({old} AS BINARY)"));
+        if rows.primary_key.iter().any(|key| key == name) && !is_loose(rows, name) {
+            continue;
+        }
+        let [mut same, mut old] = ["same", OLD].map(|row| MYSQL.column(row, name));
+        if is_loose(rows, name) {
+            same = format!("CAST({same} AS BINARY)");
+            old = format!("CAST({old} AS BINARY)");
+        }
+        conditions.push(MYSQL.are_same(&same, &old));
     }
     conditions
 }
 
+/// Whether a collation takes different texts of this column as equal.
+fn is_loose(rows: &Table, name: &str) -> bool {
+    let column = rows.column(name);
+    column.is_some_and(|column| column.loose_collation.is_some())
+}
+
 /// The tables that the migration locks, under each name that its statements use: LOCK TABLES
 /// refuses a statement over any other one.
-fn locked(plans: &[Plan], gone: &[Gone]) -> Vec<String> {
-    let mut tables = Vec::new();
-    // Nobody counts while existing rows are counted, so the rows and the counters are locked
-    // against writers. What queries read of them, they read under another name.
-    let write = |table: &Table| MYSQL.table_name(table) + " WRITE";
-    for counting in plans.iter().map(|plan| &plan.counting) {
-        let read = |used_as: &str, table: &Table| counting.used_as(used_as, table) + " READ";
-        tables.push(write(&counting.rows));
+fn locked(plans: &[Plan], gone: &[Gone], names: Names) -> Vec<String> {
+    // Nobody counts while existing rows are counted, and triggers are created and dropped on locked
+    // tables only.
+    let mut write: Vec<String> = Vec::new();
+    let mut read = Vec::new();
+    for plan in plans {
+        let counting = &plan.counting;
+        write.push(MYSQL.table_name(&counting.rows));
+        let of_triggers = plan.triggers.iter().map(|trigger| &trigger.table.name);
+        write.extend(of_triggers.map(|name| MYSQL.quoted(name)));
         for target in &counting.targets {
-            tables.extend([write(&target.table), read("kept", &target.table)]);
-            for place in 0..target.sources.len() {
-                tables.push(read(&numbered("counted", place), &counting.rows));
-                let parents = target.parents.iter().map(|parent| &parent.table);
-                tables.extend(parents.map(|parent| read(&numbered("parent", place), parent)));
+            write.push(MYSQL.table_name(&target.table));
+            if target.slots.is_some() {
+                let kept = names.kept(counting, target);
+                read.push(counting.used_as(&kept, &target.table));
+            }
+            for (place, source) in target.sources.iter().enumerate() {
+                let counted = names.counted(counting, place);
+                read.push(counting.used_as(&counted, &counting.rows));
+                if target.entities(source) == Entities::Existing {
+                    read.extend(counting.parents_in_query(target, source));
+                }
             }
         }
     }
-    let gone_rows = gone.iter().filter_map(|gone| gone.rows.as_ref());
-    tables.extend(gone_rows.map(write));
-    tables.sort();
-    tables.dedup();
-    tables
+    for one in gone {
+        write.extend(one.rows.as_ref().map(|rows| MYSQL.table_name(rows)));
+        write.extend(one.tables().map(|name| MYSQL.quoted(name)));
+    }
+    let mut locked: Vec<String> = Vec::new();
+    let writes = write.iter().map(|table| format!("{table} WRITE"));
+    let reads = read.iter().filter(|table| !write.contains(table));
+    for lock in writes.chain(reads.map(|table| format!("{table} READ"))) {
+        if !locked.contains(&lock) {
+            locked.push(lock);
+        }
+    }
+    locked
 }
 
 pub fn up(plans: &[Plan], gone: &[Gone]) -> Result<String> {
     let is_created = |gone: &&Gone| plans.iter().any(|plan| plan.name() == gone.name);
-    let drops = |which| -> Vec<String> { gone.iter().map(|gone| gone.drops(which)).collect() };
     // The view of a definition that is created again is replaced.
     let only_dropped = gone.iter().filter(|gone| !is_created(gone));
     let dropped_definitions = only_dropped.map(|gone| &gone.drop_definition);
-    let created = plans.iter().map(Plan::values).collect::<Result<Vec<_>>>()?;
+    let is_one = plans.len() == 1 && plans[0].counting.targets.len() == 1;
+    let names = if is_one {
+        Names::Short
+    } else {
+        Names::OfTables
+    };
+    let created = plans.iter().map(|plan| plan.values(names));
+    let drops: Vec<String> = gone.iter().map(Gone::drops).collect();
     let values = json!({
-        "plans": created,
-        "locked": locked(plans, gone),
-        "drops_of_others": drops(Which::OfOthers),
-        "drops_of_rows": drops(Which::OfRows),
+        "sql_mode": SQL_MODE,
+        "plans": created.collect::<Result<Vec<_>>>()?,
+        "names": plans.iter().map(Plan::name).collect::<Vec<_>>(),
+        "locked": locked(plans, gone, names),
+        "drops": drops,
         "dropped_definitions": dropped_definitions.collect::<Vec<_>>(),
     });
     render("mysql/up.sql", values)

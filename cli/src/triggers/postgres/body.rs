@@ -3,16 +3,13 @@
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::catalogue::Table;
-use crate::database::{Joined, POSTGRES};
+use crate::database::POSTGRES;
 use crate::template::render;
-use crate::triggers::correction::places;
 use crate::triggers::counting::Counting;
-use crate::triggers::functions::{Event, once};
-use crate::triggers::statement::{Entities, Place, Rows, Sign, named};
+use crate::triggers::functions::Event;
+use crate::triggers::statement::{CHANGES, Entities, GONE, KEPT, Place, Rows, Sign};
 use crate::triggers::target::{Source, Target};
-use crate::triggers::values::{Addition, Sums, any};
-use diesel_counters::Dialect;
+use crate::triggers::values::{Addition, Sums};
 
 /// The rows of a statement before it and after it.
 pub const OLD: &str = "old_rows";
@@ -22,28 +19,11 @@ pub const NEW: &str = "new_rows";
 #[derive(Serialize)]
 struct Function {
     event: Event,
-    /// The table whose rows it counts. Whoever has the function could give it rows of another
-    /// table.
-    schema_literal: String,
-    table_literal: String,
-    guard: Guard,
-    /// SQL for the slot of this connection, if it counts in slots.
-    slot: Option<String>,
-    /// Whether it counts in ordinary columns.
-    has_ordinary_columns: bool,
+    /// Whether a column has the name of a variable that every trigger function has.
+    has_variable_name: bool,
+    /// The sums of an entity, if it counts in ordinary columns.
+    loop_variable: Option<String>,
     additions: Vec<Addition>,
-}
-
-/// The tables that must be those of the owner of the function: after a rename, whoever may create
-/// tables in its schema can take its name. The owner of a table that entities are in can also be
-/// another role that has the rights of the function's owner.
-#[derive(Serialize)]
-struct Guard {
-    /// The rows and the counters.
-    owned: Vec<String>,
-    parents: Vec<String>,
-    /// The number of both.
-    table_count: usize,
 }
 
 /// Rows that a statement has changed.
@@ -51,35 +31,64 @@ struct Guard {
 struct Changed<'t> {
     table: &'t str,
     sign: Sign,
+    /// Whether a cascade can have deleted the entity of a row.
+    can_lack_entities: bool,
 }
 
 /// What the function of an event runs.
 pub fn body(counting: &Counting, event: Event) -> Result<String> {
+    let has_column = |name: &&str| {
+        let mut tables = counting.tables();
+        tables.any(|table| table.column(name).is_some())
+    };
+    let mut targets = counting.targets.iter();
+    let in_columns = targets.any(|target| target.slots.is_none());
+    let loop_variable = in_columns.then(|| counting.free("entity"));
     let function = Function {
         event,
-        schema_literal: POSTGRES.literal(&counting.rows.in_schema),
-        table_literal: POSTGRES.literal(&counting.rows.name),
-        guard: guard(counting, event),
-        slot: slot(counting),
-        has_ordinary_columns: counts_in_columns(counting),
-        additions: additions(counting, event),
+        has_variable_name: VARIABLES.iter().any(has_column),
+        additions: additions(counting, event, loop_variable.as_deref()),
+        loop_variable,
     };
     render("postgres/body.sql", function)
 }
 
-fn additions(counting: &Counting, event: Event) -> Vec<Addition> {
+/// The variables of a trigger function in PL/pgSQL.
+const VARIABLES: [&str; 15] = [
+    "found",
+    "new",
+    "old",
+    "tg_argv",
+    "tg_event",
+    "tg_level",
+    "tg_name",
+    "tg_nargs",
+    "tg_op",
+    "tg_relid",
+    "tg_relname",
+    "tg_table_name",
+    "tg_table_schema",
+    "tg_tag",
+    "tg_when",
+];
+
+fn additions(counting: &Counting, event: Event, entity: Option<&str>) -> Vec<Addition> {
     let table = POSTGRES.table_name(&counting.rows);
+    let [old_rows, new_rows] = [OLD, NEW].map(|name| counting.free(name));
     let old = Changed {
-        table: OLD,
+        table: &old_rows,
         sign: Sign::Minus,
+        can_lack_entities: true,
     };
     let new = Changed {
-        table: NEW,
+        table: &new_rows,
         sign: Sign::Plus,
+        can_lack_entities: false,
     };
     let all = Changed {
         table: &table,
         sign: Sign::Minus,
+        can_lack_entities: counting.has_deferrable_parents(),
     };
     let changed: &[Changed<'_>] = match event {
         Event::Insert => &[new],
@@ -87,65 +96,42 @@ fn additions(counting: &Counting, event: Event) -> Vec<Addition> {
         Event::Delete => &[old],
         Event::Truncate => &[all],
     };
-    let addition = |target| addition(counting, target, changed);
+    let addition = |target| addition(counting, target, changed, entity.unwrap_or_default());
     counting.targets.iter().map(addition).collect()
 }
 
-fn counts_in_columns(counting: &Counting) -> bool {
-    counting.targets.iter().any(|target| target.slots.is_none())
-}
-
-fn slot(counting: &Counting) -> Option<String> {
-    let mut targets = counting.targets.iter();
-    if !targets.any(|target| target.slots.is_some()) {
-        return None;
-    }
-    Some(match counting.definition.slots {
+/// SQL of the slot of the connection.
+fn slot(counting: &Counting) -> String {
+    match counting.definition.slots {
         0 | 1 => "1".to_owned(),
-        slots => format!("1 + {} % {slots}", Dialect::PostgreSql.connection_number()),
-    })
-}
-
-/// The tables that the statements of an event name.
-fn guard(counting: &Counting, event: Event) -> Guard {
-    let oid = |table: &Table| {
-        let name = POSTGRES.literal(&POSTGRES.table_name(table));
-        format!("{name}::regclass")
-    };
-    let counters = counting.targets.iter().map(|target| &target.table);
-    let owned = once([&counting.rows].into_iter().chain(counters).map(oid));
-    let is_insert = event == Event::Insert;
-    let targets = counting.targets.iter();
-    let with_parents = targets.filter(|target| looks_for_entities(target, is_insert));
-    let of_parents = with_parents
-        .flat_map(|target| &target.parents)
-        .map(|parent| oid(&parent.table));
-    // A table can be both. It must then be the owner's.
-    let parents = once(of_parents.filter(|parent| !owned.contains(parent)));
-    Guard {
-        table_count: owned.len() + parents.len(),
-        owned,
-        parents,
+        slots => format!("diesel_counters_slot({slots})"),
     }
 }
 
-/// Adds the rows of these tables, or takes them off, as a statement has changed them.
-fn addition(counting: &Counting, target: &Target, changed: &[Changed<'_>]) -> Addition {
-    let slot = target.slots.as_ref().map(|_| "counting.counting_slot");
+/// Adds the rows of these tables, or takes them off, as a statement has changed them. `entity` is
+/// the variable with the sums of an entity.
+fn addition(
+    counting: &Counting,
+    target: &Target,
+    changed: &[Changed<'_>],
+    entity: &str,
+) -> Addition {
+    let slot = target.slots.as_ref().map(|_| slot(counting));
     // The rows of one table that name one entity are summed up directly, without a union.
     let sums = match (&*target.sources, changed) {
-        ([source], [rows]) => sums_of_one(counting, target, source, *rows, slot),
-        _ => sums(counting, target, changed, slot),
+        ([source], [rows]) => sums_of_one(counting, target, source, *rows, slot.as_deref()),
+        _ => sums(counting, target, changed, slot.as_deref()),
     };
     let mut assignments = Vec::new();
     let mut row_conditions = Vec::new();
     if target.slots.is_none() {
+        let table = POSTGRES.quoted(&target.table.name);
         assignments.extend(target.names.iter().map(|counter| {
-            let value = POSTGRES.column("counting_sums", counter);
-            counting.set(target, counter, "kept", &value, Place::Trigger)
+            let value = POSTGRES.column(entity, counter);
+            counting.set(target, counter, &table, &value, Place::Trigger)
         }));
-        row_conditions.push(counting.same_key(target, "kept", "counting_sums"));
-        row_conditions.extend(counting.only(target, "kept"));
+        row_conditions.push(counting.same_key(target, &table, entity));
+        row_conditions.extend(counting.only(target, &table));
     }
     Addition {
         to: counting.counters_of(target),
@@ -157,7 +143,8 @@ fn addition(counting: &Counting, target: &Target, changed: &[Changed<'_>]) -> Ad
 
 /// The sums of rows of several tables, or that name several entities.
 fn sums(counting: &Counting, target: &Target, changed: &[Changed<'_>], slot: Option<&str>) -> Sums {
-    let entity = POSTGRES.columns("moved", &target.entity);
+    let changes = counting.free(CHANGES);
+    let entity = POSTGRES.columns(&changes, &target.entity);
     let exist = exist(target, counting, &entity, changed);
     let is_marked = exist.iter().any(|exists| exists.contains(IS_MOVED));
     let mut union = Vec::new();
@@ -178,9 +165,24 @@ fn sums(counting: &Counting, target: &Target, changed: &[Changed<'_>], slot: Opt
             union.push(counting.rows_of(target, source, &rows, &mark));
         }
     }
-    // The other columns have names of the server's choice, such as `sum`.
-    let order = places(counting.group(target).len());
-    counting.sums_of(target, union, slot, &exist, order)
+    let mut sums = counting.sums_of(target, (&changes, union), slot);
+    require(&mut sums, exist, counting, target);
+    sums
+}
+
+/// Adds the conditions that an entity exists. They are of a whole group: a session keeps the plan
+/// of a condition of rows, and one that was made for many of them joins all entities.
+fn require(sums: &mut Sums, exist: Vec<String>, counting: &Counting, target: &Target) {
+    if exist.is_empty() {
+        return;
+    }
+    for changes in &mut sums.having {
+        if changes.contains(" OR ") {
+            *changes = format!("({changes})");
+        }
+    }
+    sums.comment = counting.why_existing(target);
+    sums.having.extend(exist);
 }
 
 /// The old rows of an update that stay with their entity and their day, and still count.
@@ -206,11 +208,14 @@ fn staying(counting: &Counting, source: &Source) -> String {
     // loop. If the planner saw that it returns no row without the other one, it would make an inner
     // join of it. It does not look into a CASE.
     format!(
-        "(SELECT was.* FROM {} AS was FULL JOIN {} AS becomes ON was.{place} = becomes.{place} \
-         WHERE CASE WHEN was.{place} = becomes.{place} THEN {stays} \
-         ELSE CAST({lost} || COALESCE(was.{place}, becomes.{place}) AS BOOLEAN) END) AS staying",
-        in_places(OLD),
-        in_places(NEW)
+        "(
+    SELECT was.* FROM {} AS was
+    FULL JOIN {} AS becomes ON was.{place} = becomes.{place}
+    WHERE CASE WHEN was.{place} = becomes.{place} THEN {stays}
+        ELSE CAST({lost} || COALESCE(was.{place}, becomes.{place}) AS BOOLEAN) END
+) AS staying",
+        in_places(&counting.free(OLD)),
+        in_places(&counting.free(NEW))
     )
 }
 
@@ -233,48 +238,23 @@ fn sums_of_one(
     changed: Changed<'_>,
     slot: Option<&str>,
 ) -> Sums {
-    let entity = counting.entity_of(source, "moved");
+    let is_gone = changed.sign == Sign::Minus;
+    let name = if is_gone {
+        counting.free(GONE)
+    } else {
+        changed.table.to_owned()
+    };
+    let entity = counting.entity_of(source, &name);
     let exist = exist(target, counting, &entity, &[changed]);
     // The condition that an entity exists needs a name for the rows.
-    let from = if exist.is_empty() {
+    let from = if exist.is_empty() || !is_gone {
         changed.table.to_owned()
     } else {
-        format!("{} AS moved", changed.table)
+        format!("{} AS {name}", changed.table)
     };
-    let rows = changed.of(&from);
-    let mut sums = Vec::new();
-    // The only source of a target has a weight for each of its counters.
-    let weights = source.weights.iter().flatten();
-    for (weight, value) in weights.zip(counting.counts(source, &rows)) {
-        sums.push(match (weight.is_one(), changed.sign) {
-            (true, Sign::Plus) => "COUNT(*)".to_owned(),
-            (true, Sign::Minus) => "-COUNT(*)".to_owned(),
-            (false, _) => counting.sql.sum.replace("{}", &value),
-        });
-    }
-    let mut key = counting.key(target, source, &rows);
-    let places = places(key.len());
-    let mut having = Vec::new();
-    // Without a GROUP BY, there is a sum of no rows, too. If no counter counts each row as 1, the
-    // sums of an entity can be 0.
-    if key.is_empty() || !source.has_one() {
-        let changes = sums.iter().map(|sum| format!("{sum} <> 0")).joined(" OR ");
-        having.push(format!("({changes})"));
-    }
-    having.extend(exist);
-    if slot.is_none() {
-        key = named(key, &counting.group(target));
-        sums = named(sums, &counting.counter_names(target));
-    }
-    Sums {
-        columns: counting.row_of_sums(key, slot, sums),
-        union: Vec::new(),
-        conditions: counting.conditions(target, source, &rows),
-        from,
-        group: places.clone(),
-        having,
-        order: places,
-    }
+    let mut sums = counting.sums_of_rows(target, source, &changed.of(&from), slot);
+    require(&mut sums, exist, counting, target);
+    sums
 }
 
 /// All rows of the entity are new: the update has moved them to it.
@@ -289,12 +269,13 @@ fn exist(
     entity: &[String],
     changed: &[Changed<'_>],
 ) -> Vec<String> {
-    let is_insert = changed.iter().all(|rows| rows.sign == Sign::Plus);
-    if !looks_for_entities(target, is_insert) {
+    let is_sure = target.sources.iter().all(|source| source.exists);
+    // A row that comes, or one that is still there, has its entity.
+    let has_entities = is_sure && changed.iter().all(|rows| !rows.can_lack_entities);
+    if target.slots.is_none() || has_entities {
         return Vec::new();
     }
-    let is_sure = is_sure(target);
-    let conditions = counting.exists("parent", target, entity);
+    let conditions = counting.exists(target, entity);
     let mut can_come_later = Vec::new();
     let mut now = Vec::new();
     for (parent, exists) in target.parents.iter().zip(conditions) {
@@ -308,25 +289,16 @@ fn exist(
         return now;
     }
     // An entity can come after its rows. If it is gone, a cascade has deleted its counters.
+    let kept = counting.free(KEPT);
     let stored = format!(
-        "EXISTS (SELECT 1 FROM {} AS stored WHERE {})",
+        "EXISTS (SELECT FROM {} AS {kept} WHERE {})",
         POSTGRES.table_name(&target.table),
-        counting.is_key(&target.entity, "stored", entity)
+        counting.is_key(&target.entity, &kept, entity)
     );
     let mut any_of = vec![can_come_later.join(" AND "), stored];
     if changed.len() > 1 {
         any_of.push(IS_MOVED.to_owned());
     }
-    now.push(any(any_of, true));
+    now.push(format!("({})", any_of.join(" OR ")));
     now
-}
-
-/// Whether foreign keys of the rows make sure that all entities exist.
-fn is_sure(target: &Target) -> bool {
-    target.sources.iter().all(|source| source.exists)
-}
-
-/// Whether a statement looks whether entities exist.
-fn looks_for_entities(target: &Target, is_insert: bool) -> bool {
-    target.slots.is_some() && !(is_insert && is_sure(target))
 }

@@ -1,7 +1,6 @@
 //! Triggers that count rows on PostgreSQL: one a statement, over all rows that it changed. Each has
-//! a function of its own. It runs with the rights of its owner, so that whoever writes rows needs
-//! no right on the counters, and depends on nothing that another role can change: all names have
-//! their schema, and its search path has only the server's own.
+//! a function of its own, which runs with the rights of whoever writes the rows. It finds its tables
+//! in the schemas of the session that created it, whatever the path of the writer is.
 
 mod body;
 
@@ -10,12 +9,12 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::counting::Counting;
-use super::functions::{COMMENT, Event, comment_text, function_name, name_of, once};
+use super::existing::Names;
+use super::functions::{Event, comment_text, function_name, name_of};
 use super::plan::{Gone, Plan};
 use super::trigger::{Trigger, TriggerTable};
 use crate::catalogue::{Column, Table};
-use crate::database::POSTGRES;
-use crate::layout::DEFINITION_GOES_ON;
+use crate::database::{Joined, POSTGRES};
 use crate::template::render;
 use body::{NEW, OLD, body};
 
@@ -53,16 +52,20 @@ fn trigger(counting: &Counting, event: Event) -> Result<Trigger> {
     let quoted = POSTGRES.quoted(&name);
     let table = POSTGRES.table_name(&counting.rows);
     // A TRUNCATE has no transition tables: its trigger reads the table itself, before it is empty.
-    let (when, transition_tables): (&str, &[&str]) = match event {
-        Event::Insert => ("AFTER", &[NEW]),
-        Event::Update => ("AFTER", &[OLD, NEW]),
-        Event::Delete => ("AFTER", &[OLD]),
-        Event::Truncate => ("BEFORE", &[]),
+    let old = counting.free(OLD);
+    let new = counting.free(NEW);
+    let (when, transition_tables) = match event {
+        Event::Insert => ("AFTER", vec![("NEW", &new)]),
+        Event::Update => ("AFTER", vec![("OLD", &old), ("NEW", &new)]),
+        Event::Delete => ("AFTER", vec![("OLD", &old)]),
+        Event::Truncate => ("BEFORE", vec![]),
     };
-    let referencing = transition_tables.iter().map(|name| match *name {
-        OLD => format!("OLD TABLE AS {OLD}"),
-        _ => format!("NEW TABLE AS {NEW}"),
-    });
+    let referencing = transition_tables.iter();
+    let referencing = referencing.map(|(which, name)| format!("{which} TABLE AS {name}"));
+    let names = transition_tables
+        .iter()
+        .map(|(_, name)| &***name)
+        .joined(" ");
     let values = json!({
         "name": quoted,
         "when": when,
@@ -77,42 +80,35 @@ fn trigger(counting: &Counting, event: Event) -> Result<Trigger> {
         drop: format!("DROP TRIGGER IF EXISTS {quoted} ON {table};\n"),
         table: TriggerTable::of(&counting.rows),
         name,
-        event: format!("{when} {} {}", event.name(), transition_tables.join(" ")),
+        event: format!("{when} {} {names}", event.name()),
         function: Some(function(counting, event, &body)?),
         body,
-        same: Vec::new(),
+        ..Trigger::default()
     })
 }
 
-/// Creates the function of an event. That of INSERT, which each definition has, stores the
-/// definition in its text and in its comment.
+/// Creates the function of an event. The comment of that of INSERT, which every definition has,
+/// stores the definition.
 fn function(counting: &Counting, event: Event, body: &str) -> Result<String> {
     let has_definition = event == Event::Insert;
-    let stored = if has_definition {
-        let json = counting.definition.json();
-        json.replace('\n', &format!("\n{DEFINITION_GOES_ON}"))
-    } else {
-        format!("see {}()", name_of(counting, Event::Insert))
-    };
     let values = json!({
         "name": function_name(counting, event),
-        "body": dollar_quoted("counting", &format!("\n-- {COMMENT}{stored}\n{body}")),
+        "body": dollar_quoted(&format!("\n{}", body.trim_end())),
         "comment": if has_definition { comment_text(counting) } else { String::new() },
     });
     render("postgres/function.sql", values)
 }
 
-/// A text in dollar quotes. The tag is `tag`, and a number if the text has that: names of the
-/// catalogue are those of others.
-fn dollar_quoted(tag: &str, text: &str) -> String {
-    let mut quote = format!("${tag}$");
-    let mut number = 2;
+/// A text in dollar quotes, which have a tag if the text has `$$`.
+fn dollar_quoted(text: &str) -> String {
+    let mut quote = "$$".to_owned();
+    let mut number = 1;
     // It ends: the text has an end.
     while text.contains(&quote) {
-        quote = format!("${tag}{number}$");
+        quote = format!("$counting{number}$");
         number += 1;
     }
-    format!("{quote}{text}{quote}")
+    format!("{quote}{text} {quote}")
 }
 
 /// The statements that create triggers, and drop others before.
@@ -126,39 +122,19 @@ pub fn up(plans: &[Plan], gone: &[Gone]) -> Result<String> {
     let in_columns = targets.filter(|target| target.slots.is_none());
     locked.extend(in_columns.map(|target| &target.table));
     locked.extend(plans.iter().map(|plan| &plan.counting.rows));
-    // The tables that must be those of the role that runs the migration, and those whose owners
-    // must have its rights.
-    let mut owned = Vec::new();
-    let mut parents = Vec::new();
-    for counting in plans.iter().map(|plan| &plan.counting) {
-        owned.push(&counting.rows);
-        for target in &counting.targets {
-            owned.push(&target.table);
-            parents.extend(target.parents.iter().map(|parent| &parent.table));
-        }
-    }
-    let class = |table: &Table| {
-        let name = POSTGRES.literal(&POSTGRES.table_name(table));
-        format!("{name}::regclass")
-    };
-    let owned = once(owned.into_iter().map(class));
-    let parents = once(
-        parents
-            .into_iter()
-            .map(class)
-            .filter(|one| !owned.contains(one)),
-    );
     let drops: Vec<_> = gone.iter().map(Gone::drops_all).collect();
-    let created = plans.iter().map(Plan::values).collect::<Result<Vec<_>>>()?;
+    let created = plans
+        .iter()
+        .map(|plan| plan.values(Names::Short))
+        .collect::<Result<Vec<_>>>()?;
+    let mut countings = plans.iter().map(|plan| &plan.counting);
     let values = json!({
-        "owned": owned,
-        "parents": parents,
         "locks": locks(&locked, &dropped),
         "drops": drops,
         "plans": created,
+        "uses_slots": countings.any(Counting::uses_slots),
     });
-    let body = render("postgres/up.sql", values)?;
-    Ok(format!("DO {};\n", dollar_quoted("diesel_counters", &body)))
+    render("postgres/up.sql", values)
 }
 
 /// Tables that are locked in one mode.

@@ -111,11 +111,7 @@ impl Recount {
             drift_of_batch: counting.drift(target, &self.compared, Some(&batch)),
             lock: counting.lock_in_slots(target),
             correction: counting.correction(target),
-            exists: counting.exists(
-                "parent",
-                target,
-                &database.columns("locked", &target.entity),
-            ),
+            exists: counting.exists(target, &database.columns("locked", &target.entity)),
             is_locked: counting.same_key(target, &drift, "locked"),
             is_done: counting.same_key(target, &listed, "locked"),
             locked_key: database.columns(&drift, &target.entity),

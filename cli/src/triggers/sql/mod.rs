@@ -19,8 +19,9 @@ pub struct TriggerSql {
     pub week: &'static str,
     pub month: &'static str,
     pub year: &'static str,
-    /// The type of times whose value depends on the time zone of the session.
-    pub zoned: Option<&'static str>,
+    /// The types of times whose value depends on the session, in a way that the database does not
+    /// refuse.
+    pub changing: &'static [&'static str],
     /// A weight as an integer. NULL is 0.
     pub weight: &'static str,
     /// A sum of integers. Out of the range of a BIGINT, it is an error, which MySQL and MariaDB
@@ -28,10 +29,6 @@ pub struct TriggerSql {
     pub sum: &'static str,
     /// An integer, or an error if the value has become another type.
     pub whole: &'static str,
-    /// An error that names the counter `{what}`, whose column cannot hold `{sum}`.
-    pub overflow: Overflow,
-    /// Whether the new value is another one than the old one.
-    pub differs: fn(new: &str, old: &str) -> String,
     /// How an expression whose value can change is found.
     pub trial: Trial,
     /// A query of all triggers, whose columns are the fields of [`super::trigger::LiveTrigger`].
@@ -52,21 +49,15 @@ const fn day_type(sql_type: &'static str, in_utc: &'static str) -> DayType {
     DayType { sql_type, in_utc }
 }
 
-/// SQL that fails when it is evaluated.
-pub struct Overflow {
-    pub in_trigger: &'static str,
-    pub elsewhere: &'static str,
-}
-
-/// Statements of which one fails if an expression has not the same value at all times. They are run
-/// in a transaction that is rolled back.
+/// Statements with which the database tells whether an expression has the same value at all times.
 pub struct Trial {
     /// Creates a temporary table like `{rows}`.
     pub create_table: &'static str,
-    /// Uses `{expression}` there in a way that requires a constant value, and fails otherwise.
-    pub require_constant: &'static str,
-    /// Drops the table, in a database in which a rollback leaves it.
-    pub drop_table: Option<&'static str>,
+    /// Each uses `{expression}` there in a way that requires a constant value, and fails otherwise.
+    pub require_constant: &'static [&'static str],
+    /// Whether it meant the same to all of them, if they are of sessions with other settings.
+    pub is_same: Option<&'static str>,
+    pub drop_table: &'static str,
 }
 
 pub fn of(database: Database) -> &'static TriggerSql {
@@ -92,10 +83,5 @@ impl TriggerSql {
 
     pub fn whole(&self, value: String) -> String {
         self.whole.replace("{}", &value)
-    }
-
-    /// Sets a counter to the sum of the old value and another one.
-    pub fn update(&self, name: &str, old: &str, value: &str) -> String {
-        format!("{name} = {}", self.whole(format!("{old} + {value}")))
     }
 }

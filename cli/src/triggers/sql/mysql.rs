@@ -1,9 +1,6 @@
 //! The SQL of triggers on MySQL and MariaDB.
 
-use super::{Overflow, Trial, TriggerSql, day_type};
-
-/// Overflows for each `{sum}` but 0, which is in the range of each column.
-const OUT_OF_RANGE: &str = "9223372036854775807 * (2 * CAST({sum} AS SIGNED))";
+use super::{Trial, TriggerSql, day_type};
 
 pub const SQL: TriggerSql = TriggerSql {
     today: "UTC_DATE()",
@@ -20,19 +17,12 @@ pub const SQL: TriggerSql = TriggerSql {
     week: "({} - INTERVAL WEEKDAY({}) DAY)",
     month: "({} - INTERVAL DAYOFMONTH({}) - 1 DAY)",
     year: "({} - INTERVAL DAYOFYEAR({}) - 1 DAY)",
-    zoned: Some("timestamp"),
+    // A generated column takes them: the time zone, and the day of a TIME, are of the session.
+    changing: &["timestamp", "time"],
     // A CAST AS SIGNED of a greater number would wrap.
     weight: "COALESCE(CAST({} AS DECIMAL(65, 0)), 0)",
     sum: "SUM({})",
     whole: "{}",
-    // A server that is not in strict mode would store the nearest number in an unsigned column, or
-    // in one that is smaller than a BIGINT. The error has the column.
-    overflow: Overflow {
-        in_trigger: OUT_OF_RANGE,
-        elsewhere: OUT_OF_RANGE,
-    },
-    // BINARY tells apart what a collation takes as equal.
-    differs: |new, old| format!("NOT (CAST({new} AS BINARY) <=> CAST({old} AS BINARY))"),
     // A stored column requires a constant value. ALTER TABLE commits, and a rollback leaves a
     // temporary table anyway. A server can require a key of each table.
     trial: Trial {
@@ -40,25 +30,27 @@ pub const SQL: TriggerSql = TriggerSql {
                            (diesel_counters_id INT PRIMARY KEY) AS \
                        SELECT 1 AS diesel_counters_id, counted.* \
                        FROM {rows} AS counted WHERE 1 = 0",
-        require_constant: "ALTER TABLE diesel_counters_try \
-                           ADD COLUMN diesel_counters_try VARCHAR(100) AS ({expression}) STORED",
-        drop_table: Some("DROP TEMPORARY TABLE IF EXISTS diesel_counters_try"),
+        require_constant: &["ALTER TABLE diesel_counters_try \
+                             ADD COLUMN diesel_counters_try VARCHAR(100) AS ({expression}) STORED"],
+        is_same: None,
+        drop_table: "DROP TEMPORARY TABLE IF EXISTS diesel_counters_try",
     },
     // A trigger cannot be disabled, and has no function.
     live: "
         SELECT CAST(event_object_schema AS CHAR) AS in_schema,
             CAST(event_object_table AS CHAR) AS table_name,
             CAST(trigger_name AS CHAR) AS trigger_name,
-            CONCAT_WS(' ', action_timing, event_manipulation) AS event,
+            -- Another mode is another event.
+            CONCAT_WS(' ', action_timing, event_manipulation, NULLIF(CAST(sql_mode AS CHAR),
+                'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION')) AS event,
             COALESCE(CAST(action_statement AS CHAR), '') AS body,
-            NULL AS disabled, NULL AS function_name, NULL AS open_to
+            NULL AS disabled, NULL AS function_name
         FROM information_schema.triggers
         WHERE trigger_schema = DATABASE() ORDER BY 1, 2, action_order, 3",
     // Without SHOW VIEW, the definition is empty.
     definitions: "
-        SELECT '' AS tables_in, CAST(v.table_name AS CHAR) AS stored_in,
-            COALESCE(CAST(v.view_definition AS CHAR), '') AS text,
-            CAST(v.definer AS CHAR) AS owner, v.definer = CURRENT_USER() AS is_own
+        SELECT '' AS `schema`, CAST(v.table_name AS CHAR) AS stored_in,
+            COALESCE(CAST(v.view_definition AS CHAR), '') AS text
         FROM information_schema.views v JOIN information_schema.columns c
         ON c.table_schema = v.table_schema AND c.table_name = v.table_name
         WHERE v.table_schema = DATABASE() AND c.column_name = 'diesel_counters_trigger'",

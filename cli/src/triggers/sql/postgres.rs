@@ -1,9 +1,6 @@
 //! The SQL of triggers on PostgreSQL.
 
-use super::{Overflow, Trial, TriggerSql, day_type};
-
-/// A cast that fails with its text, such as `integer overflow of articles.likes: 40000`.
-const NO_INTEGER: &str = "CAST({what} || ': ' || ({sum}) AS INTEGER)";
+use super::{Trial, TriggerSql, day_type};
 
 pub const SQL: TriggerSql = TriggerSql {
     today: "CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE)",
@@ -20,20 +17,29 @@ pub const SQL: TriggerSql = TriggerSql {
     week: "CAST(date_trunc('week', CAST({} AS TIMESTAMP)) AS DATE)",
     month: "CAST(date_trunc('month', CAST({} AS TIMESTAMP)) AS DATE)",
     year: "CAST(date_trunc('year', CAST({} AS TIMESTAMP)) AS DATE)",
-    zoned: Some("timestamp with time zone"),
+    changing: &[],
     weight: "COALESCE(CAST({} AS BIGINT), 0)",
-    sum: "CAST(SUM({}) AS BIGINT)",
+    sum: "SUM({})",
     whole: "{}",
-    overflow: Overflow {
-        in_trigger: NO_INTEGER,
-        elsewhere: NO_INTEGER,
-    },
-    differs: |new, old| format!("{new} IS DISTINCT FROM {old}"),
-    // An index requires a constant value.
+    // An index requires a constant value. It has the values of literals, which can depend on the
+    // session: '2026-01-01' is a moment in its time zone. On these two islands, it is never the
+    // same day, and 'now' is later in the second transaction.
     trial: Trial {
         create_table: "CREATE TEMPORARY TABLE diesel_counters_try (LIKE {rows})",
-        require_constant: "CREATE INDEX ON pg_temp.diesel_counters_try (({expression}))",
-        drop_table: None,
+        require_constant: &[
+            "SET timezone = 'Pacific/Kiritimati'; SET datestyle = 'ISO, MDY'; \
+             SET intervalstyle = 'postgres'; CREATE INDEX diesel_counters_try_1 \
+             ON pg_temp.diesel_counters_try (({expression}))",
+            "SET timezone = 'Pacific/Pago_Pago'; SET datestyle = 'ISO, DMY'; \
+             SET intervalstyle = 'sql_standard'; CREATE INDEX diesel_counters_try_2 \
+             ON pg_temp.diesel_counters_try (({expression}))",
+        ],
+        is_same: Some(
+            "SELECT pg_get_indexdef('pg_temp.diesel_counters_try_1'::regclass, 1, false)
+                 = pg_get_indexdef('pg_temp.diesel_counters_try_2'::regclass, 1, false)",
+        ),
+        drop_table: "RESET timezone; RESET datestyle; RESET intervalstyle; \
+                     DROP TABLE IF EXISTS pg_temp.diesel_counters_try",
     },
     live: "
         SELECT n.nspname::text AS in_schema, c.relname::text AS table_name,
@@ -50,27 +56,19 @@ pub const SQL: TriggerSql = TriggerSql {
                 -- changed has another event.
                 t.tgoldtable, t.tgnewtable, NULLIF(t.tgattr::text, ''),
                 pg_get_expr(t.tgqual, t.tgrelid),
-                CASE WHEN NOT p.prosecdef THEN 'SECURITY INVOKER' END,
-                CASE WHEN p.proconfig IS DISTINCT FROM
-                        '{\"search_path=pg_catalog, pg_temp\",row_security=off}'
-                    THEN 'with other settings' END) AS event,
-            -- Its text without the definition, which its comment has, too.
-            pg_catalog.regexp_replace(p.prosrc,
-                '^\n-- diesel_counters: [^\r\n]*(\n--     [^\r\n]*)*', '') AS body,
+                -- It has no path, or a schema of it was renamed.
+                (SELECT 'PATH' FROM unnest(p.proconfig) AS setting
+                 WHERE setting LIKE 'search_path=%' HAVING COUNT(*) = 0),
+                (SELECT 'PATH' FROM unnest(p.proconfig) AS setting,
+                    unnest(string_to_array(substr(setting, 13), ', ')) AS schema
+                 WHERE setting LIKE 'search_path=%' AND schema <> 'pg_temp'
+                    AND to_regnamespace(schema) IS NULL LIMIT 1)) AS event,
+            p.prosrc AS body,
             CASE t.tgenabled WHEN 'D' THEN 'it is disabled'
                 WHEN 'R' THEN 'it runs on replicas only'
                 WHEN 'A' THEN 'it also runs on replicas, which then count twice' END AS disabled,
             quote_ident((SELECT nspname FROM pg_namespace WHERE oid = p.pronamespace))
-                || '.' || quote_ident(p.proname) AS function_name,
-            (SELECT string_agg(
-                    -- The grantee 0 is PUBLIC.
-                    CASE a.grantee WHEN 0 THEN 'PUBLIC'
-                        ELSE quote_ident(pg_get_userbyid(a.grantee)) END,
-                    ', ' ORDER BY a.grantee)
-                FROM aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
-                LEFT JOIN pg_roles r ON r.oid = a.grantee
-                WHERE a.privilege_type = 'EXECUTE' AND a.grantee <> p.proowner
-                    AND r.rolsuper IS NOT TRUE) AS open_to
+                || '.' || quote_ident(p.proname) AS function_name
         FROM pg_trigger t
         JOIN pg_proc p ON p.oid = t.tgfoid
         JOIN pg_class c ON c.oid = t.tgrelid
@@ -78,30 +76,19 @@ pub const SQL: TriggerSql = TriggerSql {
         WHERE NOT t.tgisinternal
         -- The rule that refuses a MERGE into a partitioned table.
         UNION ALL
-        SELECT n.nspname::text, c.relname::text, r.rulename::text, 'RULE', '', NULL, NULL, NULL
+        SELECT n.nspname::text, c.relname::text, r.rulename::text, 'RULE', '', NULL, NULL
         FROM pg_rewrite r
         JOIN pg_class c ON c.oid = r.ev_class
         JOIN pg_namespace n ON n.oid = c.relnamespace
-        WHERE c.relkind = 'p' ORDER BY 1, 2, 3",
-    // The function of a definition has it in its comment, and in its text for a database that was
-    // restored without comments. The comment counts: a recount changes it.
+        WHERE r.ev_type <> '1' ORDER BY 1, 2, 3",
+    // The function of a definition has it in its comment.
     definitions: "
-        SELECT CASE WHEN n.nspname = (current_setting('diesel_counters.path')::text[])[1] THEN ''
-                ELSE n.nspname::text END AS tables_in,
-            p.proname::text AS stored_in,
-            CASE WHEN d.description LIKE 'diesel_counters: {%' THEN d.description
-                -- Its first comment, without what begins the lines.
-                ELSE replace(
-                    substr(substring(p.prosrc from
-                        '^\n-- diesel_counters: [^\r\n]*(?:\n--     [^\r\n]*)*'), 5),
-                    chr(10) || '--     ', '') END AS text,
-            pg_get_userbyid(p.proowner)::text AS owner,
-            pg_get_userbyid(p.proowner) = current_user AS is_own
+        SELECT CASE WHEN pg_function_is_visible(p.oid) THEN '' ELSE n.nspname::text END AS schema,
+            p.proname::text AS stored_in, d.description AS text
         FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
-        LEFT JOIN pg_description d
+        JOIN pg_description d
             ON d.objoid = p.oid AND d.classoid = CAST('pg_proc'::regclass AS oid)
                 AND d.objsubid = 0
         WHERE p.prorettype = CAST('trigger'::regtype AS oid)
-            AND (d.description LIKE 'diesel_counters: {%'
-                OR p.prosrc LIKE chr(10) || '-- diesel_counters: {%')",
+            AND d.description LIKE 'diesel_counters: {%'",
 };

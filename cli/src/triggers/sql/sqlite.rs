@@ -1,6 +1,6 @@
 //! The SQL of triggers on SQLite.
 
-use super::{Overflow, Trial, TriggerSql, day_type};
+use super::{Trial, TriggerSql, day_type};
 
 pub const SQL: TriggerSql = TriggerSql {
     today: "date('now')",
@@ -17,26 +17,21 @@ pub const SQL: TriggerSql = TriggerSql {
     week: "date({}, 'weekday 0', '-6 days')",
     month: "date({}, 'start of month')",
     year: "date({}, 'start of year')",
-    zoned: None,
+    changing: &[],
     weight: "COALESCE(CAST({} AS INTEGER), 0)",
     // SUM of integers fails when it overflows. `-` of the least integer is no integer.
-    sum: "CASE typeof(SUM({})) WHEN 'integer' THEN SUM({}) ELSE abs(-9223372036854775807 - 1) END",
+    sum: "SUM({})",
     // `abs` of the least integer fails with "integer overflow".
     whole: "CASE typeof({}) WHEN 'integer' THEN {} ELSE abs(-9223372036854775807 - 1) END",
-    // RAISE is known in triggers only.
-    overflow: Overflow {
-        in_trigger: "RAISE(ABORT, {what})",
-        elsewhere: "abs(-9223372036854775807 - 1)",
-    },
-    differs: |new, old| format!("{new} COLLATE BINARY IS NOT {old}"),
     // An index requires a constant value. Functions of time are checked when they are called, so
     // the table has a row.
     trial: Trial {
         create_table: "CREATE TEMPORARY TABLE diesel_counters_try AS SELECT * FROM {rows} LIMIT 1;
          INSERT INTO temp.diesel_counters_try DEFAULT VALUES",
-        require_constant: "CREATE INDEX temp.diesel_counters_try_index \
-                           ON diesel_counters_try ({expression})",
-        drop_table: None,
+        require_constant: &["CREATE INDEX temp.diesel_counters_try_index \
+                             ON diesel_counters_try ({expression})"],
+        is_same: None,
+        drop_table: "DROP TABLE IF EXISTS temp.diesel_counters_try",
     },
     // The event is in the text, too, and is not taken out of it.
     live: "
@@ -45,11 +40,13 @@ pub const SQL: TriggerSql = TriggerSql {
             CASE WHEN sql LIKE 'CREATE TRIGGER \"' || replace(name, '\"', '\"\"') || '\" %'
                 THEN substr(sql,
                     length('CREATE TRIGGER \"' || replace(name, '\"', '\"\"') || '\" ') + 1)
+                WHEN sql LIKE 'CREATE TRIGGER ' || name || ' %'
+                THEN substr(sql, length('CREATE TRIGGER ' || name || ' ') + 1)
                 ELSE sql END AS body,
-            NULL AS disabled, NULL AS function_name, NULL AS open_to
+            NULL AS disabled, NULL AS function_name
         FROM sqlite_schema WHERE type = 'trigger' ORDER BY 2, 3",
     definitions: "
-        SELECT '' AS tables_in, name AS stored_in, sql AS text, '' AS owner, 1 AS is_own
+        SELECT '' AS schema, name AS stored_in, sql AS text
         FROM sqlite_schema
         WHERE type = 'view' AND sql LIKE '% AS diesel_counters_trigger'",
 };

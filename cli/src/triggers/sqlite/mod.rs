@@ -9,15 +9,15 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::counting::Counting;
+use super::existing::Names;
 use super::functions::Event;
 use super::plan::{Gone, Plan};
-use super::statement::{Entities, NEW, OLD, Rows};
+use super::statement::{Entities, NEW, OLD, OVERFLOW, Rows};
 use super::target::{Source, Target};
 use super::trigger::Trigger;
 use super::values::RowAddition;
-use crate::database::SQLITE;
 use crate::template::render;
-use policies::{Check, earlier_uncounted, refuse_checked, refuse_silent_failures, uncounted};
+use policies::{Check, refuse_checked, refuse_silent_failures, uncounted};
 use replace::replace;
 use trigger::trigger;
 
@@ -47,11 +47,7 @@ struct Counted {
     #[serde(flatten)]
     row: RowAddition,
     checks: Vec<Check>,
-    /// The message for a row that was not counted, as a literal.
     uncounted_message: String,
-    /// That of an earlier version.
-    #[serde(skip)]
-    earlier_uncounted: String,
 }
 
 fn after(counting: &Counting, event: Event, rows: &[&str]) -> Result<Trigger> {
@@ -63,26 +59,29 @@ fn after(counting: &Counting, event: Event, rows: &[&str]) -> Result<Trigger> {
             }
         }
     }
-    let table = SQLITE.table_name(&counting.rows);
-    let body = |rows: &[Counted]| {
-        let values = json!({ "event": event, "table": table, "additions": rows });
-        render("sqlite/after.sql", values)
+    // What all of them require is a condition of the trigger.
+    let mut conditions = all.iter().map(|one| &one.row.conditions);
+    let first = conditions.next().cloned().unwrap_or_default();
+    let rest: Vec<_> = conditions.cloned().collect();
+    let is_shared = |condition: &String| rest.iter().all(|other| other.contains(condition));
+    let when: Vec<_> = first.into_iter().filter(is_shared).collect();
+    for one in &mut all {
+        one.row
+            .conditions
+            .retain(|condition| !when.contains(condition));
+    }
+    let comment = match (event, &*counting.targets) {
+        (Event::Delete, [target]) if target.slots.is_some() => counting.why_existing(target),
+        _ => String::new(),
     };
-    let mut after = trigger(counting, &event.lower(), &body(&all)?)?;
-    // The texts that earlier versions wrote are as good: `check` compares with them, too.
-    for counted in &mut all {
-        counted.uncounted_message = std::mem::take(&mut counted.earlier_uncounted);
-    }
-    after.same.push(body(&all)?);
-    if all.iter().all(|counted| counted.checks.is_empty()) {
-        // An earlier version does not look whether a row was counted. It was, unless a trigger of
-        // the program refused it.
-        for counted in &mut all {
-            counted.uncounted_message.clear();
-        }
-        after.same.push(body(&all)?);
-    }
-    Ok(after)
+    let values = json!({ "when": when, "comment": comment, "additions": all });
+    let body = render("sqlite/after.sql", values)?;
+    trigger(
+        counting,
+        &event.lower(),
+        &format!("AFTER {}", event.name()),
+        &body,
+    )
 }
 
 fn counted(
@@ -97,16 +96,15 @@ fn counted(
         _ if target.slots.is_none() => target.entities(source),
         // A cascade deletes the row after its entity.
         OLD => Entities::Existing,
-        // A cascade changes the row after its entity. Where the entity is all that decides what the
-        // row adds, the new row is one that was moved.
-        _ if source.exists && is_update && counting.columns(source).len() > 1 => {
+        // A foreign key changes the row after its entity is gone, or because it has moved.
+        _ if source.exists && is_update && is_changed_by_foreign_key(counting, source) => {
             Entities::ExistingOrMoved
         }
         _ => target.entities(source),
     };
     let mut more = Vec::new();
     if is_update {
-        more.push(counting.changed(source));
+        more.push(counting.changed(target, source));
     }
     if is_update && row_name == OLD && counting.keeps_deleted() {
         more.extend(counting.stays(source, NEW, OLD));
@@ -115,16 +113,35 @@ fn counted(
     let row = counting.row_addition(target, source, &rows, "0", more);
     Ok(Counted {
         checks: refuse_checked(counting, target, &row)?,
-        uncounted_message: uncounted(target, &row),
-        earlier_uncounted: earlier_uncounted(target, &row),
+        uncounted_message: uncounted(target),
         row,
+    })
+}
+
+/// Whether a foreign key sets a column that decides what a row adds, such as a parent that is
+/// deleted.
+fn is_changed_by_foreign_key(counting: &Counting, source: &Source) -> bool {
+    let used = counting.columns(source);
+    let is_entity = |name: &str| source.entity.iter().any(|column| column.name == name);
+    let mut columns = counting.rows.columns.iter();
+    columns.any(|column| {
+        let mut parents = column.parents();
+        used.contains(&&*column.name)
+            && !is_entity(&column.name)
+            && parents.any(|parent| parent.deletes() && !parent.cascades())
     })
 }
 
 /// The statements that create triggers, and drop others before.
 pub fn up(plans: &[Plan], gone: &[Gone]) -> Result<String> {
     let drops: Vec<_> = gone.iter().map(Gone::drops_all).collect();
-    let created = plans.iter().map(Plan::values).collect::<Result<Vec<_>>>()?;
-    let values = json!({ "drops": drops, "plans": created });
+    let created = plans
+        .iter()
+        .map(|plan| plan.values(Names::Short))
+        .collect::<Result<Vec<_>>>()?;
+    let triggers = plans.iter().flat_map(|plan| &plan.triggers);
+    let mut bodies = triggers.map(|trigger| &trigger.body);
+    let can_overflow = bodies.any(|body| body.contains(OVERFLOW));
+    let values = json!({ "drops": drops, "plans": created, "can_overflow": can_overflow });
     render("sqlite/up.sql", values)
 }

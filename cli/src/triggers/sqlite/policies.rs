@@ -8,7 +8,7 @@ use serde::Serialize;
 use sqlparser::ast::{BinaryOperator, Expr};
 
 use crate::catalogue::{Column, Index, Table, checks};
-use crate::database::{Joined, SQLITE};
+use crate::database::SQLITE;
 use crate::triggers::counting::Counting;
 use crate::triggers::expression::Expression;
 use crate::triggers::statement::Place;
@@ -25,27 +25,14 @@ pub struct Check {
     conditions: Vec<String>,
 }
 
-/// The message for a row that was not counted, as a literal.
-pub fn uncounted(target: &Target, row: &RowAddition) -> String {
-    let counters = counters(target, row);
-    SQLITE.literal(&format!(
-        "a constraint or a trigger refused to count this row in {counters}"
-    ))
-}
-
-/// That of an earlier version.
-pub fn earlier_uncounted(target: &Target, row: &RowAddition) -> String {
-    let counters = counters(target, row);
-    SQLITE.literal(&format!(
-        "{counters} did not change: a constraint or a trigger of {} refused to count this row",
-        target.table
-    ))
-}
-
-fn counters(target: &Target, row: &RowAddition) -> String {
-    let counts = row.counts.iter();
-    let names = counts.map(|count| format!("{}.{}", target.table, count.counter));
-    names.joined(", ")
+/// The message for a row that OR IGNORE would not count, as a literal, if a CHECK of the counter
+/// table's key could refuse its count.
+pub fn uncounted(target: &Target) -> String {
+    if target.slots.is_none() || checks_of(&target.table, &target.table.primary_key).is_empty() {
+        return String::new();
+    }
+    let table = &target.table;
+    SQLITE.literal(&format!("a CHECK of {table} refused to count this row"))
 }
 
 /// The CHECKs that could refuse the count of a row.
@@ -80,7 +67,8 @@ pub fn refuse_checked(
                 None => SQLITE.quoted(name),
             }
         });
-        let mut conditions = row.conditions.clone();
+        let mut conditions = row.row_conditions.clone();
+        conditions.extend_from_slice(&row.conditions);
         conditions.push(format!("NOT ({after})"));
         found.push(Check {
             table: SQLITE.table_name(table),

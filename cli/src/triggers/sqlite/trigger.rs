@@ -8,12 +8,14 @@ use crate::template::render;
 use crate::triggers::counting::Counting;
 use crate::triggers::trigger::{Trigger, TriggerTable};
 
-/// A trigger of this text, but for its name, of which `what` is the end.
-pub fn trigger(counting: &Counting, what: &str, rendered: &str) -> Result<Trigger> {
+/// A trigger on the table of the rows. `what` is the end of its name, `event` is as in `AFTER
+/// INSERT`, and `rendered` is what stands behind the table.
+pub fn trigger(counting: &Counting, what: &str, event: &str, rendered: &str) -> Result<Trigger> {
     let name = format!("{}_{what}", counting.definition.name);
     let quoted = SQLITE.quoted(&name);
+    let table = SQLITE.table_name(&counting.rows);
     let body = rendered.trim_end();
-    let values = json!({ "name": quoted, "body": body });
+    let values = json!({ "name": quoted, "event": event, "table": table, "body": body });
     Ok(Trigger {
         create: render("sqlite/trigger.sql", values)?,
         drop: format!("DROP TRIGGER IF EXISTS {quoted};\n"),
@@ -21,7 +23,7 @@ pub fn trigger(counting: &Counting, what: &str, rendered: &str) -> Result<Trigge
             schema: "main".to_owned(),
             name: counting.rows.name.clone(),
         },
-        body: body.to_owned(),
+        body: format!("{event} ON {table}{body}"),
         name,
         ..Trigger::default()
     })

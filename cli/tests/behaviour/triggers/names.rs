@@ -6,11 +6,12 @@ use crate::{BACKEND, Conn, TestDatabase};
 
 /// The names that statements, triggers and recounts give.
 const NAMES: &str = "
-    new moved kept parent stored counted counted_rows kept_rows drift locked same other excluded stored_likes date sum";
+    new moved kept old gone changes parent stored counted counted_rows kept_rows counters drift locked same other
+    excluded stored_likes date sum";
 
-/// The variables of PL/pgSQL and of the function, its tables, and what the server calls columns.
+/// The variables of PL/pgSQL and of a function, its queries, and what the server calls columns.
 const OF_POSTGRES: &str = "
-    found tg_op counting counting_slot counting_sums counting_path new_rows is_new timezone coalesce";
+    found tg_op entity place timezone coalesce";
 
 fn names() -> String {
     let of_database = if BACKEND == "postgres" {

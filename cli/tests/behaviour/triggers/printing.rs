@@ -36,7 +36,7 @@ fn options_of_a_definition_are_refused() {
         assert_eq!(ran.code, 2, "{option}: {}", ran.stderr);
     }
     let later = database.command(&format!("generate triggers {words} --existing later"));
-    later.prints("To count the existing rows, run");
+    later.prints("To count the rows that are there already, run");
 }
 
 #[test]

@@ -1,6 +1,5 @@
-DROP TRIGGER IF EXISTS "count_orders_truncate" ON "public"."orders";
-DROP TRIGGER IF EXISTS "count_orders_delete" ON "public"."orders";
-DROP TRIGGER IF EXISTS "count_orders_update" ON "public"."orders";
-DROP TRIGGER IF EXISTS "count_orders_insert" ON "public"."orders";
-DROP FUNCTION IF EXISTS "public"."count_orders_insert"(), "public"."count_orders_update"(),
-    "public"."count_orders_delete"(), "public"."count_orders_truncate"();
+DROP TRIGGER IF EXISTS count_orders_truncate ON orders;
+DROP TRIGGER IF EXISTS count_orders_delete ON orders;
+DROP TRIGGER IF EXISTS count_orders_update ON orders;
+DROP TRIGGER IF EXISTS count_orders_insert ON orders;
+DROP FUNCTION IF EXISTS count_orders_insert(), count_orders_update(), count_orders_delete(), count_orders_truncate();

@@ -1,4 +1,4 @@
-DROP TRIGGER IF EXISTS `count_article_likes_delete`;
-DROP TRIGGER IF EXISTS `count_article_likes_update`;
-DROP TRIGGER IF EXISTS `count_article_likes_insert`;
-DROP VIEW IF EXISTS `count_article_likes`;
+DROP TRIGGER IF EXISTS count_article_likes_delete;
+DROP TRIGGER IF EXISTS count_article_likes_update;
+DROP TRIGGER IF EXISTS count_article_likes_insert;
+DROP VIEW IF EXISTS count_article_likes;

@@ -1,72 +1,59 @@
+-- A trigger keeps the mode in which it is created.
+SET @sql_mode_before = @@sql_mode, sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION';
+
+CREATE OR REPLACE VIEW count_article_likes AS SELECT '{"name":"count_article_likes","rows":"article_likes","count":["article_id:article_counters.likes"],"by":"1","period":"day","slots":32,"migration":1}' AS diesel_counters_trigger;
+
 -- Counts the rows of article_likes in article_counters.likes.
+-- Until UNLOCK TABLES, other sessions wait for these tables. If this stops half way, run it again, and then
+-- `diesel-counters recount count_article_likes`.
+LOCK TABLES article_likes WRITE, article_counters WRITE, article_counters AS kept READ, article_likes AS counted READ;
 
-CREATE OR REPLACE VIEW `count_article_likes` AS SELECT
-    '{"name":"count_article_likes","rows":"article_likes",'
-    '"count":["article_id:article_counters.likes"],"by":"1","period":"day","slots":32,"migration":1}'
-    AS diesel_counters_trigger;
-
--- If the server has a binary log, creating triggers requires SUPER, or
--- log_bin_trust_function_creators = ON.
--- Until UNLOCK TABLES, other sessions wait for these tables.
-LOCK TABLES
-    `article_counters` AS `kept_article_counters` READ,
-    `article_counters` WRITE,
-    `article_likes` AS `counted_article_likes` READ,
-    `article_likes` WRITE,
-    `articles` AS `parent_articles` READ;
-
--- Counts the existing rows: adds the difference between the rows and the counters.
-INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `likes`)
-SELECT `article_id`, DATE '1970-01-01', 0, drift.`likes` - drift.`stored_likes`
-FROM (
-    SELECT `article_id`, SUM(`likes`) AS `likes`, SUM(`stored_likes`) AS `stored_likes`
-    FROM (
-        SELECT `counted_article_likes`.`article_id`, 1 AS `likes`, 0 AS `stored_likes`
-        FROM `article_likes` AS `counted_article_likes`
-        UNION ALL
-        SELECT `kept_article_counters`.`article_id`, 0, `kept_article_counters`.`likes`
-        FROM `article_counters` AS `kept_article_counters`
-    ) AS moved
-    GROUP BY `article_id`
-    HAVING SUM(`likes`) <> SUM(`stored_likes`)
-) AS drift
-ORDER BY 1
-ON DUPLICATE KEY UPDATE
-    `likes` = `article_counters`.`likes` + VALUES(`likes`);
-
-DROP TRIGGER IF EXISTS `count_article_likes_insert`;
-CREATE TRIGGER `count_article_likes_insert` AFTER INSERT ON `article_likes` FOR EACH ROW
+DROP TRIGGER IF EXISTS count_article_likes_insert;
+CREATE TRIGGER count_article_likes_insert AFTER INSERT ON article_likes FOR EACH ROW
 BEGIN
-    INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `likes`)
-    VALUES (NEW.`article_id`, UTC_DATE(), 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, 1)
-    ON DUPLICATE KEY UPDATE
-        `likes` = `article_counters`.`likes` + VALUES(`likes`);
+    INSERT INTO article_counters (article_id, day, slot, likes)
+    VALUES (NEW.article_id, UTC_DATE(), 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, 1)
+    ON DUPLICATE KEY UPDATE likes = likes + 1;
 END;
-DROP TRIGGER IF EXISTS `count_article_likes_update`;
-CREATE TRIGGER `count_article_likes_update` AFTER UPDATE ON `article_likes` FOR EACH ROW
+
+-- MariaDB also runs this for a row that UPDATE IGNORE skips: it is still stored as it was. LOCK IN SHARE MODE reads
+-- what is stored, and not the snapshot.
+DROP TRIGGER IF EXISTS count_article_likes_update;
+CREATE TRIGGER count_article_likes_update AFTER UPDATE ON article_likes FOR EACH ROW
 BEGIN
-    IF NOT (CAST(NEW.`article_id` AS BINARY) <=> CAST(OLD.`article_id` AS BINARY))
-        AND NOT EXISTS (SELECT 1 FROM `article_likes` AS same
-            WHERE same.`article_id` = OLD.`article_id` AND same.`user_id` = OLD.`user_id`
-                AND CAST(same.`article_id` AS BINARY) <=> CAST(OLD.`article_id` AS BINARY) LOCK IN SHARE MODE) THEN
-        INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `likes`)
-        VALUES (OLD.`article_id`, UTC_DATE(), 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, -1)
-        ON DUPLICATE KEY UPDATE
-            `likes` = `article_counters`.`likes` + VALUES(`likes`);
-        INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `likes`)
-        VALUES (NEW.`article_id`, UTC_DATE(), 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, 1)
-        ON DUPLICATE KEY UPDATE
-            `likes` = `article_counters`.`likes` + VALUES(`likes`);
+    IF NOT (OLD.article_id <=> NEW.article_id)
+        AND NOT EXISTS (SELECT 1 FROM article_likes AS same
+            WHERE same.article_id = OLD.article_id
+                AND same.user_id = OLD.user_id
+            LOCK IN SHARE MODE) THEN
+        INSERT INTO article_counters (article_id, day, slot, likes)
+        VALUES (OLD.article_id, UTC_DATE(), 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, -1)
+        ON DUPLICATE KEY UPDATE likes = likes - 1;
+        INSERT INTO article_counters (article_id, day, slot, likes)
+        VALUES (NEW.article_id, UTC_DATE(), 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, 1)
+        ON DUPLICATE KEY UPDATE likes = likes + 1;
     END IF;
 END;
-DROP TRIGGER IF EXISTS `count_article_likes_delete`;
-CREATE TRIGGER `count_article_likes_delete` AFTER DELETE ON `article_likes` FOR EACH ROW
+
+DROP TRIGGER IF EXISTS count_article_likes_delete;
+CREATE TRIGGER count_article_likes_delete AFTER DELETE ON article_likes FOR EACH ROW
 BEGIN
-    INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `likes`)
-    VALUES (OLD.`article_id`, UTC_DATE(), 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, -1)
-    ON DUPLICATE KEY UPDATE
-        `likes` = `article_counters`.`likes` + VALUES(`likes`);
+    INSERT INTO article_counters (article_id, day, slot, likes)
+    VALUES (OLD.article_id, UTC_DATE(), 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, -1)
+    ON DUPLICATE KEY UPDATE likes = likes - 1;
 END;
 
-UNLOCK TABLES;
+-- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
+-- `diesel-counters recount` compares them with the rows.
+INSERT INTO article_counters (article_id, day, slot, likes)
+SELECT counted.article_id, UTC_DATE(), 0, COUNT(*)
+FROM article_likes AS counted
+GROUP BY 1
+HAVING (
+    SELECT COALESCE(SUM(likes), 0) FROM article_counters AS kept WHERE kept.article_id = counted.article_id
+) = 0
+ORDER BY 1
+ON DUPLICATE KEY UPDATE likes = article_counters.likes + VALUES(likes);
 
+UNLOCK TABLES;
+SET sql_mode = @sql_mode_before;

@@ -1,82 +1,54 @@
 -- Counts the rows of article_likes in article_counters.likes.
-CREATE VIEW "count_article_likes" AS SELECT
-    '{"name":"count_article_likes","rows":"article_likes",
-    "count":["article_id:article_counters.likes"],"by":"1","period":"day","slots":32,"migration":1}'
-    AS diesel_counters_trigger;
+CREATE VIEW count_article_likes AS SELECT '{"name":"count_article_likes","rows":"article_likes","count":["article_id:article_counters.likes"],"by":"1","period":"day","slots":32,"migration":1}' AS diesel_counters_trigger;
 
-
-CREATE TRIGGER "count_article_likes_insert" AFTER INSERT ON "article_likes" FOR EACH ROW BEGIN
-    INSERT INTO "article_counters" ("article_id", "day", "slot", "likes")
-    VALUES (NEW."article_id", date('now'), 0, 1)
-    ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
-        "likes" = CASE typeof("likes" + 1) WHEN 'integer' THEN "likes" + 1 ELSE abs(-9223372036854775807 - 1) END;
-    SELECT RAISE(ABORT, 'a constraint or a trigger refused to count this row in article_counters.likes')
-    WHERE changes() = 0;
-END;
-CREATE TRIGGER "count_article_likes_update" AFTER UPDATE ON "article_likes" FOR EACH ROW BEGIN
-    INSERT INTO "article_counters" ("article_id", "day", "slot", "likes")
-    SELECT OLD."article_id", date('now'), 0, -1
-    WHERE EXISTS (SELECT 1 FROM "articles" AS parent WHERE parent."id" = OLD."article_id")
-        AND NEW."article_id" COLLATE BINARY IS NOT OLD."article_id"
-    ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
-        "likes" = CASE typeof("likes" + -1) WHEN 'integer' THEN "likes" + -1 ELSE abs(-9223372036854775807 - 1) END;
-    SELECT RAISE(ABORT, 'a constraint or a trigger refused to count this row in article_counters.likes')
-    WHERE changes() = 0
-        AND EXISTS (SELECT 1 FROM "articles" AS parent WHERE parent."id" = OLD."article_id")
-        AND NEW."article_id" COLLATE BINARY IS NOT OLD."article_id";
-    INSERT INTO "article_counters" ("article_id", "day", "slot", "likes")
-    SELECT NEW."article_id", date('now'), 0, 1
-    WHERE NEW."article_id" COLLATE BINARY IS NOT OLD."article_id"
-    ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
-        "likes" = CASE typeof("likes" + 1) WHEN 'integer' THEN "likes" + 1 ELSE abs(-9223372036854775807 - 1) END;
-    SELECT RAISE(ABORT, 'a constraint or a trigger refused to count this row in article_counters.likes')
-    WHERE changes() = 0
-        AND NEW."article_id" COLLATE BINARY IS NOT OLD."article_id";
-END;
-CREATE TRIGGER "count_article_likes_delete" AFTER DELETE ON "article_likes" FOR EACH ROW BEGIN
-    INSERT INTO "article_counters" ("article_id", "day", "slot", "likes")
-    SELECT OLD."article_id", date('now'), 0, -1
-    WHERE EXISTS (SELECT 1 FROM "articles" AS parent WHERE parent."id" = OLD."article_id")
-    ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
-        "likes" = CASE typeof("likes" + -1) WHEN 'integer' THEN "likes" + -1 ELSE abs(-9223372036854775807 - 1) END;
-    SELECT RAISE(ABORT, 'a constraint or a trigger refused to count this row in article_counters.likes')
-    WHERE changes() = 0
-        AND EXISTS (SELECT 1 FROM "articles" AS parent WHERE parent."id" = OLD."article_id");
-END;
-CREATE TRIGGER "count_article_likes_replace_by_insert" BEFORE INSERT ON "article_likes" FOR EACH ROW
-    WHEN (EXISTS (SELECT 1 FROM "article_likes" AS other WHERE other."article_id" = NEW."article_id"
-    AND other."user_id" = NEW."user_id")
-    OR EXISTS (SELECT 1 FROM "article_likes" AS other WHERE other.rowid = NEW.rowid))
-    AND (SELECT recursive_triggers FROM pragma_recursive_triggers) = 0 BEGIN
-    SELECT RAISE(ABORT,
-        'article_likes has this row: run PRAGMA recursive_triggers = ON, so that SQLite counts what it replaces');
-END;
-CREATE TRIGGER "count_article_likes_replace_by_update" BEFORE UPDATE ON "article_likes" FOR EACH ROW
-    WHEN ((NEW."article_id", NEW."user_id") IS NOT (OLD."article_id", OLD."user_id") AND EXISTS (SELECT 1
-    FROM "article_likes" AS other WHERE other."article_id" = NEW."article_id" AND other."user_id" = NEW."user_id")
-    OR (NEW.rowid) IS NOT (OLD.rowid) AND EXISTS (SELECT 1 FROM "article_likes" AS other WHERE other.rowid = NEW.rowid))
-    AND (SELECT recursive_triggers FROM pragma_recursive_triggers) = 0 BEGIN
-    SELECT RAISE(ABORT,
-        'article_likes has this row: run PRAGMA recursive_triggers = ON, so that SQLite counts what it replaces');
+CREATE TRIGGER count_article_likes_insert AFTER INSERT ON article_likes BEGIN
+    INSERT INTO article_counters (article_id, day, slot, likes)
+    VALUES (NEW.article_id, date('now'), 0, 1)
+    ON CONFLICT (article_id, day, slot) DO UPDATE SET likes = likes + 1;
 END;
 
--- Counts the existing rows: adds the difference between the rows and the counters.
-INSERT INTO "article_counters" ("article_id", "day", "slot", "likes")
-SELECT "article_id", '1970-01-01', 0, CASE typeof(drift."likes" - drift."stored_likes") WHEN 'integer'
-    THEN drift."likes" - drift."stored_likes" ELSE abs(-9223372036854775807 - 1) END
-FROM (
-    SELECT "article_id", SUM("likes") AS "likes", SUM("stored_likes") AS "stored_likes"
-    FROM (
-        SELECT counted."article_id", 1 AS "likes", 0 AS "stored_likes"
-        FROM "article_likes" AS counted
-        UNION ALL
-        SELECT kept."article_id", 0, kept."likes"
-        FROM "article_counters" AS kept
-    ) AS moved
-    GROUP BY "article_id"
-    HAVING SUM("likes") <> SUM("stored_likes")
-) AS drift
+CREATE TRIGGER count_article_likes_update AFTER UPDATE ON article_likes
+WHEN OLD.article_id IS NOT NEW.article_id BEGIN
+    INSERT INTO article_counters (article_id, day, slot, likes)
+    SELECT OLD.article_id, date('now'), 0, -1
+    WHERE EXISTS (SELECT 1 FROM articles WHERE articles.id = OLD.article_id)
+    ON CONFLICT (article_id, day, slot) DO UPDATE SET likes = likes - 1;
+    INSERT INTO article_counters (article_id, day, slot, likes)
+    VALUES (NEW.article_id, date('now'), 0, 1)
+    ON CONFLICT (article_id, day, slot) DO UPDATE SET likes = likes + 1;
+END;
+
+CREATE TRIGGER count_article_likes_delete AFTER DELETE ON article_likes
+-- Where articles are being deleted, their counts go with them.
+WHEN EXISTS (SELECT 1 FROM articles WHERE articles.id = OLD.article_id) BEGIN
+    INSERT INTO article_counters (article_id, day, slot, likes)
+    VALUES (OLD.article_id, date('now'), 0, -1)
+    ON CONFLICT (article_id, day, slot) DO UPDATE SET likes = likes - 1;
+END;
+
+-- Without PRAGMA recursive_triggers = ON, a REPLACE runs no DELETE trigger for the row that it replaces. So an INSERT
+-- that meets an existing row is refused then.
+CREATE TRIGGER count_article_likes_replace_by_insert BEFORE INSERT ON article_likes
+WHEN (SELECT recursive_triggers FROM pragma_recursive_triggers) = 0
+    AND EXISTS (SELECT 1 FROM article_likes WHERE (article_id, user_id) = (NEW.article_id, NEW.user_id)) BEGIN
+    SELECT RAISE(ABORT, 'run PRAGMA recursive_triggers = ON, so that article_likes is counted when it replaces a row');
+END;
+
+CREATE TRIGGER count_article_likes_replace_by_update BEFORE UPDATE ON article_likes
+WHEN (SELECT recursive_triggers FROM pragma_recursive_triggers) = 0
+    AND (NEW.article_id, NEW.user_id) IS NOT (OLD.article_id, OLD.user_id)
+    AND EXISTS (SELECT 1 FROM article_likes WHERE (article_id, user_id) = (NEW.article_id, NEW.user_id)) BEGIN
+    SELECT RAISE(ABORT, 'run PRAGMA recursive_triggers = ON, so that article_likes is counted when it replaces a row');
+END;
+
+-- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
+-- `diesel-counters recount` compares them with the rows.
+INSERT INTO article_counters (article_id, day, slot, likes)
+SELECT counted.article_id, date('now'), 0, COUNT(*)
+FROM article_likes AS counted
+GROUP BY 1
+HAVING (
+    SELECT COALESCE(SUM(likes), 0) FROM article_counters AS kept WHERE kept.article_id = counted.article_id
+) = 0
 ORDER BY 1
-ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
-    "likes" = CASE typeof("likes" + excluded."likes") WHEN 'integer' THEN "likes" + excluded."likes"
-        ELSE abs(-9223372036854775807 - 1) END;
+ON CONFLICT (article_id, day, slot) DO UPDATE SET likes = likes + excluded.likes;

@@ -1,288 +1,173 @@
 -- Rows are locked in this order, as the program must lock them: article_likes, articles.
-DO $diesel_counters$
-#variable_conflict use_column
-DECLARE
-    counting_search_path TEXT := pg_catalog.current_setting('search_path');
-    counting_row_security TEXT := pg_catalog.current_setting('row_security');
-BEGIN
--- Names are those of the server's own functions, and a policy that would hide rows is an error.
-PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true),
-    pg_catalog.set_config('row_security', 'off', true);
-IF current_setting('transaction_isolation') <> 'read committed' THEN
-    RAISE 'run this migration at READ COMMITTED, to count all rows that are committed';
-END IF;
--- The triggers run with the rights of this role, and the triggers of these tables run within them.
-IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
-    AND oid IN ('"public"."article_likes"'::regclass, '"public"."article_counters"'::regclass,
-        '"public"."articles"'::regclass)) THEN
-    RAISE 'run this migration as the role that owns its tables: % does not', current_user;
-END IF;
--- Until this ends, others cannot write these tables.
-LOCK TABLE "public"."articles", "public"."article_likes" IN SHARE ROW EXCLUSIVE MODE;
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+-- Rows that a policy would hide are an error.
+SET LOCAL row_security = off;
+-- The functions find their tables in the schemas of this session, and never in temporary tables.
+SELECT set_config('search_path',
+    (SELECT string_agg(quote_ident(name), ', ') FROM unnest(current_schemas(false)) AS name) || ', pg_temp', true);
 
--- Counts the rows of article_likes in article_counters.likes, articles.like_count.
-CREATE FUNCTION "public"."count_article_likes_insert"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
--- diesel_counters: {"name":"count_article_likes","rows":"article_likes",
---     "count":["article_id:article_counters.likes","article_id:articles.like_count"],"by":"1",
---     "period":"day","slots":32,"migration":1}
-#variable_conflict use_column
-<<counting>>
+-- The slot of this session. Each session has a number: the lowest one that no other session has.
+CREATE OR REPLACE FUNCTION diesel_counters_slot(slots INTEGER) RETURNS INTEGER LANGUAGE plpgsql AS $$
 DECLARE
-    counting_slot INTEGER := 1 + COALESCE(NULLIF(current_setting('diesel_counters.number', true), '')::int,
-        (SELECT set_config('diesel_counters.number', n::text, false)::int FROM generate_series(0, 999) AS n
-        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n) LIMIT 1), pg_backend_pid()) % 32;
-    counting_sums RECORD;
+    number INTEGER := NULLIF(current_setting('diesel_counters.number', true), '');
 BEGIN
-    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'article_likes' THEN
-        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-            'public', 'article_likes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-    ELSIF TG_OP <> 'INSERT' THEN
-        RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
+    IF number IS NULL THEN
+        SELECT free INTO number FROM generate_series(0, 999) AS free
+        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), free) LIMIT 1;
+        number := COALESCE(number, pg_backend_pid());
+        PERFORM set_config('diesel_counters.number', number::TEXT, false);
     END IF;
-    -- If a table that is named below was renamed, another role can have created one with its name.
-    PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."article_likes"'::regclass, '"public"."article_counters"'::regclass,
-            '"public"."articles"'::regclass)
-        HAVING COUNT(*) = 3;
-    IF NOT FOUND THEN
-        RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
-    END IF;
-    INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
-    SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting.counting_slot, COUNT(*)
+    RETURN 1 + number % slots;
+END $$;
+
+-- Until this commits, writers of these tables wait.
+LOCK TABLE articles, article_likes IN SHARE ROW EXCLUSIVE MODE;
+
+-- Counts the rows of article_likes in article_counters.likes, articles.like_count, with the rights of whoever writes them.
+CREATE FUNCTION count_article_likes_insert() RETURNS trigger LANGUAGE plpgsql
+    SET search_path FROM CURRENT SET row_security = off AS $$
+DECLARE
+    entity RECORD;
+BEGIN
+    INSERT INTO article_counters AS counters (article_id, day, slot, likes)
+    SELECT article_id, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), diesel_counters_slot(32), COUNT(*)
     FROM new_rows
     GROUP BY 1
     ORDER BY 1
-    ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
-        "likes" = kept."likes" + excluded."likes";
-    FOR counting_sums IN
-        SELECT "article_id" AS "id", COUNT(*) AS "like_count"
+    ON CONFLICT (article_id, day, slot) DO UPDATE SET likes = counters.likes + excluded.likes;
+    -- One row at a time, in the order of the keys: a single UPDATE could lock them in any order.
+    FOR entity IN
+        SELECT article_id AS id, COUNT(*) AS like_count
         FROM new_rows
         GROUP BY 1
         ORDER BY 1
     LOOP
-        UPDATE "public"."articles" AS kept SET
-            "like_count" = kept."like_count" + counting_sums."like_count"
-        WHERE kept."id" = counting_sums."id";
+        UPDATE articles SET like_count = articles.like_count + entity.like_count
+        WHERE articles.id = entity.id;
     END LOOP;
     RETURN NULL;
-END
-$counting$;
-COMMENT ON FUNCTION "public"."count_article_likes_insert"() IS
-    'diesel_counters: {"name":"count_article_likes","rows":"article_likes",'
-    '"count":["article_id:article_counters.likes","article_id:articles.like_count"],"by":"1",'
-    '"period":"day","slots":32,"migration":1}';
-REVOKE EXECUTE ON FUNCTION "public"."count_article_likes_insert"() FROM PUBLIC;
-CREATE FUNCTION "public"."count_article_likes_update"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
--- diesel_counters: see count_article_likes_insert()
-#variable_conflict use_column
-<<counting>>
+END $$;
+COMMENT ON FUNCTION count_article_likes_insert() IS 'diesel_counters: {"name":"count_article_likes","rows":"article_likes","count":["article_id:article_counters.likes","article_id:articles.like_count"],"by":"1","period":"day","slots":32,"migration":1}';
+
+CREATE FUNCTION count_article_likes_update() RETURNS trigger LANGUAGE plpgsql
+    SET search_path FROM CURRENT SET row_security = off AS $$
 DECLARE
-    counting_slot INTEGER := 1 + COALESCE(NULLIF(current_setting('diesel_counters.number', true), '')::int,
-        (SELECT set_config('diesel_counters.number', n::text, false)::int FROM generate_series(0, 999) AS n
-        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n) LIMIT 1), pg_backend_pid()) % 32;
-    counting_sums RECORD;
+    entity RECORD;
 BEGIN
-    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'article_likes' THEN
-        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-            'public', 'article_likes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-    ELSIF TG_OP <> 'UPDATE' THEN
-        RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
-    END IF;
-    -- If a table that is named below was renamed, another role can have created one with its name.
-    PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."article_likes"'::regclass, '"public"."article_counters"'::regclass,
-            '"public"."articles"'::regclass)
-        HAVING COUNT(*) = 3;
-    IF NOT FOUND THEN
-        RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
-    END IF;
-    INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
-    SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting.counting_slot,
-        CAST(SUM("likes") AS BIGINT)
+    INSERT INTO article_counters AS counters (article_id, day, slot, likes)
+    SELECT article_id, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), diesel_counters_slot(32), SUM(likes)
     FROM (
-        SELECT "article_id", -1 AS "likes"
+        SELECT article_id, -1 AS likes
         FROM old_rows
         UNION ALL
-        SELECT "article_id", 1 AS "likes"
+        SELECT article_id, 1 AS likes
         FROM new_rows
-    ) AS moved
-    GROUP BY "article_id"
-    HAVING SUM("likes") <> 0
-        AND EXISTS (SELECT 1 FROM "public"."articles" AS parent WHERE parent."id" = moved."article_id")
+    ) AS changes
+    GROUP BY 1
+    -- Where articles are being deleted, their counts go with them.
+    HAVING SUM(likes) <> 0
+        AND EXISTS (SELECT FROM articles WHERE articles.id = changes.article_id)
     ORDER BY 1
-    ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
-        "likes" = kept."likes" + excluded."likes";
-    FOR counting_sums IN
-        SELECT "id", CAST(SUM("like_count") AS BIGINT) AS "like_count"
+    ON CONFLICT (article_id, day, slot) DO UPDATE SET likes = counters.likes + excluded.likes;
+    -- One row at a time, in the order of the keys: a single UPDATE could lock them in any order.
+    FOR entity IN
+        SELECT id, SUM(like_count) AS like_count
         FROM (
-            SELECT "article_id" AS "id", -1 AS "like_count"
+            SELECT article_id AS id, -1 AS like_count
             FROM old_rows
             UNION ALL
-            SELECT "article_id" AS "id", 1 AS "like_count"
+            SELECT article_id AS id, 1 AS like_count
             FROM new_rows
-        ) AS moved
-        GROUP BY "id"
-        HAVING SUM("like_count") <> 0
+        ) AS changes
+        GROUP BY 1
+        HAVING SUM(like_count) <> 0
         ORDER BY 1
     LOOP
-        UPDATE "public"."articles" AS kept SET
-            "like_count" = kept."like_count" + counting_sums."like_count"
-        WHERE kept."id" = counting_sums."id";
+        UPDATE articles SET like_count = articles.like_count + entity.like_count
+        WHERE articles.id = entity.id;
     END LOOP;
     RETURN NULL;
-END
-$counting$;
-REVOKE EXECUTE ON FUNCTION "public"."count_article_likes_update"() FROM PUBLIC;
-CREATE FUNCTION "public"."count_article_likes_delete"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
--- diesel_counters: see count_article_likes_insert()
-#variable_conflict use_column
-<<counting>>
+END $$;
+
+CREATE FUNCTION count_article_likes_delete() RETURNS trigger LANGUAGE plpgsql
+    SET search_path FROM CURRENT SET row_security = off AS $$
 DECLARE
-    counting_slot INTEGER := 1 + COALESCE(NULLIF(current_setting('diesel_counters.number', true), '')::int,
-        (SELECT set_config('diesel_counters.number', n::text, false)::int FROM generate_series(0, 999) AS n
-        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n) LIMIT 1), pg_backend_pid()) % 32;
-    counting_sums RECORD;
+    entity RECORD;
 BEGIN
-    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'article_likes' THEN
-        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-            'public', 'article_likes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-    ELSIF TG_OP <> 'DELETE' THEN
-        RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
-    END IF;
-    -- If a table that is named below was renamed, another role can have created one with its name.
-    PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."article_likes"'::regclass, '"public"."article_counters"'::regclass,
-            '"public"."articles"'::regclass)
-        HAVING COUNT(*) = 3;
-    IF NOT FOUND THEN
-        RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
-    END IF;
-    INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
-    SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting.counting_slot, -COUNT(*)
-    FROM old_rows AS moved
+    INSERT INTO article_counters AS counters (article_id, day, slot, likes)
+    SELECT article_id, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), diesel_counters_slot(32), -COUNT(*)
+    FROM old_rows AS gone
     GROUP BY 1
-    HAVING EXISTS (SELECT 1 FROM "public"."articles" AS parent WHERE parent."id" = moved."article_id")
+    -- Where articles are being deleted, their counts go with them.
+    HAVING EXISTS (SELECT FROM articles WHERE articles.id = gone.article_id)
     ORDER BY 1
-    ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
-        "likes" = kept."likes" + excluded."likes";
-    FOR counting_sums IN
-        SELECT "article_id" AS "id", -COUNT(*) AS "like_count"
+    ON CONFLICT (article_id, day, slot) DO UPDATE SET likes = counters.likes + excluded.likes;
+    -- One row at a time, in the order of the keys: a single UPDATE could lock them in any order.
+    FOR entity IN
+        SELECT article_id AS id, -COUNT(*) AS like_count
         FROM old_rows
         GROUP BY 1
         ORDER BY 1
     LOOP
-        UPDATE "public"."articles" AS kept SET
-            "like_count" = kept."like_count" + counting_sums."like_count"
-        WHERE kept."id" = counting_sums."id";
+        UPDATE articles SET like_count = articles.like_count + entity.like_count
+        WHERE articles.id = entity.id;
     END LOOP;
     RETURN NULL;
-END
-$counting$;
-REVOKE EXECUTE ON FUNCTION "public"."count_article_likes_delete"() FROM PUBLIC;
-CREATE FUNCTION "public"."count_article_likes_truncate"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
--- diesel_counters: see count_article_likes_insert()
-#variable_conflict use_column
-<<counting>>
+END $$;
+
+CREATE FUNCTION count_article_likes_truncate() RETURNS trigger LANGUAGE plpgsql
+    SET search_path FROM CURRENT SET row_security = off AS $$
 DECLARE
-    counting_slot INTEGER := 1 + COALESCE(NULLIF(current_setting('diesel_counters.number', true), '')::int,
-        (SELECT set_config('diesel_counters.number', n::text, false)::int FROM generate_series(0, 999) AS n
-        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n) LIMIT 1), pg_backend_pid()) % 32;
-    counting_sums RECORD;
+    entity RECORD;
 BEGIN
-    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'article_likes' THEN
-        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-            'public', 'article_likes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-    ELSIF TG_OP <> 'TRUNCATE' THEN
-        RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
-    END IF;
-    -- If a table that is named below was renamed, another role can have created one with its name.
-    PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."article_likes"'::regclass, '"public"."article_counters"'::regclass,
-            '"public"."articles"'::regclass)
-        HAVING COUNT(*) = 3;
-    IF NOT FOUND THEN
-        RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
-    END IF;
     -- At another level, the snapshot can be older than rows that TRUNCATE removes.
     IF current_setting('transaction_isolation') <> 'read committed' THEN
-        RAISE 'TRUNCATE at % cannot see all rows: use READ COMMITTED, or DELETE',
-            current_setting('transaction_isolation');
+        RAISE 'TRUNCATE is counted at READ COMMITTED only: use DELETE';
     END IF;
-    INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
-    SELECT "article_id", CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), counting.counting_slot, -COUNT(*)
-    FROM "public"."article_likes" AS moved
+    INSERT INTO article_counters AS counters (article_id, day, slot, likes)
+    SELECT article_id, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), diesel_counters_slot(32), -COUNT(*)
+    FROM article_likes
     GROUP BY 1
-    HAVING EXISTS (SELECT 1 FROM "public"."articles" AS parent WHERE parent."id" = moved."article_id")
     ORDER BY 1
-    ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
-        "likes" = kept."likes" + excluded."likes";
-    FOR counting_sums IN
-        SELECT "article_id" AS "id", -COUNT(*) AS "like_count"
-        FROM "public"."article_likes"
+    ON CONFLICT (article_id, day, slot) DO UPDATE SET likes = counters.likes + excluded.likes;
+    -- One row at a time, in the order of the keys: a single UPDATE could lock them in any order.
+    FOR entity IN
+        SELECT article_id AS id, -COUNT(*) AS like_count
+        FROM article_likes
         GROUP BY 1
         ORDER BY 1
     LOOP
-        UPDATE "public"."articles" AS kept SET
-            "like_count" = kept."like_count" + counting_sums."like_count"
-        WHERE kept."id" = counting_sums."id";
+        UPDATE articles SET like_count = articles.like_count + entity.like_count
+        WHERE articles.id = entity.id;
     END LOOP;
     RETURN NULL;
-END
-$counting$;
-REVOKE EXECUTE ON FUNCTION "public"."count_article_likes_truncate"() FROM PUBLIC;
--- Counts the existing rows: adds the difference between the rows and the counters.
-INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
-SELECT "article_id", DATE '1970-01-01', 0, drift."likes" - drift."stored_likes"
-FROM (
-    SELECT "article_id", SUM("likes") AS "likes", SUM("stored_likes") AS "stored_likes"
-    FROM (
-        SELECT counted."article_id", 1 AS "likes", 0 AS "stored_likes"
-        FROM "public"."article_likes" AS counted
-        UNION ALL
-        SELECT kept."article_id", 0, kept."likes"
-        FROM "public"."article_counters" AS kept
-    ) AS moved
-    GROUP BY "article_id"
-    HAVING SUM("likes") <> SUM("stored_likes")
-) AS drift
-ORDER BY 1
-ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
-    "likes" = kept."likes" + excluded."likes";
-UPDATE "public"."articles" SET
-    "like_count" = "public"."articles"."like_count" + (drift."like_count" - drift."stored_like_count")
-FROM (
-    SELECT "id", SUM("like_count") AS "like_count", SUM("stored_like_count") AS "stored_like_count"
-    FROM (
-        SELECT counted."article_id" AS "id", 1 AS "like_count", 0 AS "stored_like_count"
-        FROM "public"."article_likes" AS counted
-        UNION ALL
-        SELECT kept."id", 0, kept."like_count"
-        FROM "public"."articles" AS kept
-    ) AS moved
-    GROUP BY "id"
-    HAVING SUM("like_count") <> SUM("stored_like_count")
-) AS drift
-WHERE "public"."articles"."id" = drift."id";
-CREATE TRIGGER "count_article_likes_insert" AFTER INSERT ON "public"."article_likes"
-    REFERENCING NEW TABLE AS new_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION "public"."count_article_likes_insert"();
-CREATE TRIGGER "count_article_likes_update" AFTER UPDATE ON "public"."article_likes"
-    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION "public"."count_article_likes_update"();
-CREATE TRIGGER "count_article_likes_delete" AFTER DELETE ON "public"."article_likes"
-    REFERENCING OLD TABLE AS old_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION "public"."count_article_likes_delete"();
-CREATE TRIGGER "count_article_likes_truncate" BEFORE TRUNCATE ON "public"."article_likes"
-    FOR EACH STATEMENT EXECUTE FUNCTION "public"."count_article_likes_truncate"();
+END $$;
 
-PERFORM set_config('search_path', counting_search_path, true), set_config('row_security', counting_row_security, true);
-END
-$diesel_counters$;
+CREATE TRIGGER count_article_likes_insert AFTER INSERT ON article_likes REFERENCING NEW TABLE AS new_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION count_article_likes_insert();
+CREATE TRIGGER count_article_likes_update AFTER UPDATE ON article_likes REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION count_article_likes_update();
+CREATE TRIGGER count_article_likes_delete AFTER DELETE ON article_likes REFERENCING OLD TABLE AS old_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION count_article_likes_delete();
+CREATE TRIGGER count_article_likes_truncate BEFORE TRUNCATE ON article_likes
+    FOR EACH STATEMENT EXECUTE FUNCTION count_article_likes_truncate();
+
+-- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
+-- `diesel-counters recount` compares them with the rows.
+INSERT INTO article_counters AS counters (article_id, day, slot, likes)
+SELECT counted.article_id, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), 0, COUNT(*)
+FROM article_likes AS counted
+GROUP BY 1
+HAVING (
+    SELECT COALESCE(SUM(likes), 0) FROM article_counters AS kept WHERE kept.article_id = counted.article_id
+) = 0
+ORDER BY 1
+ON CONFLICT (article_id, day, slot) DO UPDATE SET likes = counters.likes + excluded.likes;
+UPDATE articles SET like_count = counted.like_count
+FROM (
+    SELECT counted.article_id AS id, COUNT(*) AS like_count
+    FROM article_likes AS counted
+    GROUP BY 1
+) AS counted
+WHERE articles.id = counted.id AND articles.like_count = 0;
+

@@ -5,7 +5,8 @@ use crate::behaviour::Execute;
 use crate::behaviour::triggers::open;
 use crate::{BACKEND, TestDatabase};
 
-/// A migration of MySQL commits each statement. The others roll back.
+/// A migration of MySQL commits each statement. The others roll back. A recount corrects the counts
+/// of before, which stay, and those of rows that were written in between.
 #[test]
 fn a_migration_that_fails_half_way_is_generated_again() {
     let database = blog();
@@ -30,10 +31,12 @@ fn a_migration_that_fails_half_way_is_generated_again() {
             conn.run("INSERT INTO article_likes (id, article_id) VALUES (9, 3)");
             run(&database, &rest);
             let when = format!("{step}, after statement {place}");
+            database.recount();
             database.assert_has(toml, &when);
             assert_eq!(database.trigger_names(), names, "{when}");
             conn.run("DELETE FROM article_likes WHERE id = 9");
             run(&database, &part(&database.generated(before), "up"));
+            database.recount();
             database.assert_has(before, &format!("{when}, and back"));
         }
         run(&database, &part(&database.generated(toml), "up"));

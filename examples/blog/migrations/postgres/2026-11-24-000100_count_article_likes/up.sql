@@ -1,246 +1,110 @@
-DO $diesel_counters$
-#variable_conflict use_column
-DECLARE
-    counting_search_path TEXT := pg_catalog.current_setting('search_path');
-    counting_row_security TEXT := pg_catalog.current_setting('row_security');
-BEGIN
--- Names are those of the server's own functions, and a policy that would hide rows is an error.
-PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true),
-    pg_catalog.set_config('row_security', 'off', true);
-IF current_setting('transaction_isolation') <> 'read committed' THEN
-    RAISE 'run this migration at READ COMMITTED, to count all rows that are committed';
-END IF;
--- The triggers run with the rights of this role, and the triggers of these tables run within them.
-IF EXISTS (SELECT FROM pg_class WHERE pg_get_userbyid(relowner) <> current_user
-    AND oid IN ('"public"."article_likes"'::regclass, '"public"."article_counters"'::regclass)) THEN
-    RAISE 'run this migration as the role that owns its tables: % does not', current_user;
-END IF;
--- The owner of a table that is read can have code run with the rights of this role, so it must have them already.
-IF EXISTS (SELECT FROM pg_class WHERE NOT pg_has_role(relowner, current_user, 'USAGE')
-    AND oid IN ('"public"."articles"'::regclass)) THEN
-    RAISE 'the owner of a table that the counters refer to could use the rights of %: give the tables to one role',
-        current_user;
-END IF;
--- Until this ends, others cannot write these tables.
-LOCK TABLE "public"."article_likes" IN SHARE ROW EXCLUSIVE MODE;
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+-- Rows that a policy would hide are an error.
+SET LOCAL row_security = off;
+-- The functions find their tables in the schemas of this session, and never in temporary tables.
+SELECT set_config('search_path',
+    (SELECT string_agg(quote_ident(name), ', ') FROM unnest(current_schemas(false)) AS name) || ', pg_temp', true);
 
--- Counts the rows of article_likes in article_counters.likes.
-CREATE FUNCTION "public"."count_article_likes_insert"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
--- diesel_counters: {"name":"count_article_likes","rows":"article_likes",
---     "count":["article_id:article_counters.likes"],"by":"1","day":"created_on","period":"day",
---     "slots":16,"migration":1}
-#variable_conflict use_column
-<<counting>>
+-- The slot of this session. Each session has a number: the lowest one that no other session has.
+CREATE OR REPLACE FUNCTION diesel_counters_slot(slots INTEGER) RETURNS INTEGER LANGUAGE plpgsql AS $$
 DECLARE
-    counting_slot INTEGER := 1 + COALESCE(NULLIF(current_setting('diesel_counters.number', true), '')::int,
-        (SELECT set_config('diesel_counters.number', n::text, false)::int FROM generate_series(0, 999) AS n
-        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n) LIMIT 1), pg_backend_pid()) % 16;
+    number INTEGER := NULLIF(current_setting('diesel_counters.number', true), '');
 BEGIN
-    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'article_likes' THEN
-        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-            'public', 'article_likes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-    ELSIF TG_OP <> 'INSERT' THEN
-        RAISE 'this function counts at INSERT, not at %: generate the triggers again', TG_OP;
+    IF number IS NULL THEN
+        SELECT free INTO number FROM generate_series(0, 999) AS free
+        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), free) LIMIT 1;
+        number := COALESCE(number, pg_backend_pid());
+        PERFORM set_config('diesel_counters.number', number::TEXT, false);
     END IF;
-    -- If a table that is named below was renamed, another role can have created one with its name.
-    PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."article_likes"'::regclass, '"public"."article_counters"'::regclass)
-        HAVING COUNT(*) = 2;
-    IF NOT FOUND THEN
-        RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
-    END IF;
-    INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
-    SELECT "article_id", COALESCE("created_on", DATE '1970-01-01'), counting.counting_slot, COUNT(*)
+    RETURN 1 + number % slots;
+END $$;
+
+-- Until this commits, writers of these tables wait.
+LOCK TABLE article_likes IN SHARE ROW EXCLUSIVE MODE;
+
+-- Counts the rows of article_likes in article_counters.likes, with the rights of whoever writes them.
+CREATE FUNCTION count_article_likes_insert() RETURNS trigger LANGUAGE plpgsql
+    SET search_path FROM CURRENT SET row_security = off AS $$
+BEGIN
+    INSERT INTO article_counters AS counters (article_id, day, slot, likes)
+    SELECT article_id, created_on, diesel_counters_slot(16), COUNT(*)
     FROM new_rows
     GROUP BY 1, 2
     ORDER BY 1, 2
-    ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
-        "likes" = kept."likes" + excluded."likes";
+    ON CONFLICT (article_id, day, slot) DO UPDATE SET likes = counters.likes + excluded.likes;
     RETURN NULL;
-END
-$counting$;
-COMMENT ON FUNCTION "public"."count_article_likes_insert"() IS
-    'diesel_counters: {"name":"count_article_likes","rows":"article_likes",'
-    '"count":["article_id:article_counters.likes"],"by":"1","day":"created_on","period":"day",'
-    '"slots":16,"migration":1}';
-REVOKE EXECUTE ON FUNCTION "public"."count_article_likes_insert"() FROM PUBLIC;
-CREATE FUNCTION "public"."count_article_likes_update"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
--- diesel_counters: see count_article_likes_insert()
-#variable_conflict use_column
-<<counting>>
-DECLARE
-    counting_slot INTEGER := 1 + COALESCE(NULLIF(current_setting('diesel_counters.number', true), '')::int,
-        (SELECT set_config('diesel_counters.number', n::text, false)::int FROM generate_series(0, 999) AS n
-        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n) LIMIT 1), pg_backend_pid()) % 16;
+END $$;
+COMMENT ON FUNCTION count_article_likes_insert() IS 'diesel_counters: {"name":"count_article_likes","rows":"article_likes","count":["article_id:article_counters.likes"],"by":"1","day":"created_on","period":"day","slots":16,"migration":1}';
+
+CREATE FUNCTION count_article_likes_update() RETURNS trigger LANGUAGE plpgsql
+    SET search_path FROM CURRENT SET row_security = off AS $$
 BEGIN
-    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'article_likes' THEN
-        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-            'public', 'article_likes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-    ELSIF TG_OP <> 'UPDATE' THEN
-        RAISE 'this function counts at UPDATE, not at %: generate the triggers again', TG_OP;
-    END IF;
-    -- If a table that is named below was renamed, another role can have created one with its name.
-    PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."article_likes"'::regclass, '"public"."article_counters"'::regclass,
-            '"public"."articles"'::regclass)
-        HAVING COUNT(*) = 3;
-    IF NOT FOUND THEN
-        -- The owner of a parent can have code run with our rights, so it must have them already.
-        PERFORM FROM pg_class WHERE (oid IN ('"public"."article_likes"'::regclass,
-            '"public"."article_counters"'::regclass) AND pg_get_userbyid(relowner) = current_user)
-            OR (oid IN ('"public"."articles"'::regclass) AND pg_has_role(relowner, current_user, 'USAGE'))
-            HAVING COUNT(*) = 3;
-        IF NOT FOUND THEN
-            RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
-        END IF;
-    END IF;
-    INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
-    SELECT "article_id", "day", counting.counting_slot, CAST(SUM("likes") AS BIGINT)
+    INSERT INTO article_counters AS counters (article_id, day, slot, likes)
+    SELECT article_id, day, diesel_counters_slot(16), SUM(likes)
     FROM (
-        SELECT "article_id", COALESCE("created_on", DATE '1970-01-01') AS "day", -1 AS "likes"
+        SELECT article_id, created_on AS day, -1 AS likes
         FROM old_rows
         UNION ALL
-        SELECT "article_id", COALESCE("created_on", DATE '1970-01-01') AS "day", 1 AS "likes"
+        SELECT article_id, created_on AS day, 1 AS likes
         FROM new_rows
-    ) AS moved
-    GROUP BY "article_id", "day"
-    HAVING SUM("likes") <> 0
-        AND EXISTS (SELECT 1 FROM "public"."articles" AS parent WHERE parent."id" = moved."article_id")
-    ORDER BY 1, 2
-    ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
-        "likes" = kept."likes" + excluded."likes";
-    RETURN NULL;
-END
-$counting$;
-REVOKE EXECUTE ON FUNCTION "public"."count_article_likes_update"() FROM PUBLIC;
-CREATE FUNCTION "public"."count_article_likes_delete"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
--- diesel_counters: see count_article_likes_insert()
-#variable_conflict use_column
-<<counting>>
-DECLARE
-    counting_slot INTEGER := 1 + COALESCE(NULLIF(current_setting('diesel_counters.number', true), '')::int,
-        (SELECT set_config('diesel_counters.number', n::text, false)::int FROM generate_series(0, 999) AS n
-        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n) LIMIT 1), pg_backend_pid()) % 16;
-BEGIN
-    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'article_likes' THEN
-        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-            'public', 'article_likes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-    ELSIF TG_OP <> 'DELETE' THEN
-        RAISE 'this function counts at DELETE, not at %: generate the triggers again', TG_OP;
-    END IF;
-    -- If a table that is named below was renamed, another role can have created one with its name.
-    PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."article_likes"'::regclass, '"public"."article_counters"'::regclass,
-            '"public"."articles"'::regclass)
-        HAVING COUNT(*) = 3;
-    IF NOT FOUND THEN
-        -- The owner of a parent can have code run with our rights, so it must have them already.
-        PERFORM FROM pg_class WHERE (oid IN ('"public"."article_likes"'::regclass,
-            '"public"."article_counters"'::regclass) AND pg_get_userbyid(relowner) = current_user)
-            OR (oid IN ('"public"."articles"'::regclass) AND pg_has_role(relowner, current_user, 'USAGE'))
-            HAVING COUNT(*) = 3;
-        IF NOT FOUND THEN
-            RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
-        END IF;
-    END IF;
-    INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
-    SELECT "article_id", COALESCE("created_on", DATE '1970-01-01'), counting.counting_slot, -COUNT(*)
-    FROM old_rows AS moved
+    ) AS changes
     GROUP BY 1, 2
-    HAVING EXISTS (SELECT 1 FROM "public"."articles" AS parent WHERE parent."id" = moved."article_id")
+    -- Where articles are being deleted, their counts go with them.
+    HAVING SUM(likes) <> 0
+        AND EXISTS (SELECT FROM articles WHERE articles.id = changes.article_id)
     ORDER BY 1, 2
-    ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
-        "likes" = kept."likes" + excluded."likes";
+    ON CONFLICT (article_id, day, slot) DO UPDATE SET likes = counters.likes + excluded.likes;
     RETURN NULL;
-END
-$counting$;
-REVOKE EXECUTE ON FUNCTION "public"."count_article_likes_delete"() FROM PUBLIC;
-CREATE FUNCTION "public"."count_article_likes_truncate"() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog, pg_temp SET row_security = off AS $counting$
--- diesel_counters: see count_article_likes_insert()
-#variable_conflict use_column
-<<counting>>
-DECLARE
-    counting_slot INTEGER := 1 + COALESCE(NULLIF(current_setting('diesel_counters.number', true), '')::int,
-        (SELECT set_config('diesel_counters.number', n::text, false)::int FROM generate_series(0, 999) AS n
-        WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n) LIMIT 1), pg_backend_pid()) % 16;
+END $$;
+
+CREATE FUNCTION count_article_likes_delete() RETURNS trigger LANGUAGE plpgsql
+    SET search_path FROM CURRENT SET row_security = off AS $$
 BEGIN
-    -- Whoever may use this function could attach it to another table, and count its rows with our rights.
-    IF TG_TABLE_SCHEMA <> 'public' OR TG_TABLE_NAME <> 'article_likes' THEN
-        RAISE 'this function counts the rows of %.%, not those of %.%: generate the triggers again',
-            'public', 'article_likes', TG_TABLE_SCHEMA, TG_TABLE_NAME;
-    ELSIF TG_OP <> 'TRUNCATE' THEN
-        RAISE 'this function counts at TRUNCATE, not at %: generate the triggers again', TG_OP;
-    END IF;
-    -- If a table that is named below was renamed, another role can have created one with its name.
-    PERFORM FROM pg_class WHERE pg_get_userbyid(relowner) = current_user
-        AND oid IN ('"public"."article_likes"'::regclass, '"public"."article_counters"'::regclass,
-            '"public"."articles"'::regclass)
-        HAVING COUNT(*) = 3;
-    IF NOT FOUND THEN
-        -- The owner of a parent can have code run with our rights, so it must have them already.
-        PERFORM FROM pg_class WHERE (oid IN ('"public"."article_likes"'::regclass,
-            '"public"."article_counters"'::regclass) AND pg_get_userbyid(relowner) = current_user)
-            OR (oid IN ('"public"."articles"'::regclass) AND pg_has_role(relowner, current_user, 'USAGE'))
-            HAVING COUNT(*) = 3;
-        IF NOT FOUND THEN
-            RAISE 'a table that % names is not of its owner: generate the triggers again', TG_NAME;
-        END IF;
-    END IF;
+    INSERT INTO article_counters AS counters (article_id, day, slot, likes)
+    SELECT article_id, created_on, diesel_counters_slot(16), -COUNT(*)
+    FROM old_rows AS gone
+    GROUP BY 1, 2
+    -- Where articles are being deleted, their counts go with them.
+    HAVING EXISTS (SELECT FROM articles WHERE articles.id = gone.article_id)
+    ORDER BY 1, 2
+    ON CONFLICT (article_id, day, slot) DO UPDATE SET likes = counters.likes + excluded.likes;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION count_article_likes_truncate() RETURNS trigger LANGUAGE plpgsql
+    SET search_path FROM CURRENT SET row_security = off AS $$
+BEGIN
     -- At another level, the snapshot can be older than rows that TRUNCATE removes.
     IF current_setting('transaction_isolation') <> 'read committed' THEN
-        RAISE 'TRUNCATE at % cannot see all rows: use READ COMMITTED, or DELETE',
-            current_setting('transaction_isolation');
+        RAISE 'TRUNCATE is counted at READ COMMITTED only: use DELETE';
     END IF;
-    INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
-    SELECT "article_id", COALESCE("created_on", DATE '1970-01-01'), counting.counting_slot, -COUNT(*)
-    FROM "public"."article_likes" AS moved
+    INSERT INTO article_counters AS counters (article_id, day, slot, likes)
+    SELECT article_id, created_on, diesel_counters_slot(16), -COUNT(*)
+    FROM article_likes
     GROUP BY 1, 2
-    HAVING EXISTS (SELECT 1 FROM "public"."articles" AS parent WHERE parent."id" = moved."article_id")
     ORDER BY 1, 2
-    ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
-        "likes" = kept."likes" + excluded."likes";
+    ON CONFLICT (article_id, day, slot) DO UPDATE SET likes = counters.likes + excluded.likes;
     RETURN NULL;
-END
-$counting$;
-REVOKE EXECUTE ON FUNCTION "public"."count_article_likes_truncate"() FROM PUBLIC;
--- Counts the existing rows: adds the difference between the rows and the counters.
-INSERT INTO "public"."article_counters" AS kept ("article_id", "day", "slot", "likes")
-SELECT "article_id", "day", 0, drift."likes" - drift."stored_likes"
-FROM (
-    SELECT "article_id", "day", SUM("likes") AS "likes", SUM("stored_likes") AS "stored_likes"
-    FROM (
-        SELECT counted."article_id", COALESCE(counted."created_on", DATE '1970-01-01') AS "day", 1 AS "likes",
-            0 AS "stored_likes"
-        FROM "public"."article_likes" AS counted
-        UNION ALL
-        SELECT kept."article_id", kept."day", 0, kept."likes"
-        FROM "public"."article_counters" AS kept
-    ) AS moved
-    GROUP BY "article_id", "day"
-    HAVING SUM("likes") <> SUM("stored_likes")
-) AS drift
-ORDER BY 1, 2
-ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
-    "likes" = kept."likes" + excluded."likes";
-CREATE TRIGGER "count_article_likes_insert" AFTER INSERT ON "public"."article_likes"
-    REFERENCING NEW TABLE AS new_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION "public"."count_article_likes_insert"();
-CREATE TRIGGER "count_article_likes_update" AFTER UPDATE ON "public"."article_likes"
-    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION "public"."count_article_likes_update"();
-CREATE TRIGGER "count_article_likes_delete" AFTER DELETE ON "public"."article_likes"
-    REFERENCING OLD TABLE AS old_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION "public"."count_article_likes_delete"();
-CREATE TRIGGER "count_article_likes_truncate" BEFORE TRUNCATE ON "public"."article_likes"
-    FOR EACH STATEMENT EXECUTE FUNCTION "public"."count_article_likes_truncate"();
+END $$;
 
-PERFORM set_config('search_path', counting_search_path, true), set_config('row_security', counting_row_security, true);
-END
-$diesel_counters$;
+CREATE TRIGGER count_article_likes_insert AFTER INSERT ON article_likes REFERENCING NEW TABLE AS new_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION count_article_likes_insert();
+CREATE TRIGGER count_article_likes_update AFTER UPDATE ON article_likes REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION count_article_likes_update();
+CREATE TRIGGER count_article_likes_delete AFTER DELETE ON article_likes REFERENCING OLD TABLE AS old_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION count_article_likes_delete();
+CREATE TRIGGER count_article_likes_truncate BEFORE TRUNCATE ON article_likes
+    FOR EACH STATEMENT EXECUTE FUNCTION count_article_likes_truncate();
+
+-- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
+-- `diesel-counters recount` compares them with the rows.
+INSERT INTO article_counters AS counters (article_id, day, slot, likes)
+SELECT counted.article_id, counted.created_on, 0, COUNT(*)
+FROM article_likes AS counted
+GROUP BY 1, 2
+HAVING (
+    SELECT COALESCE(SUM(likes), 0) FROM article_counters AS kept WHERE kept.article_id = counted.article_id
+) = 0
+ORDER BY 1, 2
+ON CONFLICT (article_id, day, slot) DO UPDATE SET likes = counters.likes + excluded.likes;
+

@@ -1,8 +1,8 @@
-//! Triggers of the application on tables that are counted in.
+//! Triggers of the application on tables that are counted in. What they change is its decision.
 
 use serde_json::Value;
 
-use super::triggers::{LIKES_OF_ARTICLES, create_triggers, file_of, generate_triggers, migrate};
+use super::triggers::{LIKES_OF_ARTICLES, file_of, generate_triggers, migrate};
 use super::triggers::{counted, likes_of, open, tables};
 use crate::behaviour::Execute;
 use crate::{BACKEND, TestDatabase};
@@ -42,36 +42,6 @@ fn faults(database: &TestDatabase) -> Vec<Value> {
     let mut faults = database.faults();
     faults.retain(|fault| fault["fault"] != "unchecked");
     faults
-}
-
-#[test]
-fn a_trigger_that_vetoes_counts_is_found() {
-    for (table, event) in [
-        ("article_counters", "INSERT"),
-        ("article_counters", "UPDATE"),
-        ("articles", "UPDATE"),
-    ] {
-        let database = counted_in_both();
-        assert_eq!(faults(&database), Vec::<Value>::new());
-        database.execute(&veto(table, event));
-        let found = faults(&database);
-        assert_eq!(found.len(), 1, "{table}: {found:?}");
-        assert_eq!(found[0]["fault"], "veto");
-        let what = found[0]["what"].as_str().unwrap();
-        assert!(what.contains("veto") && what.contains(table), "{what}");
-    }
-}
-
-#[test]
-fn what_a_trigger_would_veto_is_refused() {
-    for (table, event) in [("article_counters", "INSERT"), ("articles", "UPDATE")] {
-        let database = tables(true);
-        database.execute("ALTER TABLE articles ADD COLUMN likes BIGINT NOT NULL DEFAULT 0");
-        database.execute(&veto(table, event));
-        let words = "generate triggers count_likes --rows article_likes --count article_id:";
-        let refused = database.command(&format!("{words}{table}.likes"));
-        refused.fails("The trigger veto of");
-    }
 }
 
 /// Nothing is "corrected" that still is what it was.
@@ -254,107 +224,4 @@ fn forty_tables_with_triggers_of_their_own_are_good() {
     assert_eq!(faults(&database), Vec::<Value>::new());
     database.run(&["check"]).works();
     database.assert_agrees();
-}
-
-/// An `updated_at` of the application: it changes no count.
-#[test]
-fn a_trigger_that_changes_other_columns_is_no_fault() {
-    let database = TestDatabase::create();
-    database.execute(SHARED);
-    if BACKEND == "postgres" {
-        database.execute(FUNCTIONS_OF_POSTGRES);
-    }
-    database.execute(&app(0));
-    create_triggers(&database, "count_r --rows r0 --count p_id:p0.n", &[]);
-    assert_eq!(faults(&database), Vec::<Value>::new());
-}
-
-/// Triggers that change a count of `articles.likes`, or skip it. Each is a whole statement, or on
-/// PostgreSQL an event and a body.
-const VETOES: &[[&str; 2]] = match BACKEND.as_bytes() {
-    b"postgres" => &[
-        ["BEFORE INSERT OR UPDATE", "BEGIN RETURN OLD; END"],
-        [
-            "BEFORE UPDATE",
-            "BEGIN RETURN CASE WHEN NEW.likes > 0 THEN NULL ELSE NEW END; END",
-        ],
-        [
-            "BEFORE UPDATE",
-            "BEGIN RETURN CASE WHEN NEW.likes = 0 THEN NEW ELSE OLD END; END",
-        ],
-        [
-            "BEFORE UPDATE",
-            "BEGIN SELECT OLD.id, OLD.likes INTO NEW.id, NEW.likes; RETURN NEW; END",
-        ],
-        [
-            "BEFORE UPDATE",
-            "BEGIN SELECT OLD.* INTO NEW; RETURN NEW; END",
-        ],
-        [
-            "BEFORE UPDATE",
-            "DECLARE r articles; BEGIN r := OLD; RETURN r; END",
-        ],
-        [
-            "AFTER UPDATE",
-            "BEGIN
-                 IF NEW.likes > 0 THEN UPDATE articles SET likes = 0 WHERE id = NEW.id; END IF;
-                 RETURN NULL;
-             END",
-        ],
-    ],
-    b"sqlite" => &[
-        [
-            "CREATE TRIGGER back AFTER UPDATE OF likes ON articles WHEN NEW.likes > 0
-             BEGIN UPDATE OR IGNORE articles SET likes = 0 WHERE id = NEW.id; END",
-            "",
-        ],
-        [
-            "CREATE TRIGGER back AFTER UPDATE OF likes ON articles WHEN NEW.likes > 0
-             BEGIN UPDATE articles SET (id, likes) = (NEW.id, 0) WHERE id = NEW.id; END",
-            "",
-        ],
-        [
-            "CREATE TRIGGER back AFTER UPDATE OF likes ON articles WHEN NEW.likes > 0
-             BEGIN REPLACE INTO articles (id) VALUES (NEW.id); END",
-            "",
-        ],
-        // Its name begins as those of the generated triggers do.
-        [
-            "CREATE TRIGGER count_likes_guard BEFORE UPDATE OF likes ON articles
-             BEGIN SELECT RAISE(IGNORE); END",
-            "",
-        ],
-    ],
-    _ => &[[
-        "CREATE PROCEDURE put_back(IN old_likes BIGINT, OUT likes BIGINT) SET likes = old_likes;
-         CREATE TRIGGER back BEFORE UPDATE ON articles FOR EACH ROW
-             CALL put_back(OLD.likes, NEW.likes)",
-        "",
-    ]],
-};
-
-#[test]
-fn each_way_to_lose_a_count_of_a_column_is_found() {
-    for [statement, body] in VETOES {
-        let database = tables(true);
-        database.execute("ALTER TABLE articles ADD COLUMN likes BIGINT NOT NULL DEFAULT 0");
-        counted(&database, &["--count", "article_id:articles.likes"]);
-        assert_eq!(faults(&database), Vec::<Value>::new());
-        database.execute(&match BACKEND {
-            "postgres" => format!(
-                "CREATE FUNCTION back() RETURNS trigger LANGUAGE plpgsql SET search_path = public AS $${body}$$;
-                 CREATE TRIGGER back {statement} ON articles FOR EACH ROW EXECUTE FUNCTION back()"
-            ),
-            _ => (*statement).to_owned(),
-        });
-        // The database may refuse the row.
-        let conn = &mut open(&database);
-        let insert = "INSERT INTO article_likes (id, article_id) VALUES (1, 1)";
-        let _ = diesel::connection::SimpleConnection::batch_execute(conn, insert);
-        let likes = super::triggers::number("SELECT SUM(likes) FROM articles", conn);
-        assert_eq!(likes, 0, "{statement} {body}");
-        let found = faults(&database);
-        let names: Vec<_> = found.iter().map(|fault| &fault["fault"]).collect();
-        assert_eq!(names, ["veto"], "{statement} {body}");
-    }
 }

@@ -1,2 +1,0 @@
-{% from "rows.sql" import drift as query %}
-SELECT COUNT(*) FROM {{ query(drift) }}
