@@ -176,7 +176,7 @@ fn kind(error: &Error, job: &Job) -> Option<&'static str> {
         Error::DatabaseError(ForeignKeyViolation, _) if job.deletes_articles => Some("foreign key"),
         Error::DatabaseError(UniqueViolation, _) if job.deletes_articles => Some("unique key"),
         Error::QueryBuilderError(_) if has("transaction") => Some("refused in a transaction"),
-        Error::DatabaseError(_, _) if has("truncate at ") => Some("TRUNCATE refused"),
+        Error::DatabaseError(_, _) if has("truncate is counted ") => Some("TRUNCATE refused"),
         _ => None,
     }
 }
