@@ -113,7 +113,8 @@ fn with_notes() -> Roles {
         "CREATE EXTENSION citext; CREATE TYPE mood AS ENUM ('new', 'old');
          CREATE FUNCTION is_new(citext) RETURNS boolean IMMUTABLE LANGUAGE sql AS
              $$ SELECT $1 = 'New' $$;
-         CREATE FUNCTION weight_of(citext) RETURNS integer IMMUTABLE LANGUAGE sql AS
+         -- PostgreSQL 17 and later run the function of an index without the path of the session.
+         CREATE FUNCTION weight_of(citext) RETURNS integer IMMUTABLE LANGUAGE sql SET search_path = public AS
              'SELECT CASE WHEN is_new($1) THEN 1 ELSE 0 END';
          CREATE TABLE notes (
              id BIGINT PRIMARY KEY, post VARCHAR(20), label citext NOT NULL, feeling mood
