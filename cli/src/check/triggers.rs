@@ -21,7 +21,7 @@ pub fn check(tables: &[Table], conn: &mut AnyConnection) -> Result<Vec<FaultsOf>
     let known = definitions(conn)?;
     let mut own = Vec::new();
     for stored in &known {
-        // What is wrong with a definition is a fault of its own.
+        // A definition that can't be counted is reported below.
         let counting = Counting::new(stored.definition.clone(), conn);
         own.extend(
             counting
@@ -238,7 +238,7 @@ fn faults_of(trigger: &Trigger, counting: &Counting, live: &[LiveTrigger]) -> Ve
 /// the rows of that table, and counts those of the copy from now on.
 fn drops_of_replaced(trigger: &Trigger, live: &[LiveTrigger]) -> Vec<String> {
     let function = format!(".{}", POSTGRES.quoted(&trigger.name));
-    let is_of_other = |live: &&LiveTrigger| {
+    let has_moved = |live: &&LiveTrigger| {
         let calls = live
             .function
             .as_ref()
@@ -249,7 +249,7 @@ fn drops_of_replaced(trigger: &Trigger, live: &[LiveTrigger]) -> Vec<String> {
         let table = POSTGRES.quoted_in(Some(&live.table.schema), &live.table.name);
         format!("DROP TRIGGER {} ON {table};", POSTGRES.quoted(&live.name))
     };
-    live.iter().filter(is_of_other).map(drop).collect()
+    live.iter().filter(has_moved).map(drop).collect()
 }
 
 /// The fault of a trigger that does what its definition says, and does not always run.

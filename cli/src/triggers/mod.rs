@@ -1,10 +1,12 @@
 //! Triggers that count the rows of a table: a definition and the tables in, triggers out. One file
 //! a database.
 
+mod changed;
 mod correction;
 mod counting;
 mod definition;
 mod difference;
+mod entities;
 mod existing;
 mod expression;
 mod file;

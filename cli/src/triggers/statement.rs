@@ -5,7 +5,7 @@ use super::expression::Expression;
 use super::target::{Source, Target};
 use super::values::{is_one, plus};
 use crate::catalogue::{Column, Kind, Table};
-use crate::database::{Joined, MYSQL, POSTGRES, SQLITE};
+use crate::database::{Joined, MYSQL, SQLITE};
 
 pub const OLD: &str = "OLD";
 pub const NEW: &str = "NEW";
@@ -16,7 +16,7 @@ pub const GONE: &str = "gone";
 pub const CHANGES: &str = "changes";
 pub const COUNTED: &str = "counted";
 
-/// What is stored already.
+/// The counts that are stored already.
 pub const KEPT: &str = "kept";
 
 /// Rows to add to the counters, or to take from them.
@@ -176,42 +176,6 @@ impl Counting {
         conditions
     }
 
-    /// Conditions that are true if an entity exists. `entity` has an expression for each column of
-    /// its key.
-    pub fn exists(&self, target: &Target, entity: &[String]) -> Vec<String> {
-        self.exists_in(None, target, entity)
-    }
-
-    /// The same, with another name for the tables of the parents.
-    fn exists_in(&self, used_as: Option<&str>, target: &Target, entity: &[String]) -> Vec<String> {
-        let something = if self.database == POSTGRES { "" } else { " 1" };
-        let parents = target.parents.iter().map(|parent| {
-            let value = &entity[parent.column];
-            let table = self.database.table_name(&parent.table);
-            let (from, name) = match used_as {
-                None => (table.clone(), table),
-                Some(alias) => (format!("{table} AS {alias}"), alias.to_owned()),
-            };
-            let key = self.database.column(&name, &parent.key);
-            format!("EXISTS (SELECT{something} FROM {from} WHERE {key} = {value})")
-        });
-        parents.collect()
-    }
-
-    /// What a parent's table is called in the query of a source, if that isn't its own name. A
-    /// statement of MySQL that runs under LOCK TABLES can use a name once.
-    fn parent_of(&self, target: &Target, source: &Source) -> Option<String> {
-        let mut sources = target.sources.iter();
-        let place = sources.position(|other| other.entity == source.entity);
-        match place {
-            Some(place @ 1..) if self.database == MYSQL => {
-                let name = format!("parent{}_{}", place + 1, target.table.name);
-                Some(self.database.quoted(&name))
-            }
-            _ => None,
-        }
-    }
-
     /// What tells apart the texts of a key of MySQL that the rows' own collation takes as equal.
     /// `row` is the name of the rows, or nothing if they have the names of the key.
     pub fn exact_values(&self, target: &Target, row: &str) -> Vec<String> {
@@ -230,26 +194,6 @@ impl Counting {
             ));
         }
         values
-    }
-
-    /// Says why the counts of an entity that is gone aren't changed.
-    pub fn why_existing(&self, target: &Target) -> String {
-        let tables = target.parents.iter().map(|parent| parent.table.to_string());
-        match &*tables.joined(" and ") {
-            "" => String::new(),
-            tables => format!("Where {tables} are being deleted, their counts go with them."),
-        }
-    }
-
-    /// The tables in which the query of a source looks for entities, under the names that they have
-    /// there.
-    pub fn parents_in_query(&self, target: &Target, source: &Source) -> Vec<String> {
-        let used_as = self.parent_of(target, source);
-        let tables = target.parents.iter().map(|parent| match &used_as {
-            None => self.database.table_name(&parent.table),
-            Some(alias) => self.used_as(alias, &parent.table),
-        });
-        tables.collect()
     }
 
     /// A table under the name that it has in a query.
@@ -273,103 +217,6 @@ impl Counting {
     pub fn same_key(&self, target: &Target, one: &str, other: &str) -> String {
         let other = self.database.columns(other, &target.entity);
         self.is_key(&target.entity, one, &other)
-    }
-
-    /// Whether an update has changed what a row adds.
-    pub fn changed(&self, target: &Target, source: &Source) -> String {
-        self.differ(|row| self.values(target, source, row))
-    }
-
-    /// Whether an update has changed what a row adds anywhere.
-    pub fn changed_anywhere(&self) -> String {
-        self.differ(|row| {
-            let sources = self.sources();
-            let all = sources.flat_map(|(target, source)| self.values(target, source, row));
-            let mut values: Vec<String> = Vec::new();
-            for value in all {
-                if !values.contains(&value) {
-                    values.push(value);
-                }
-            }
-            values
-        })
-    }
-
-    /// All that decides what a row adds.
-    fn values(&self, target: &Target, source: &Source, row: &str) -> Vec<String> {
-        let columns = source.entity.iter();
-        let mut values: Vec<_> = columns.map(|column| self.exactly(column, row)).collect();
-        // A row that keeps its count counts again on another day.
-        if target.slots.is_some() || self.keeps_deleted() {
-            values.extend(self.exact_day(row));
-        }
-        let expressions = source.weights.iter().flatten().chain(&self.when);
-        let variable = expressions.filter(|one| !one.is_one());
-        values.extend(variable.map(|one| one.of(row, self.database)));
-        values
-    }
-
-    fn differ(&self, values_of: impl Fn(&str) -> Vec<String>) -> String {
-        let (old, new) = (values_of(OLD), values_of(NEW));
-        match (self.database, &*old) {
-            // A row that always adds 1 to the only row of a table.
-            (_, []) => "1 = 0".to_owned(),
-            (SQLITE, [old]) => format!("{old} IS NOT {}", new[0]),
-            (SQLITE, _) => format!("({}) IS NOT ({})", old.join(", "), new.join(", ")),
-            (database, _) => {
-                let pairs = old.iter().zip(&new);
-                let same: Vec<_> = pairs
-                    .map(|(old, new)| database.are_same(old, new))
-                    .collect();
-                // A line of three comparisons would be long.
-                let and = if same.len() > 2 {
-                    "\n        AND "
-                } else {
-                    " AND "
-                };
-                format!("NOT ({})", same.join(and))
-            }
-        }
-    }
-
-    /// Conditions that are true if an update leaves a row with its entity and its day, and it still
-    /// counts. `new` and `old` are the names of the row.
-    pub fn stays(&self, source: &Source, new: &str, old: &str) -> Vec<String> {
-        let new_values = self.entity_and_day(source, new);
-        let old_values = self.entity_and_day(source, old);
-        let pairs = old_values.iter().zip(&new_values);
-        let same = pairs.map(|(old, new)| self.database.are_same(old, new));
-        let counts = self.when.iter().map(|when| when.of(new, self.database));
-        same.chain(counts).collect()
-    }
-
-    /// The columns of a row that name its entity, and its own day if it has one: as the row has it,
-    /// and not the first day of its period.
-    fn entity_and_day(&self, source: &Source, row: &str) -> Vec<String> {
-        let columns = source.entity.iter();
-        let mut values: Vec<_> = columns.map(|column| self.exactly(column, row)).collect();
-        values.extend(self.exact_day(row));
-        values
-    }
-
-    /// A row's own day.
-    fn exact_day(&self, row: &str) -> Option<String> {
-        let day = self.day.as_ref()?;
-        Some(match &*day.sql_type {
-            "date" => self.database.column(row, &day.name),
-            _ => day.of(row, self.database),
-        })
-    }
-
-    /// A column of a row, as a value that differs from each other one. A collation can take several
-    /// texts as equal.
-    fn exactly(&self, column: &Column, row: &str) -> String {
-        let value = self.database.column(row, &column.name);
-        match (self.database, &column.loose_collation) {
-            (MYSQL, Some(_)) => format!("CAST({value} AS BINARY)"),
-            (SQLITE, Some(_)) => format!("{value} COLLATE BINARY"),
-            _ => value,
-        }
     }
 
     /// The columns of an entity's key, and of the day of a row.
