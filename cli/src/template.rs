@@ -69,6 +69,9 @@ static ENVIRONMENT: LazyLock<Result<Environment<'static>>> = LazyLock::new(|| {
         .build()?;
     environment.set_syntax(syntax);
     environment.add_filter("padded", padded);
+    environment.add_filter("wrapped", |items: Vec<String>, next: Option<String>| {
+        wrapped(&items, next.as_deref().unwrap_or("\n    "))
+    });
     // Each is parsed here, with the first one that is used: a mistake in any fails each test.
     for (name, text) in TEMPLATES {
         environment.add_template(name, text)?;
@@ -107,6 +110,28 @@ fn template(name: &str) -> Result<Template<'static, 'static>> {
         Ok(environment) => Ok(environment.get_template(name)?),
         Err(error) => bail!("{error:#}"),
     }
+}
+
+/// A list with commas, in as many lines as it takes. `next` is what each further line begins with.
+pub fn wrapped(items: &[String], next: &str) -> String {
+    // What stands before a list, and the indentation, take the rest of 120 characters.
+    const WIDTH: usize = 100;
+    let mut list = String::new();
+    let mut line_length = 0;
+    for (place, item) in items.iter().enumerate() {
+        if place > 0 {
+            list.push(',');
+            if line_length + item.len() > WIDTH {
+                list += next;
+                line_length = 0;
+            } else {
+                list.push(' ');
+            }
+        }
+        list += item;
+        line_length += item.len() + 2;
+    }
+    list
 }
 
 /// A text with spaces behind it, up to this number of characters, so that columns of SQL are

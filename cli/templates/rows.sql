@@ -2,7 +2,7 @@
    The empty line after an `if` that begins with a minus is the line break of the output. #}
 
 {% macro rows(query) %}
-SELECT {{ query.columns|join(", ") }}
+SELECT {{ query.columns|wrapped }}
 FROM {{ query.from }}
 {%- if query.conditions %}
 
@@ -22,7 +22,7 @@ UNION ALL
 
 {# The sums of rows by entity and day, in the order of the entities. #}
 {% macro sums(query) %}
-SELECT {{ query.columns|join(", ") }}
+SELECT {{ query.columns|wrapped }}
 {% if query.union %}
 FROM (
     {{ union(query.union)|indent }}

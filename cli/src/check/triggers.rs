@@ -10,31 +10,27 @@ use crate::database::{Joined, MYSQL, POSTGRES};
 use crate::fault::{Fault, FaultsOf, Severity, note, wrong};
 use crate::sql::sql_with;
 use crate::triggers::{
-    Count, Counting, Definition, Existing, LiveTrigger, Stored, Trigger, TriggerTable, definitions,
-    live_triggers, triggers,
+    Count, Counting, Definition, Existing, LiveTrigger, Plan, Stored, Trigger, TriggerTable,
+    definitions, live_triggers,
 };
 
 /// The faults of each definition that counts in one of these tables, or of all if there are none,
 /// with the table of the rows.
 pub fn check(tables: &[Table], conn: &mut AnyConnection) -> Result<Vec<FaultsOf>> {
     let live = live_triggers(conn)?;
-    let known = definitions(conn)?;
-    let mut own = Vec::new();
-    for stored in &known {
-        // A definition that can't be counted is reported below.
-        let counting = Counting::new(stored.definition.clone(), conn);
-        own.extend(
-            counting
-                .and_then(|counting| triggers(&counting))
-                .unwrap_or_default(),
-        );
+    let mut known = Vec::new();
+    for Stored { definition, .. } in definitions(conn)? {
+        let plan = Counting::new(definition.clone(), conn).and_then(Plan::new);
+        known.push((definition, plan));
     }
+    let plans = known.iter().flat_map(|(_, plan)| plan);
+    let own: Vec<Trigger> = plans.flat_map(|plan| plan.triggers.clone()).collect();
     let mut all: Vec<FaultsOf> = Vec::new();
     let mut before = Vec::new();
-    for stored in known {
-        let table = stored.definition.rows.clone();
-        let is_asked = counts_in(&stored.definition, tables);
-        let mut faults = of_definition(stored, &mut before, &own, &live, conn);
+    for (definition, plan) in known {
+        let table = definition.rows.clone();
+        let is_asked = counts_in(&definition, tables);
+        let mut faults = of_definition(&definition, plan, &mut before, &own, &live, conn);
         // A table of several definitions has the same notes for each of them.
         let mut told = all.iter().flat_map(|known| &known.faults);
         faults.retain(|fault| {
@@ -80,20 +76,18 @@ pub fn others(table: &Table, own: &[Trigger], live: &[LiveTrigger]) -> Option<Fa
 /// The faults of a definition. `before` has the definitions before it, and `own` the triggers of all
 /// definitions.
 fn of_definition(
-    stored: Stored,
+    definition: &Definition,
+    plan: Result<Plan>,
     before: &mut Vec<Counting>,
     own: &[Trigger],
     live: &[LiveTrigger],
     conn: &mut AnyConnection,
 ) -> Vec<Fault> {
-    let name = stored.definition.name.clone();
-    let rows = stored.definition.rows.clone();
-    let compared = Counting::new(stored.definition, conn).and_then(|counting| {
+    let compared = plan.and_then(|Plan { counting, triggers }| {
         let mut faults = storage(&counting);
         faults.extend(hidden_rows(&counting, conn)?);
         faults.extend(not_counted_yet(&counting));
         faults.extend(before.iter().filter_map(|other| twice(other, &counting)));
-        let triggers = triggers(&counting)?;
         for trigger in &triggers {
             faults.extend(faults_of(trigger, &counting, live));
         }
@@ -113,6 +107,7 @@ fn of_definition(
         Ok(faults)
     });
     compared.unwrap_or_else(|error| {
+        let Definition { name, rows, .. } = definition;
         let what = format!("The triggers {name} count the rows of {rows}, but {error:#}.");
         let cost = "They fail, or they do not count these rows.";
         vec![wrong("trigger_definition", what, cost).remedy(

@@ -15,6 +15,7 @@ use crate::connection::AnyConnection;
 use crate::database::{Joined, SQLITE};
 use crate::options::{self, Options};
 use crate::output::printable;
+use crate::template::wrapped;
 use crate::triggers::{
     Counting, Difference, Existing, File, Gone, Last, LiveTrigger, Plan, definitions, migration,
     order,
@@ -225,9 +226,10 @@ fn locks(new: &[Plan], stay: &[Counting]) -> Result<String> {
     }
     let all = stay.iter().chain(new.iter().map(|plan| &plan.counting));
     let tables = order(&all.collect::<Vec<_>>())?;
-    let names = tables.into_iter().map(Table::to_string).joined(", ");
+    let tables: Vec<_> = tables.into_iter().map(Table::to_string).collect();
+    let names = wrapped(&tables, "\n-- ");
     Ok(format!(
-        "-- Rows are locked in this order, as the program must lock them: {names}.\n"
+        "-- Rows are locked in this order, as the program must lock them:\n-- {names}.\n"
     ))
 }
 

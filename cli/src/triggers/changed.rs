@@ -3,6 +3,7 @@
 use super::counting::Counting;
 use super::statement::{NEW, OLD};
 use super::target::{Source, Target};
+use super::values::LONG;
 use crate::catalogue::Column;
 use crate::database::{MYSQL, SQLITE};
 
@@ -53,13 +54,11 @@ impl Counting {
                 let same: Vec<_> = pairs
                     .map(|(old, new)| database.are_same(old, new))
                     .collect();
-                // A line of three comparisons would be long.
-                let and = if same.len() > 2 {
-                    "\n        AND "
-                } else {
-                    " AND "
-                };
-                format!("NOT ({})", same.join(and))
+                let line = same.join(" AND ");
+                if line.len() > LONG {
+                    return format!("NOT ({})", same.join("\n        AND "));
+                }
+                format!("NOT ({line})")
             }
         }
     }

@@ -85,6 +85,16 @@ impl Counting {
                      counter table"
                 );
             }
+            let is_row = ["new", "old"]
+                .iter()
+                .any(|row| target.table.name.eq_ignore_ascii_case(row));
+            if database == MYSQL && is_row {
+                bail!(
+                    "MySQL and MariaDB take the name {} for a row of the trigger, also in quotes: \
+                     rename the table",
+                    target.table.name
+                );
+            }
             // These are in the SQL, and in no text of the definition.
             for column in target.key() {
                 refuse_control(&column.name)?;

@@ -5,7 +5,7 @@ use super::counting::Counting;
 use super::expression::Expression;
 use super::statement::{COUNTED, KEPT, Place, Rows, Sign, numbered};
 use super::target::{Source, Target};
-use super::values::{Addition, Sums};
+use super::values::{Addition, LONG, Sums};
 use crate::database::MYSQL;
 
 /// The names of tables in the statements. LOCK TABLES of MySQL takes a name once, so a migration of
@@ -125,12 +125,18 @@ impl Counting {
         };
         let counter = self.database.quoted(&target.names[0]);
         let table = self.used_as(&kept, &target.table);
+        let sum = format!("SELECT COALESCE(SUM({counter}), 0) FROM {table}");
         let where_entity = match &*target.entity {
             [] => String::new(),
-            key => format!(" WHERE {}", self.is_key(key, &kept, &entity)),
+            key => format!("WHERE {}", self.is_key(key, &kept, &entity)),
         };
-        let has_none =
-            format!("(\n    SELECT COALESCE(SUM({counter}), 0) FROM {table}{where_entity}\n) = 0");
+        let between = if sum.len() + where_entity.len() > LONG {
+            "\n    "
+        } else {
+            " "
+        };
+        let query = [sum, where_entity].join(between);
+        let has_none = format!("(\n    {}\n) = 0", query.trim_end());
         sums.having.insert(0, has_none);
     }
 }

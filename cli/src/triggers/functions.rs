@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use super::counting::Counting;
-use crate::database::{Joined, POSTGRES};
+use crate::database::POSTGRES;
+use crate::template::wrapped;
 
 /// An event of a trigger.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
@@ -72,8 +73,12 @@ pub fn drop_functions(schema: Option<&str>, names: &[String]) -> String {
     if names.is_empty() {
         return String::new();
     }
-    let functions = names
-        .iter()
-        .map(|name| POSTGRES.quoted_in(schema, name) + "()");
-    format!("DROP FUNCTION IF EXISTS {};\n", functions.joined(", "))
+    let functions = names.iter();
+    let functions: Vec<_> = functions
+        .map(|name| POSTGRES.quoted_in(schema, name) + "()")
+        .collect();
+    format!(
+        "DROP FUNCTION IF EXISTS {};\n",
+        wrapped(&functions, "\n    ")
+    )
 }

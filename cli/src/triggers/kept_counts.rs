@@ -51,10 +51,15 @@ impl Counting {
         // A number of MySQL can have decimals.
         let whole = difference.split('.').next().unwrap_or_default();
         let difference = whole.parse().map_or(difference.clone(), thousands);
+        // Otherwise a recount leaves entities without a row that counts to other programs.
+        let zero = match self.compared(target) {
+            Compared::All => "",
+            Compared::WithRows => " (and with --zero, if nobody else counts in that column)",
+        };
         Ok(Some(format!(
             "{entities} in {}.{counter} that the rows of {} don't have, {difference} in total: see \
-             them with `diesel-counters recount {name} --dry-run` after the migration, and correct \
-             them without --dry-run",
+             them with `diesel-counters recount {name} --dry-run` after the migration, and \
+             correct them without --dry-run{zero}",
             target.table, self.rows
         )))
     }

@@ -20,7 +20,7 @@ impl Plan {
 
 /// The triggers of a definition. It is an error if triggers of this database could not count the
 /// rows.
-pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
+fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     match counting.database {
         POSTGRES => postgres::triggers(counting),
         MYSQL => mysql::triggers(counting),

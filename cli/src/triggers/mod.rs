@@ -37,7 +37,7 @@ pub use definition::{Count, Definition, Existing, Period};
 pub use difference::{Difference, Last, as_stored};
 pub use expression::Expression;
 pub use file::{File, InFile, written};
-pub use migration::{migration, triggers};
+pub use migration::migration;
 pub use order::order;
 pub use plan::{Gone, Plan};
 pub use recount::{Recount, Wrong};

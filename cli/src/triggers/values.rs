@@ -196,7 +196,7 @@ impl Counting {
             from: String::new(),
             comment: String::new(),
             conditions: Vec::new(),
-            having: vec![changes.joined(" OR ")],
+            having: vec![any_of(changes.collect())],
             order: places.clone(),
             group: places,
         }
@@ -235,7 +235,7 @@ impl Counting {
         let mut having = Vec::new();
         if key.is_empty() || !source.has_one() {
             let sums = sums.iter().map(|sum| sum.trim_start_matches('-'));
-            having.push(sums.map(|sum| format!("{sum} <> 0")).joined(" OR "));
+            having.push(any_of(sums.map(|sum| format!("{sum} <> 0")).collect()));
         }
         if slot.is_none() {
             key = named(key, &self.group(target));
@@ -310,7 +310,7 @@ impl Counting {
             });
             conditions.push(match &*counts {
                 [_] => changes.joined(""),
-                _ => format!("({})", changes.joined(" OR ")),
+                _ => format!("({})", any_of(changes.collect())),
             });
         }
         conditions.extend(more);
@@ -343,6 +343,19 @@ impl Counting {
         }
     }
 }
+
+/// A condition that is true if one of these is. Long ones stand below each other.
+fn any_of(conditions: Vec<String>) -> String {
+    let line = conditions.join(" OR ");
+    if line.len() > LONG {
+        conditions.join("\n    OR ")
+    } else {
+        line
+    }
+}
+
+/// The characters of a list of conditions that is no line any more.
+pub const LONG: usize = 100;
 
 /// Whether a value is that of a row that simply counts.
 pub fn is_one(value: &str) -> bool {

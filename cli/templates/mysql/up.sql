@@ -9,11 +9,12 @@ SET @sql_mode_before = @@sql_mode, sql_mode = '{{ sql_mode }}';
 {%- endfor %}
 
 {% for plan in plans %}
--- Counts the rows of {{ plan.rows }} in {{ plan.counters|join(", ") }}.
+{% set counters = plan.counters|wrapped("\n-- ") %}
+-- Counts the rows of {{ plan.rows }} in{{ "\n--" if counters|length > 60 }} {{ counters }}.
 {% endfor %}
 -- Until UNLOCK TABLES, other sessions wait for these tables. If this stops half way, run it again, and then
--- `diesel-counters recount {{ names|join(" ") }}`.
-LOCK TABLES {{ locked|join(", " if locked|length < 5 else ",\n    ") }};
+-- `diesel-counters recount{{ " " ~ names[0] if names|length == 1 }}`.
+LOCK TABLES {{ locked|wrapped }};
 {% if drops %}
 
 {{ drops|join("") }}

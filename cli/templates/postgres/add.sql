@@ -11,8 +11,8 @@
 FOR {{ loop_variable }} IN
     {{ sums(addition.sums)|indent }}
 LOOP
-    UPDATE {{ addition.to.table }} SET {{ addition.assignments|join(", ") }}
-    WHERE {{ addition.row_conditions|join(" AND ") }};
+    UPDATE {{ addition.to.table }} SET {{ addition.assignments|wrapped("\n        ") }}
+    WHERE {{ addition.row_conditions|join("\n    AND ") }};
 END LOOP;
 {%- endif %}
 {%- endmacro %}

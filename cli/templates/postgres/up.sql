@@ -4,7 +4,8 @@
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 -- Rows that a policy would hide are an error.
 SET LOCAL row_security = off;
--- The functions find their tables in the schemas of this session, and never in temporary tables.
+-- The functions run with the rights of whoever writes the rows. They find their tables in the schemas of this session,
+-- and never in temporary tables.
 SELECT set_config('search_path',
     (SELECT string_agg(quote_ident(name), ', ') FROM unnest(current_schemas(false)) AS name) || ', pg_temp', true);
 
@@ -26,7 +27,7 @@ END $$;
 {% endif %}
 -- Until this commits, writers of these tables wait.
 {% for lock in locks %}
-LOCK TABLE {{ lock.tables|join(", ") }} IN {{ lock.mode }} MODE;
+LOCK TABLE {{ lock.tables|wrapped }} IN {{ lock.mode }} MODE;
 {% endfor %}
 {% if drops %}
 
@@ -34,7 +35,8 @@ LOCK TABLE {{ lock.tables|join(", ") }} IN {{ lock.mode }} MODE;
 {%- endif %}
 {% for plan in plans %}
 
--- Counts the rows of {{ plan.rows }} in {{ plan.counters|join(", ") }}, with the rights of whoever writes them.
+{% set counters = plan.counters|wrapped("\n-- ") %}
+-- Counts the rows of {{ plan.rows }} in{{ "\n--" if counters|length > 60 }} {{ counters }}.
 {{ plan.functions|join("\n") }}
 {% for trigger in plan.triggers %}
 {{ trigger.create }}

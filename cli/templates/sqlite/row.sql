@@ -2,10 +2,10 @@
 {% from "sqlite/write.sql" import upsert %}
 
 {% macro add(addition) %}
-{% set new_row = addition.new_row|join(", ") %}
+{% set new_row = addition.new_row|wrapped %}
 {% if not addition.to.in_slots %}
 {% set conditions = addition.row_conditions + addition.conditions %}
-UPDATE {{ addition.to.table }} SET {{ addition.assignments|join(", ") }}
+UPDATE {{ addition.to.table }} SET {{ addition.assignments|wrapped }}
 {%- if conditions %}
 
 WHERE {{ conditions|join("\n    AND ") }}

@@ -6,7 +6,8 @@
 -- abs(-9223372036854775807 - 1) fails: SQLite would make a real number of an integer that overflows.
 {% endif %}
 {%- for plan in plans %}
--- Counts the rows of {{ plan.rows }} in {{ plan.counters|join(", ") }}.
+{% set counters = plan.counters|wrapped("\n-- ") %}
+-- Counts the rows of {{ plan.rows }} in{{ "\n--" if counters|length > 60 }} {{ counters }}.
 {{ plan.view }}
 {%- for trigger in plan.triggers %}
 

@@ -2,14 +2,14 @@
 
 {# Adds the rows of a query to the counters. `excluded` is the row that is added. #}
 {% macro upsert(to, query) %}
-INSERT INTO {{ to.table }} ({{ (to.key + to.names)|join(", ") }})
+INSERT INTO {{ to.table }} ({{ (to.key + to.names)|wrapped }})
 {{ query }}
-ON CONFLICT ({{ to.key|join(", ") }}) DO UPDATE SET {{ to.assignments|join(", ") }}
+ON CONFLICT ({{ to.key|join(", ") }}) DO UPDATE SET {{ to.assignments|wrapped }}
 {%- endmacro %}
 
 {# Adds the rows of a query, or of a table, to the columns of an ordinary table. #}
 {% macro update_from(to, assignments, from, row_conditions) %}
-UPDATE {{ to.table }} SET {{ assignments|join(", ") }}
+UPDATE {{ to.table }} SET {{ assignments|wrapped }}
 FROM {{ from }}
-WHERE {{ row_conditions|join(" AND ") }}
+WHERE {{ row_conditions|join("\n    AND ") }}
 {%- endmacro %}

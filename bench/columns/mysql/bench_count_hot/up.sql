@@ -1,4 +1,5 @@
--- Rows are locked in this order, as the program must lock them: bench_hot_comments, bench_hot_articles.
+-- Rows are locked in this order, as the program must lock them:
+-- bench_hot_comments, bench_hot_articles.
 -- A trigger keeps the mode in which it is created.
 SET @sql_mode_before = @@sql_mode, sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION';
 
@@ -47,7 +48,8 @@ UPDATE bench_hot_articles JOIN (
     FROM bench_hot_comments AS counted
     GROUP BY 1
 ) AS counted
-ON bench_hot_articles.id = counted.id AND bench_hot_articles.comments = 0
+ON bench_hot_articles.id = counted.id
+    AND bench_hot_articles.comments = 0
 SET bench_hot_articles.comments = counted.comments;
 
 UNLOCK TABLES;

@@ -1,15 +1,17 @@
--- Rows are locked in this order, as the program must lock them: bench_hot_comments, bench_hot_articles.
+-- Rows are locked in this order, as the program must lock them:
+-- bench_hot_comments, bench_hot_articles.
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 -- Rows that a policy would hide are an error.
 SET LOCAL row_security = off;
--- The functions find their tables in the schemas of this session, and never in temporary tables.
+-- The functions run with the rights of whoever writes the rows. They find their tables in the schemas of this session,
+-- and never in temporary tables.
 SELECT set_config('search_path',
     (SELECT string_agg(quote_ident(name), ', ') FROM unnest(current_schemas(false)) AS name) || ', pg_temp', true);
 
 -- Until this commits, writers of these tables wait.
 LOCK TABLE bench_hot_articles, bench_hot_comments IN SHARE ROW EXCLUSIVE MODE;
 
--- Counts the rows of bench_hot_comments in bench_hot_articles.comments, with the rights of whoever writes them.
+-- Counts the rows of bench_hot_comments in bench_hot_articles.comments.
 CREATE FUNCTION bench_count_hot_insert() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$
 DECLARE
@@ -96,7 +98,8 @@ END $$;
 
 CREATE TRIGGER bench_count_hot_insert AFTER INSERT ON bench_hot_comments REFERENCING NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_hot_insert();
-CREATE TRIGGER bench_count_hot_update AFTER UPDATE ON bench_hot_comments REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+CREATE TRIGGER bench_count_hot_update AFTER UPDATE ON bench_hot_comments
+    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_hot_update();
 CREATE TRIGGER bench_count_hot_delete AFTER DELETE ON bench_hot_comments REFERENCING OLD TABLE AS old_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_hot_delete();
@@ -111,5 +114,6 @@ FROM (
     FROM bench_hot_comments AS counted
     GROUP BY 1
 ) AS counted
-WHERE bench_hot_articles.id = counted.id AND bench_hot_articles.comments = 0;
+WHERE bench_hot_articles.id = counted.id
+    AND bench_hot_articles.comments = 0;
 

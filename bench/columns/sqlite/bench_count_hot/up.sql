@@ -42,4 +42,5 @@ FROM (
     FROM bench_hot_comments AS counted
     GROUP BY 1
 ) AS counted
-WHERE bench_hot_articles.id = counted.id AND bench_hot_articles.comments = 0;
+WHERE bench_hot_articles.id = counted.id
+    AND bench_hot_articles.comments = 0;

@@ -1,4 +1,6 @@
--- Rows are locked in this order, as the program must lock them: bench_forum_post_votes, bench_forum_comment_votes, bench_forum_comments, bench_forum_posts, bench_forum_communities, bench_forum_people, bench_forum_site.
+-- Rows are locked in this order, as the program must lock them:
+-- bench_forum_post_votes, bench_forum_comment_votes, bench_forum_comments, bench_forum_posts,
+-- bench_forum_communities, bench_forum_people, bench_forum_site.
 -- A trigger keeps the mode in which it is created.
 SET @sql_mode_before = @@sql_mode, sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION';
 
@@ -13,8 +15,10 @@ CREATE OR REPLACE VIEW bench_count_posts_by_person AS SELECT '{"name":"bench_cou
 CREATE OR REPLACE VIEW bench_count_posts_by_score AS SELECT '{"name":"bench_count_posts_by_score","rows":"bench_forum_posts","count":["creator_id:bench_forum_people.post_score=score"],"by":"1","period":"day","slots":32,"migration":1}' AS diesel_counters_trigger;
 CREATE OR REPLACE VIEW bench_count_posts_by_site AS SELECT '{"name":"bench_count_posts_by_site","rows":"bench_forum_posts","count":[":bench_forum_site.posts"],"by":"1","when":"local AND NOT deleted AND NOT removed","period":"day","slots":32,"migration":1}' AS diesel_counters_trigger;
 
--- Counts the rows of bench_forum_post_votes in bench_forum_posts.upvotes, bench_forum_posts.downvotes, bench_forum_posts.score.
--- Counts the rows of bench_forum_comment_votes in bench_forum_comments.upvotes, bench_forum_comments.downvotes, bench_forum_comments.score.
+-- Counts the rows of bench_forum_post_votes in
+-- bench_forum_posts.upvotes, bench_forum_posts.downvotes, bench_forum_posts.score.
+-- Counts the rows of bench_forum_comment_votes in
+-- bench_forum_comments.upvotes, bench_forum_comments.downvotes, bench_forum_comments.score.
 -- Counts the rows of bench_forum_comments in bench_forum_posts.comments, bench_forum_people.comment_count.
 -- Counts the rows of bench_forum_comments in bench_forum_people.comment_score.
 -- Counts the rows of bench_forum_comments in bench_forum_site.comments.
@@ -24,15 +28,10 @@ CREATE OR REPLACE VIEW bench_count_posts_by_site AS SELECT '{"name":"bench_count
 -- Counts the rows of bench_forum_posts in bench_forum_people.post_score.
 -- Counts the rows of bench_forum_posts in bench_forum_site.posts.
 -- Until UNLOCK TABLES, other sessions wait for these tables. If this stops half way, run it again, and then
--- `diesel-counters recount bench_count_post_votes bench_count_comment_votes bench_count_comments_by_post bench_count_comments_by_score bench_count_comments_by_site bench_count_posts_by_community bench_count_posts_by_comments bench_count_posts_by_person bench_count_posts_by_score bench_count_posts_by_site`.
-LOCK TABLES bench_forum_post_votes WRITE,
-    bench_forum_posts WRITE,
-    bench_forum_comment_votes WRITE,
-    bench_forum_comments WRITE,
-    bench_forum_people WRITE,
-    bench_forum_site WRITE,
-    bench_forum_communities WRITE,
-    bench_forum_post_votes AS counted_bench_forum_post_votes READ,
+-- `diesel-counters recount`.
+LOCK TABLES bench_forum_post_votes WRITE, bench_forum_posts WRITE, bench_forum_comment_votes WRITE,
+    bench_forum_comments WRITE, bench_forum_people WRITE, bench_forum_site WRITE,
+    bench_forum_communities WRITE, bench_forum_post_votes AS counted_bench_forum_post_votes READ,
     bench_forum_comment_votes AS counted_bench_forum_comment_votes READ,
     bench_forum_comments AS counted_bench_forum_comments READ,
     bench_forum_posts AS counted_bench_forum_posts READ;
@@ -51,7 +50,8 @@ BEGIN
         AND (CASE WHEN OLD.vote > 0 THEN 1 ELSE 0 END) <=> (CASE WHEN NEW.vote > 0 THEN 1 ELSE 0 END)
         AND (CASE WHEN OLD.vote < 0 THEN 1 ELSE 0 END) <=> (CASE WHEN NEW.vote < 0 THEN 1 ELSE 0 END)
         AND OLD.vote <=> NEW.vote) THEN
-        SELECT COUNT(*) INTO @diesel_counters_locked FROM bench_forum_posts WHERE id IN (OLD.post_id, NEW.post_id) FOR UPDATE;
+        SELECT COUNT(*) INTO @diesel_counters_locked FROM bench_forum_posts
+            WHERE id IN (OLD.post_id, NEW.post_id) FOR UPDATE;
     END IF;
 END;
 
@@ -64,9 +64,13 @@ END;
 DROP TRIGGER IF EXISTS bench_count_post_votes_insert;
 CREATE TRIGGER bench_count_post_votes_insert AFTER INSERT ON bench_forum_post_votes FOR EACH ROW
 BEGIN
-    UPDATE bench_forum_posts SET upvotes = upvotes + COALESCE(CAST((CASE WHEN NEW.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), downvotes = downvotes + COALESCE(CAST((CASE WHEN NEW.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), score = score + COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0)
+    UPDATE bench_forum_posts SET upvotes = upvotes + COALESCE(CAST((CASE WHEN NEW.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
+        downvotes = downvotes + COALESCE(CAST((CASE WHEN NEW.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
+        score = score + COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0)
     WHERE id = NEW.post_id
-        AND (COALESCE(CAST((CASE WHEN NEW.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0 OR COALESCE(CAST((CASE WHEN NEW.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0 OR COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0) <> 0);
+        AND (COALESCE(CAST((CASE WHEN NEW.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
+        OR COALESCE(CAST((CASE WHEN NEW.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
+        OR COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0) <> 0);
 END;
 
 -- MariaDB also runs this for a row that UPDATE IGNORE skips: it is still stored as it was. LOCK IN SHARE MODE reads
@@ -83,48 +87,66 @@ BEGIN
                 AND same.person_id = OLD.person_id
                 AND same.vote <=> OLD.vote
             LOCK IN SHARE MODE) THEN
-        UPDATE bench_forum_posts SET upvotes = upvotes - COALESCE(CAST((CASE WHEN OLD.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), downvotes = downvotes - COALESCE(CAST((CASE WHEN OLD.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), score = score - COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0)
+        UPDATE bench_forum_posts SET upvotes = upvotes - COALESCE(CAST((CASE WHEN OLD.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
+            downvotes = downvotes - COALESCE(CAST((CASE WHEN OLD.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
+            score = score - COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0)
         WHERE id = OLD.post_id
-            AND (COALESCE(CAST((CASE WHEN OLD.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0 OR COALESCE(CAST((CASE WHEN OLD.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0 OR COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0) <> 0);
-        UPDATE bench_forum_posts SET upvotes = upvotes + COALESCE(CAST((CASE WHEN NEW.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), downvotes = downvotes + COALESCE(CAST((CASE WHEN NEW.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), score = score + COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0)
+            AND (COALESCE(CAST((CASE WHEN OLD.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
+            OR COALESCE(CAST((CASE WHEN OLD.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
+            OR COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0) <> 0);
+        UPDATE bench_forum_posts SET upvotes = upvotes + COALESCE(CAST((CASE WHEN NEW.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
+            downvotes = downvotes + COALESCE(CAST((CASE WHEN NEW.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
+            score = score + COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0)
         WHERE id = NEW.post_id
-            AND (COALESCE(CAST((CASE WHEN NEW.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0 OR COALESCE(CAST((CASE WHEN NEW.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0 OR COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0) <> 0);
+            AND (COALESCE(CAST((CASE WHEN NEW.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
+            OR COALESCE(CAST((CASE WHEN NEW.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
+            OR COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0) <> 0);
     END IF;
 END;
 
 DROP TRIGGER IF EXISTS bench_count_post_votes_delete;
 CREATE TRIGGER bench_count_post_votes_delete AFTER DELETE ON bench_forum_post_votes FOR EACH ROW
 BEGIN
-    UPDATE bench_forum_posts SET upvotes = upvotes - COALESCE(CAST((CASE WHEN OLD.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), downvotes = downvotes - COALESCE(CAST((CASE WHEN OLD.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), score = score - COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0)
+    UPDATE bench_forum_posts SET upvotes = upvotes - COALESCE(CAST((CASE WHEN OLD.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
+        downvotes = downvotes - COALESCE(CAST((CASE WHEN OLD.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
+        score = score - COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0)
     WHERE id = OLD.post_id
-        AND (COALESCE(CAST((CASE WHEN OLD.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0 OR COALESCE(CAST((CASE WHEN OLD.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0 OR COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0) <> 0);
+        AND (COALESCE(CAST((CASE WHEN OLD.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
+        OR COALESCE(CAST((CASE WHEN OLD.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
+        OR COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0) <> 0);
 END;
 
 -- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
 -- `diesel-counters recount` compares them with the rows.
 UPDATE bench_forum_posts JOIN (
-    SELECT counted_bench_forum_post_votes.post_id AS id, SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_post_votes.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) AS upvotes
+    SELECT counted_bench_forum_post_votes.post_id AS id,
+        SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_post_votes.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) AS upvotes
     FROM bench_forum_post_votes AS counted_bench_forum_post_votes
     GROUP BY 1
     HAVING SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_post_votes.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) <> 0
 ) AS counted
-ON bench_forum_posts.id = counted.id AND bench_forum_posts.upvotes = 0
+ON bench_forum_posts.id = counted.id
+    AND bench_forum_posts.upvotes = 0
 SET bench_forum_posts.upvotes = bench_forum_posts.upvotes + counted.upvotes;
 UPDATE bench_forum_posts JOIN (
-    SELECT counted_bench_forum_post_votes.post_id AS id, SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_post_votes.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) AS downvotes
+    SELECT counted_bench_forum_post_votes.post_id AS id,
+        SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_post_votes.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) AS downvotes
     FROM bench_forum_post_votes AS counted_bench_forum_post_votes
     GROUP BY 1
     HAVING SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_post_votes.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) <> 0
 ) AS counted
-ON bench_forum_posts.id = counted.id AND bench_forum_posts.downvotes = 0
+ON bench_forum_posts.id = counted.id
+    AND bench_forum_posts.downvotes = 0
 SET bench_forum_posts.downvotes = bench_forum_posts.downvotes + counted.downvotes;
 UPDATE bench_forum_posts JOIN (
-    SELECT counted_bench_forum_post_votes.post_id AS id, SUM(COALESCE(CAST(counted_bench_forum_post_votes.vote AS DECIMAL(65, 0)), 0)) AS score
+    SELECT counted_bench_forum_post_votes.post_id AS id,
+        SUM(COALESCE(CAST(counted_bench_forum_post_votes.vote AS DECIMAL(65, 0)), 0)) AS score
     FROM bench_forum_post_votes AS counted_bench_forum_post_votes
     GROUP BY 1
     HAVING SUM(COALESCE(CAST(counted_bench_forum_post_votes.vote AS DECIMAL(65, 0)), 0)) <> 0
 ) AS counted
-ON bench_forum_posts.id = counted.id AND bench_forum_posts.score = 0
+ON bench_forum_posts.id = counted.id
+    AND bench_forum_posts.score = 0
 SET bench_forum_posts.score = bench_forum_posts.score + counted.score;
 
 -- Locks what is counted in before a foreign key share-locks it: two sessions that both have that lock deadlock.
@@ -141,7 +163,8 @@ BEGIN
         AND (CASE WHEN OLD.vote > 0 THEN 1 ELSE 0 END) <=> (CASE WHEN NEW.vote > 0 THEN 1 ELSE 0 END)
         AND (CASE WHEN OLD.vote < 0 THEN 1 ELSE 0 END) <=> (CASE WHEN NEW.vote < 0 THEN 1 ELSE 0 END)
         AND OLD.vote <=> NEW.vote) THEN
-        SELECT COUNT(*) INTO @diesel_counters_locked FROM bench_forum_comments WHERE id IN (OLD.comment_id, NEW.comment_id) FOR UPDATE;
+        SELECT COUNT(*) INTO @diesel_counters_locked FROM bench_forum_comments
+            WHERE id IN (OLD.comment_id, NEW.comment_id) FOR UPDATE;
     END IF;
 END;
 
@@ -154,9 +177,13 @@ END;
 DROP TRIGGER IF EXISTS bench_count_comment_votes_insert;
 CREATE TRIGGER bench_count_comment_votes_insert AFTER INSERT ON bench_forum_comment_votes FOR EACH ROW
 BEGIN
-    UPDATE bench_forum_comments SET upvotes = upvotes + COALESCE(CAST((CASE WHEN NEW.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), downvotes = downvotes + COALESCE(CAST((CASE WHEN NEW.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), score = score + COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0)
+    UPDATE bench_forum_comments SET upvotes = upvotes + COALESCE(CAST((CASE WHEN NEW.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
+        downvotes = downvotes + COALESCE(CAST((CASE WHEN NEW.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
+        score = score + COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0)
     WHERE id = NEW.comment_id
-        AND (COALESCE(CAST((CASE WHEN NEW.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0 OR COALESCE(CAST((CASE WHEN NEW.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0 OR COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0) <> 0);
+        AND (COALESCE(CAST((CASE WHEN NEW.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
+        OR COALESCE(CAST((CASE WHEN NEW.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
+        OR COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0) <> 0);
 END;
 
 -- MariaDB also runs this for a row that UPDATE IGNORE skips: it is still stored as it was. LOCK IN SHARE MODE reads
@@ -173,48 +200,66 @@ BEGIN
                 AND same.person_id = OLD.person_id
                 AND same.vote <=> OLD.vote
             LOCK IN SHARE MODE) THEN
-        UPDATE bench_forum_comments SET upvotes = upvotes - COALESCE(CAST((CASE WHEN OLD.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), downvotes = downvotes - COALESCE(CAST((CASE WHEN OLD.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), score = score - COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0)
+        UPDATE bench_forum_comments SET upvotes = upvotes - COALESCE(CAST((CASE WHEN OLD.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
+            downvotes = downvotes - COALESCE(CAST((CASE WHEN OLD.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
+            score = score - COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0)
         WHERE id = OLD.comment_id
-            AND (COALESCE(CAST((CASE WHEN OLD.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0 OR COALESCE(CAST((CASE WHEN OLD.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0 OR COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0) <> 0);
-        UPDATE bench_forum_comments SET upvotes = upvotes + COALESCE(CAST((CASE WHEN NEW.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), downvotes = downvotes + COALESCE(CAST((CASE WHEN NEW.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), score = score + COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0)
+            AND (COALESCE(CAST((CASE WHEN OLD.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
+            OR COALESCE(CAST((CASE WHEN OLD.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
+            OR COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0) <> 0);
+        UPDATE bench_forum_comments SET upvotes = upvotes + COALESCE(CAST((CASE WHEN NEW.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
+            downvotes = downvotes + COALESCE(CAST((CASE WHEN NEW.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
+            score = score + COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0)
         WHERE id = NEW.comment_id
-            AND (COALESCE(CAST((CASE WHEN NEW.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0 OR COALESCE(CAST((CASE WHEN NEW.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0 OR COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0) <> 0);
+            AND (COALESCE(CAST((CASE WHEN NEW.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
+            OR COALESCE(CAST((CASE WHEN NEW.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
+            OR COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0) <> 0);
     END IF;
 END;
 
 DROP TRIGGER IF EXISTS bench_count_comment_votes_delete;
 CREATE TRIGGER bench_count_comment_votes_delete AFTER DELETE ON bench_forum_comment_votes FOR EACH ROW
 BEGIN
-    UPDATE bench_forum_comments SET upvotes = upvotes - COALESCE(CAST((CASE WHEN OLD.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), downvotes = downvotes - COALESCE(CAST((CASE WHEN OLD.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), score = score - COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0)
+    UPDATE bench_forum_comments SET upvotes = upvotes - COALESCE(CAST((CASE WHEN OLD.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
+        downvotes = downvotes - COALESCE(CAST((CASE WHEN OLD.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
+        score = score - COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0)
     WHERE id = OLD.comment_id
-        AND (COALESCE(CAST((CASE WHEN OLD.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0 OR COALESCE(CAST((CASE WHEN OLD.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0 OR COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0) <> 0);
+        AND (COALESCE(CAST((CASE WHEN OLD.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
+        OR COALESCE(CAST((CASE WHEN OLD.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
+        OR COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0) <> 0);
 END;
 
 -- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
 -- `diesel-counters recount` compares them with the rows.
 UPDATE bench_forum_comments JOIN (
-    SELECT counted_bench_forum_comment_votes.comment_id AS id, SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_comment_votes.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) AS upvotes
+    SELECT counted_bench_forum_comment_votes.comment_id AS id,
+        SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_comment_votes.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) AS upvotes
     FROM bench_forum_comment_votes AS counted_bench_forum_comment_votes
     GROUP BY 1
     HAVING SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_comment_votes.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) <> 0
 ) AS counted
-ON bench_forum_comments.id = counted.id AND bench_forum_comments.upvotes = 0
+ON bench_forum_comments.id = counted.id
+    AND bench_forum_comments.upvotes = 0
 SET bench_forum_comments.upvotes = bench_forum_comments.upvotes + counted.upvotes;
 UPDATE bench_forum_comments JOIN (
-    SELECT counted_bench_forum_comment_votes.comment_id AS id, SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_comment_votes.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) AS downvotes
+    SELECT counted_bench_forum_comment_votes.comment_id AS id,
+        SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_comment_votes.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) AS downvotes
     FROM bench_forum_comment_votes AS counted_bench_forum_comment_votes
     GROUP BY 1
     HAVING SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_comment_votes.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) <> 0
 ) AS counted
-ON bench_forum_comments.id = counted.id AND bench_forum_comments.downvotes = 0
+ON bench_forum_comments.id = counted.id
+    AND bench_forum_comments.downvotes = 0
 SET bench_forum_comments.downvotes = bench_forum_comments.downvotes + counted.downvotes;
 UPDATE bench_forum_comments JOIN (
-    SELECT counted_bench_forum_comment_votes.comment_id AS id, SUM(COALESCE(CAST(counted_bench_forum_comment_votes.vote AS DECIMAL(65, 0)), 0)) AS score
+    SELECT counted_bench_forum_comment_votes.comment_id AS id,
+        SUM(COALESCE(CAST(counted_bench_forum_comment_votes.vote AS DECIMAL(65, 0)), 0)) AS score
     FROM bench_forum_comment_votes AS counted_bench_forum_comment_votes
     GROUP BY 1
     HAVING SUM(COALESCE(CAST(counted_bench_forum_comment_votes.vote AS DECIMAL(65, 0)), 0)) <> 0
 ) AS counted
-ON bench_forum_comments.id = counted.id AND bench_forum_comments.score = 0
+ON bench_forum_comments.id = counted.id
+    AND bench_forum_comments.score = 0
 SET bench_forum_comments.score = bench_forum_comments.score + counted.score;
 
 -- Locks what is counted in before a foreign key share-locks it: two sessions that both have that lock deadlock.
@@ -230,7 +275,8 @@ BEGIN
     IF NOT (OLD.post_id <=> NEW.post_id
         AND (NOT OLD.deleted AND NOT OLD.removed) <=> (NOT NEW.deleted AND NOT NEW.removed)
         AND OLD.creator_id <=> NEW.creator_id) THEN
-        SELECT COUNT(*) INTO @diesel_counters_locked FROM bench_forum_posts WHERE id IN (OLD.post_id, NEW.post_id) FOR UPDATE;
+        SELECT COUNT(*) INTO @diesel_counters_locked FROM bench_forum_posts
+            WHERE id IN (OLD.post_id, NEW.post_id) FOR UPDATE;
     END IF;
 END;
 
@@ -256,7 +302,8 @@ END;
 DROP TRIGGER IF EXISTS bench_count_comments_by_post_update;
 CREATE TRIGGER bench_count_comments_by_post_update AFTER UPDATE ON bench_forum_comments FOR EACH ROW
 BEGIN
-    IF NOT (OLD.post_id <=> NEW.post_id AND (NOT OLD.deleted AND NOT OLD.removed) <=> (NOT NEW.deleted AND NOT NEW.removed))
+    IF NOT (OLD.post_id <=> NEW.post_id
+        AND (NOT OLD.deleted AND NOT OLD.removed) <=> (NOT NEW.deleted AND NOT NEW.removed))
         AND NOT EXISTS (SELECT 1 FROM bench_forum_comments AS same
             WHERE same.id = OLD.id
                 AND same.deleted <=> OLD.deleted
@@ -270,7 +317,8 @@ BEGIN
         WHERE id = NEW.post_id
             AND (NOT NEW.deleted AND NOT NEW.removed);
     END IF;
-    IF NOT (OLD.creator_id <=> NEW.creator_id AND (NOT OLD.deleted AND NOT OLD.removed) <=> (NOT NEW.deleted AND NOT NEW.removed))
+    IF NOT (OLD.creator_id <=> NEW.creator_id
+        AND (NOT OLD.deleted AND NOT OLD.removed) <=> (NOT NEW.deleted AND NOT NEW.removed))
         AND NOT EXISTS (SELECT 1 FROM bench_forum_comments AS same
             WHERE same.id = OLD.id
                 AND same.creator_id <=> OLD.creator_id
@@ -349,7 +397,8 @@ UPDATE bench_forum_posts JOIN (
     WHERE (NOT counted_bench_forum_comments.deleted AND NOT counted_bench_forum_comments.removed)
     GROUP BY 1
 ) AS counted
-ON bench_forum_posts.id = counted.id AND bench_forum_posts.comments = 0
+ON bench_forum_posts.id = counted.id
+    AND bench_forum_posts.comments = 0
 SET bench_forum_posts.comments = counted.comments;
 UPDATE bench_forum_people JOIN (
     SELECT counted_bench_forum_comments.creator_id AS id, COUNT(*) AS comment_count
@@ -357,7 +406,8 @@ UPDATE bench_forum_people JOIN (
     WHERE (NOT counted_bench_forum_comments.deleted AND NOT counted_bench_forum_comments.removed)
     GROUP BY 1
 ) AS counted
-ON bench_forum_people.id = counted.id AND bench_forum_people.comment_count = 0
+ON bench_forum_people.id = counted.id
+    AND bench_forum_people.comment_count = 0
 SET bench_forum_people.comment_count = counted.comment_count;
 
 DROP TRIGGER IF EXISTS bench_count_comments_by_score_insert;
@@ -441,12 +491,14 @@ END;
 -- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
 -- `diesel-counters recount` compares them with the rows.
 UPDATE bench_forum_people JOIN (
-    SELECT counted_bench_forum_comments.creator_id AS id, SUM(counted_bench_forum_comments.score) AS comment_score
+    SELECT counted_bench_forum_comments.creator_id AS id,
+        SUM(counted_bench_forum_comments.score) AS comment_score
     FROM bench_forum_comments AS counted_bench_forum_comments
     GROUP BY 1
     HAVING SUM(counted_bench_forum_comments.score) <> 0
 ) AS counted
-ON bench_forum_people.id = counted.id AND bench_forum_people.comment_score = 0
+ON bench_forum_people.id = counted.id
+    AND bench_forum_people.comment_score = 0
 SET bench_forum_people.comment_score = bench_forum_people.comment_score + counted.comment_score;
 
 DROP TRIGGER IF EXISTS bench_count_comments_by_site_insert;
@@ -530,7 +582,8 @@ UPDATE bench_forum_site JOIN (
     WHERE (counted_bench_forum_comments.local AND NOT counted_bench_forum_comments.deleted AND NOT counted_bench_forum_comments.removed)
     HAVING COUNT(*) <> 0
 ) AS counted
-ON 1 = 1 AND bench_forum_site.comments = 0
+ON 1 = 1
+    AND bench_forum_site.comments = 0
 SET bench_forum_site.comments = counted.comments;
 
 -- Locks what is counted in before a foreign key share-locks it: two sessions that both have that lock deadlock.
@@ -543,8 +596,10 @@ END;
 DROP TRIGGER IF EXISTS bench_count_posts_by_community_lock_update;
 CREATE TRIGGER bench_count_posts_by_community_lock_update BEFORE UPDATE ON bench_forum_posts FOR EACH ROW
 BEGIN
-    IF NOT (OLD.community_id <=> NEW.community_id AND (NOT OLD.deleted AND NOT OLD.removed) <=> (NOT NEW.deleted AND NOT NEW.removed)) THEN
-        SELECT COUNT(*) INTO @diesel_counters_locked FROM bench_forum_communities WHERE id IN (OLD.community_id, NEW.community_id) FOR UPDATE;
+    IF NOT (OLD.community_id <=> NEW.community_id
+        AND (NOT OLD.deleted AND NOT OLD.removed) <=> (NOT NEW.deleted AND NOT NEW.removed)) THEN
+        SELECT COUNT(*) INTO @diesel_counters_locked FROM bench_forum_communities
+            WHERE id IN (OLD.community_id, NEW.community_id) FOR UPDATE;
     END IF;
 END;
 
@@ -568,7 +623,8 @@ END;
 DROP TRIGGER IF EXISTS bench_count_posts_by_community_update;
 CREATE TRIGGER bench_count_posts_by_community_update AFTER UPDATE ON bench_forum_posts FOR EACH ROW
 BEGIN
-    IF NOT (OLD.community_id <=> NEW.community_id AND (NOT OLD.deleted AND NOT OLD.removed) <=> (NOT NEW.deleted AND NOT NEW.removed))
+    IF NOT (OLD.community_id <=> NEW.community_id
+        AND (NOT OLD.deleted AND NOT OLD.removed) <=> (NOT NEW.deleted AND NOT NEW.removed))
         AND NOT EXISTS (SELECT 1 FROM bench_forum_posts AS same
             WHERE same.id = OLD.id
                 AND same.community_id <=> OLD.community_id
@@ -603,7 +659,9 @@ UPDATE bench_forum_communities JOIN (
     WHERE (NOT counted_bench_forum_posts.deleted AND NOT counted_bench_forum_posts.removed)
     GROUP BY 1
 ) AS counted
-ON bench_forum_communities.id = counted.id AND bench_forum_communities.local AND bench_forum_communities.posts = 0
+ON bench_forum_communities.id = counted.id
+    AND bench_forum_communities.local
+    AND bench_forum_communities.posts = 0
 SET bench_forum_communities.posts = counted.posts;
 
 -- Locks what is counted in before a foreign key share-locks it: two sessions that both have that lock deadlock.
@@ -617,7 +675,8 @@ DROP TRIGGER IF EXISTS bench_count_posts_by_comments_lock_update;
 CREATE TRIGGER bench_count_posts_by_comments_lock_update BEFORE UPDATE ON bench_forum_posts FOR EACH ROW
 BEGIN
     IF NOT (OLD.community_id <=> NEW.community_id AND OLD.comments <=> NEW.comments) THEN
-        SELECT COUNT(*) INTO @diesel_counters_locked FROM bench_forum_communities WHERE id IN (OLD.community_id, NEW.community_id) FOR UPDATE;
+        SELECT COUNT(*) INTO @diesel_counters_locked FROM bench_forum_communities
+            WHERE id IN (OLD.community_id, NEW.community_id) FOR UPDATE;
     END IF;
 END;
 
@@ -675,7 +734,9 @@ UPDATE bench_forum_communities JOIN (
     GROUP BY 1
     HAVING SUM(counted_bench_forum_posts.comments) <> 0
 ) AS counted
-ON bench_forum_communities.id = counted.id AND bench_forum_communities.local AND bench_forum_communities.comments = 0
+ON bench_forum_communities.id = counted.id
+    AND bench_forum_communities.local
+    AND bench_forum_communities.comments = 0
 SET bench_forum_communities.comments = bench_forum_communities.comments + counted.comments;
 
 -- Locks what is counted in before a foreign key share-locks it: two sessions that both have that lock deadlock.
@@ -688,8 +749,10 @@ END;
 DROP TRIGGER IF EXISTS bench_count_posts_by_person_lock_update;
 CREATE TRIGGER bench_count_posts_by_person_lock_update BEFORE UPDATE ON bench_forum_posts FOR EACH ROW
 BEGIN
-    IF NOT (OLD.creator_id <=> NEW.creator_id AND (NOT OLD.deleted AND NOT OLD.removed) <=> (NOT NEW.deleted AND NOT NEW.removed)) THEN
-        SELECT COUNT(*) INTO @diesel_counters_locked FROM bench_forum_people WHERE id IN (OLD.creator_id, NEW.creator_id) FOR UPDATE;
+    IF NOT (OLD.creator_id <=> NEW.creator_id
+        AND (NOT OLD.deleted AND NOT OLD.removed) <=> (NOT NEW.deleted AND NOT NEW.removed)) THEN
+        SELECT COUNT(*) INTO @diesel_counters_locked FROM bench_forum_people
+            WHERE id IN (OLD.creator_id, NEW.creator_id) FOR UPDATE;
     END IF;
 END;
 
@@ -712,7 +775,8 @@ END;
 DROP TRIGGER IF EXISTS bench_count_posts_by_person_update;
 CREATE TRIGGER bench_count_posts_by_person_update AFTER UPDATE ON bench_forum_posts FOR EACH ROW
 BEGIN
-    IF NOT (OLD.creator_id <=> NEW.creator_id AND (NOT OLD.deleted AND NOT OLD.removed) <=> (NOT NEW.deleted AND NOT NEW.removed))
+    IF NOT (OLD.creator_id <=> NEW.creator_id
+        AND (NOT OLD.deleted AND NOT OLD.removed) <=> (NOT NEW.deleted AND NOT NEW.removed))
         AND NOT EXISTS (SELECT 1 FROM bench_forum_posts AS same
             WHERE same.id = OLD.id
                 AND same.creator_id <=> OLD.creator_id
@@ -744,7 +808,8 @@ UPDATE bench_forum_people JOIN (
     WHERE (NOT counted_bench_forum_posts.deleted AND NOT counted_bench_forum_posts.removed)
     GROUP BY 1
 ) AS counted
-ON bench_forum_people.id = counted.id AND bench_forum_people.post_count = 0
+ON bench_forum_people.id = counted.id
+    AND bench_forum_people.post_count = 0
 SET bench_forum_people.post_count = counted.post_count;
 
 -- Locks what is counted in before a foreign key share-locks it: two sessions that both have that lock deadlock.
@@ -758,7 +823,8 @@ DROP TRIGGER IF EXISTS bench_count_posts_by_score_lock_update;
 CREATE TRIGGER bench_count_posts_by_score_lock_update BEFORE UPDATE ON bench_forum_posts FOR EACH ROW
 BEGIN
     IF NOT (OLD.creator_id <=> NEW.creator_id AND OLD.score <=> NEW.score) THEN
-        SELECT COUNT(*) INTO @diesel_counters_locked FROM bench_forum_people WHERE id IN (OLD.creator_id, NEW.creator_id) FOR UPDATE;
+        SELECT COUNT(*) INTO @diesel_counters_locked FROM bench_forum_people
+            WHERE id IN (OLD.creator_id, NEW.creator_id) FOR UPDATE;
     END IF;
 END;
 
@@ -812,7 +878,8 @@ UPDATE bench_forum_people JOIN (
     GROUP BY 1
     HAVING SUM(counted_bench_forum_posts.score) <> 0
 ) AS counted
-ON bench_forum_people.id = counted.id AND bench_forum_people.post_score = 0
+ON bench_forum_people.id = counted.id
+    AND bench_forum_people.post_score = 0
 SET bench_forum_people.post_score = bench_forum_people.post_score + counted.post_score;
 
 DROP TRIGGER IF EXISTS bench_count_posts_by_site_insert;
@@ -856,7 +923,8 @@ UPDATE bench_forum_site JOIN (
     WHERE (counted_bench_forum_posts.local AND NOT counted_bench_forum_posts.deleted AND NOT counted_bench_forum_posts.removed)
     HAVING COUNT(*) <> 0
 ) AS counted
-ON 1 = 1 AND bench_forum_site.posts = 0
+ON 1 = 1
+    AND bench_forum_site.posts = 0
 SET bench_forum_site.posts = counted.posts;
 
 UNLOCK TABLES;

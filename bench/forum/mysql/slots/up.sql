@@ -8,47 +8,54 @@ CREATE OR REPLACE VIEW bench_count_site_comments AS SELECT '{"name":"bench_count
 CREATE OR REPLACE VIEW bench_count_posts AS SELECT '{"name":"bench_count_posts","rows":"bench_forum_posts","count":["community_id:bench_forum_community_counters.posts","creator_id:bench_forum_person_counters.post_count"],"by":"1","when":"NOT deleted AND NOT removed","period":"total","slots":32,"migration":1}' AS diesel_counters_trigger;
 CREATE OR REPLACE VIEW bench_count_site_posts AS SELECT '{"name":"bench_count_site_posts","rows":"bench_forum_posts","count":["bench_forum_site_counters.posts"],"by":"1","when":"local AND NOT deleted AND NOT removed","period":"total","slots":32,"migration":1}' AS diesel_counters_trigger;
 
--- Counts the rows of bench_forum_comment_votes in bench_forum_comment_counters.upvotes, bench_forum_comment_counters.downvotes, bench_forum_comment_counters.score, bench_forum_person_counters.comment_score.
--- Counts the rows of bench_forum_post_votes in bench_forum_post_counters.upvotes, bench_forum_post_counters.downvotes, bench_forum_post_counters.score, bench_forum_person_counters.post_score.
--- Counts the rows of bench_forum_comments in bench_forum_post_counters.comments, bench_forum_community_counters.comments, bench_forum_person_counters.comment_count.
+-- Counts the rows of bench_forum_comment_votes in
+-- bench_forum_comment_counters.upvotes, bench_forum_comment_counters.downvotes,
+-- bench_forum_comment_counters.score, bench_forum_person_counters.comment_score.
+-- Counts the rows of bench_forum_post_votes in
+-- bench_forum_post_counters.upvotes, bench_forum_post_counters.downvotes,
+-- bench_forum_post_counters.score, bench_forum_person_counters.post_score.
+-- Counts the rows of bench_forum_comments in
+-- bench_forum_post_counters.comments, bench_forum_community_counters.comments,
+-- bench_forum_person_counters.comment_count.
 -- Counts the rows of bench_forum_comments in bench_forum_site_counters.comments.
--- Counts the rows of bench_forum_posts in bench_forum_community_counters.posts, bench_forum_person_counters.post_count.
+-- Counts the rows of bench_forum_posts in
+-- bench_forum_community_counters.posts, bench_forum_person_counters.post_count.
 -- Counts the rows of bench_forum_posts in bench_forum_site_counters.posts.
 -- Until UNLOCK TABLES, other sessions wait for these tables. If this stops half way, run it again, and then
--- `diesel-counters recount bench_count_comment_votes bench_count_post_votes bench_count_comments bench_count_site_comments bench_count_posts bench_count_site_posts`.
-LOCK TABLES bench_forum_comment_votes WRITE,
-    bench_forum_comments WRITE,
-    bench_forum_comment_counters WRITE,
-    bench_forum_person_counters WRITE,
-    bench_forum_post_votes WRITE,
-    bench_forum_posts WRITE,
-    bench_forum_post_counters WRITE,
-    bench_forum_community_counters WRITE,
+-- `diesel-counters recount`.
+LOCK TABLES bench_forum_comment_votes WRITE, bench_forum_comments WRITE, bench_forum_comment_counters WRITE,
+    bench_forum_person_counters WRITE, bench_forum_post_votes WRITE, bench_forum_posts WRITE,
+    bench_forum_post_counters WRITE, bench_forum_community_counters WRITE,
     bench_forum_site_counters WRITE,
     bench_forum_comment_counters AS kept_bench_forum_comment_counters READ,
     bench_forum_comment_votes AS counted_bench_forum_comment_votes READ,
-    bench_forum_person_counters AS kept_bench_forum_person_counters READ,
-    bench_forum_people READ,
+    bench_forum_person_counters AS kept_bench_forum_person_counters READ, bench_forum_people READ,
     bench_forum_post_counters AS kept_bench_forum_post_counters READ,
     bench_forum_post_votes AS counted_bench_forum_post_votes READ,
     bench_forum_comments AS counted_bench_forum_comments READ,
     bench_forum_community_counters AS kept_bench_forum_community_counters READ,
-    bench_forum_communities READ,
-    bench_forum_site_counters AS kept_bench_forum_site_counters READ,
+    bench_forum_communities READ, bench_forum_site_counters AS kept_bench_forum_site_counters READ,
     bench_forum_posts AS counted_bench_forum_posts READ;
 
 DROP TRIGGER IF EXISTS bench_count_comment_votes_insert;
 CREATE TRIGGER bench_count_comment_votes_insert AFTER INSERT ON bench_forum_comment_votes FOR EACH ROW
 BEGIN
-    IF (COALESCE(CAST((CASE WHEN NEW.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0 OR COALESCE(CAST((CASE WHEN NEW.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0 OR COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0) <> 0) THEN
+    IF (COALESCE(CAST((CASE WHEN NEW.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
+        OR COALESCE(CAST((CASE WHEN NEW.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
+        OR COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0) <> 0) THEN
         INSERT INTO bench_forum_comment_counters (comment_id, day, slot, upvotes, downvotes, score)
-        VALUES (NEW.comment_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, COALESCE(CAST((CASE WHEN NEW.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), COALESCE(CAST((CASE WHEN NEW.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0))
-        ON DUPLICATE KEY UPDATE upvotes = upvotes + VALUES(upvotes), downvotes = downvotes + VALUES(downvotes), score = score + VALUES(score);
+        VALUES (NEW.comment_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+            COALESCE(CAST((CASE WHEN NEW.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
+            COALESCE(CAST((CASE WHEN NEW.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
+            COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0))
+        ON DUPLICATE KEY UPDATE upvotes = upvotes + VALUES(upvotes), downvotes = downvotes + VALUES(downvotes),
+            score = score + VALUES(score);
     END IF;
     IF EXISTS (SELECT 1 FROM bench_forum_people WHERE bench_forum_people.id = NEW.creator_id)
         AND COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0) <> 0 THEN
         INSERT INTO bench_forum_person_counters (person_id, day, slot, comment_score)
-        VALUES (NEW.creator_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0))
+        VALUES (NEW.creator_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+            COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0))
         ON DUPLICATE KEY UPDATE comment_score = comment_score + VALUES(comment_score);
     END IF;
 END;
@@ -67,15 +74,27 @@ BEGIN
                 AND same.person_id = OLD.person_id
                 AND same.vote <=> OLD.vote
             LOCK IN SHARE MODE) THEN
-        IF (COALESCE(CAST((CASE WHEN OLD.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0 OR COALESCE(CAST((CASE WHEN OLD.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0 OR COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0) <> 0) THEN
+        IF (COALESCE(CAST((CASE WHEN OLD.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
+            OR COALESCE(CAST((CASE WHEN OLD.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
+            OR COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0) <> 0) THEN
             INSERT INTO bench_forum_comment_counters (comment_id, day, slot, upvotes, downvotes, score)
-            VALUES (OLD.comment_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, -COALESCE(CAST((CASE WHEN OLD.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), -COALESCE(CAST((CASE WHEN OLD.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), -COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0))
-            ON DUPLICATE KEY UPDATE upvotes = upvotes + VALUES(upvotes), downvotes = downvotes + VALUES(downvotes), score = score + VALUES(score);
+            VALUES (OLD.comment_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+                -COALESCE(CAST((CASE WHEN OLD.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
+                -COALESCE(CAST((CASE WHEN OLD.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
+                -COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0))
+            ON DUPLICATE KEY UPDATE upvotes = upvotes + VALUES(upvotes), downvotes = downvotes + VALUES(downvotes),
+                score = score + VALUES(score);
         END IF;
-        IF (COALESCE(CAST((CASE WHEN NEW.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0 OR COALESCE(CAST((CASE WHEN NEW.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0 OR COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0) <> 0) THEN
+        IF (COALESCE(CAST((CASE WHEN NEW.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
+            OR COALESCE(CAST((CASE WHEN NEW.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
+            OR COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0) <> 0) THEN
             INSERT INTO bench_forum_comment_counters (comment_id, day, slot, upvotes, downvotes, score)
-            VALUES (NEW.comment_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, COALESCE(CAST((CASE WHEN NEW.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), COALESCE(CAST((CASE WHEN NEW.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0))
-            ON DUPLICATE KEY UPDATE upvotes = upvotes + VALUES(upvotes), downvotes = downvotes + VALUES(downvotes), score = score + VALUES(score);
+            VALUES (NEW.comment_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+                COALESCE(CAST((CASE WHEN NEW.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
+                COALESCE(CAST((CASE WHEN NEW.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
+                COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0))
+            ON DUPLICATE KEY UPDATE upvotes = upvotes + VALUES(upvotes), downvotes = downvotes + VALUES(downvotes),
+                score = score + VALUES(score);
         END IF;
     END IF;
     IF NOT (OLD.creator_id <=> NEW.creator_id AND OLD.vote <=> NEW.vote)
@@ -88,13 +107,15 @@ BEGIN
         IF EXISTS (SELECT 1 FROM bench_forum_people WHERE bench_forum_people.id = OLD.creator_id)
             AND COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0) <> 0 THEN
             INSERT INTO bench_forum_person_counters (person_id, day, slot, comment_score)
-            VALUES (OLD.creator_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, -COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0))
+            VALUES (OLD.creator_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+                -COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0))
             ON DUPLICATE KEY UPDATE comment_score = comment_score + VALUES(comment_score);
         END IF;
         IF EXISTS (SELECT 1 FROM bench_forum_people WHERE bench_forum_people.id = NEW.creator_id)
             AND COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0) <> 0 THEN
             INSERT INTO bench_forum_person_counters (person_id, day, slot, comment_score)
-            VALUES (NEW.creator_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0))
+            VALUES (NEW.creator_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+                COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0))
             ON DUPLICATE KEY UPDATE comment_score = comment_score + VALUES(comment_score);
         END IF;
     END IF;
@@ -103,15 +124,22 @@ END;
 DROP TRIGGER IF EXISTS bench_count_comment_votes_delete;
 CREATE TRIGGER bench_count_comment_votes_delete AFTER DELETE ON bench_forum_comment_votes FOR EACH ROW
 BEGIN
-    IF (COALESCE(CAST((CASE WHEN OLD.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0 OR COALESCE(CAST((CASE WHEN OLD.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0 OR COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0) <> 0) THEN
+    IF (COALESCE(CAST((CASE WHEN OLD.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
+        OR COALESCE(CAST((CASE WHEN OLD.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
+        OR COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0) <> 0) THEN
         INSERT INTO bench_forum_comment_counters (comment_id, day, slot, upvotes, downvotes, score)
-        VALUES (OLD.comment_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, -COALESCE(CAST((CASE WHEN OLD.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), -COALESCE(CAST((CASE WHEN OLD.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), -COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0))
-        ON DUPLICATE KEY UPDATE upvotes = upvotes + VALUES(upvotes), downvotes = downvotes + VALUES(downvotes), score = score + VALUES(score);
+        VALUES (OLD.comment_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+            -COALESCE(CAST((CASE WHEN OLD.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
+            -COALESCE(CAST((CASE WHEN OLD.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
+            -COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0))
+        ON DUPLICATE KEY UPDATE upvotes = upvotes + VALUES(upvotes), downvotes = downvotes + VALUES(downvotes),
+            score = score + VALUES(score);
     END IF;
     IF EXISTS (SELECT 1 FROM bench_forum_people WHERE bench_forum_people.id = OLD.creator_id)
         AND COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0) <> 0 THEN
         INSERT INTO bench_forum_person_counters (person_id, day, slot, comment_score)
-        VALUES (OLD.creator_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, -COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0))
+        VALUES (OLD.creator_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+            -COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0))
         ON DUPLICATE KEY UPDATE comment_score = comment_score + VALUES(comment_score);
     END IF;
 END;
@@ -120,7 +148,8 @@ DROP TRIGGER IF EXISTS bench_count_comment_votes_of_comment_id;
 CREATE TRIGGER bench_count_comment_votes_of_comment_id BEFORE DELETE ON bench_forum_comments FOR EACH ROW
 BEGIN
     INSERT INTO bench_forum_person_counters (person_id, day, slot, comment_score)
-    SELECT person_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, SUM(comment_score)
+    SELECT person_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+        SUM(comment_score)
     FROM (
         SELECT counted.creator_id AS person_id, -COALESCE(CAST(counted.vote AS DECIMAL(65, 0)), 0) AS comment_score
         FROM (
@@ -140,7 +169,8 @@ DROP TRIGGER IF EXISTS bench_count_comment_votes_after_comment_id;
 CREATE TRIGGER bench_count_comment_votes_after_comment_id AFTER DELETE ON bench_forum_comments FOR EACH ROW
 BEGIN
     INSERT INTO bench_forum_person_counters (person_id, day, slot, comment_score)
-    SELECT person_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, SUM(comment_score)
+    SELECT person_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+        SUM(comment_score)
     FROM (
         SELECT counted.creator_id AS person_id, COALESCE(CAST(counted.vote AS DECIMAL(65, 0)), 0) AS comment_score
         FROM (
@@ -159,42 +189,50 @@ END;
 -- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
 -- `diesel-counters recount` compares them with the rows.
 INSERT INTO bench_forum_comment_counters (comment_id, day, slot, upvotes)
-SELECT counted_bench_forum_comment_votes.comment_id, DATE '1970-01-01', 0, SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_comment_votes.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0))
+SELECT counted_bench_forum_comment_votes.comment_id, DATE '1970-01-01', 0,
+    SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_comment_votes.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0))
 FROM bench_forum_comment_votes AS counted_bench_forum_comment_votes
 GROUP BY 1
 HAVING (
-    SELECT COALESCE(SUM(upvotes), 0) FROM bench_forum_comment_counters AS kept_bench_forum_comment_counters WHERE kept_bench_forum_comment_counters.comment_id = counted_bench_forum_comment_votes.comment_id
+    SELECT COALESCE(SUM(upvotes), 0) FROM bench_forum_comment_counters AS kept_bench_forum_comment_counters
+    WHERE kept_bench_forum_comment_counters.comment_id = counted_bench_forum_comment_votes.comment_id
 ) = 0
     AND SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_comment_votes.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) <> 0
 ORDER BY 1
 ON DUPLICATE KEY UPDATE upvotes = bench_forum_comment_counters.upvotes + VALUES(upvotes);
 INSERT INTO bench_forum_comment_counters (comment_id, day, slot, downvotes)
-SELECT counted_bench_forum_comment_votes.comment_id, DATE '1970-01-01', 0, SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_comment_votes.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0))
+SELECT counted_bench_forum_comment_votes.comment_id, DATE '1970-01-01', 0,
+    SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_comment_votes.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0))
 FROM bench_forum_comment_votes AS counted_bench_forum_comment_votes
 GROUP BY 1
 HAVING (
-    SELECT COALESCE(SUM(downvotes), 0) FROM bench_forum_comment_counters AS kept_bench_forum_comment_counters WHERE kept_bench_forum_comment_counters.comment_id = counted_bench_forum_comment_votes.comment_id
+    SELECT COALESCE(SUM(downvotes), 0) FROM bench_forum_comment_counters AS kept_bench_forum_comment_counters
+    WHERE kept_bench_forum_comment_counters.comment_id = counted_bench_forum_comment_votes.comment_id
 ) = 0
     AND SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_comment_votes.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) <> 0
 ORDER BY 1
 ON DUPLICATE KEY UPDATE downvotes = bench_forum_comment_counters.downvotes + VALUES(downvotes);
 INSERT INTO bench_forum_comment_counters (comment_id, day, slot, score)
-SELECT counted_bench_forum_comment_votes.comment_id, DATE '1970-01-01', 0, SUM(COALESCE(CAST(counted_bench_forum_comment_votes.vote AS DECIMAL(65, 0)), 0))
+SELECT counted_bench_forum_comment_votes.comment_id, DATE '1970-01-01', 0,
+    SUM(COALESCE(CAST(counted_bench_forum_comment_votes.vote AS DECIMAL(65, 0)), 0))
 FROM bench_forum_comment_votes AS counted_bench_forum_comment_votes
 GROUP BY 1
 HAVING (
-    SELECT COALESCE(SUM(score), 0) FROM bench_forum_comment_counters AS kept_bench_forum_comment_counters WHERE kept_bench_forum_comment_counters.comment_id = counted_bench_forum_comment_votes.comment_id
+    SELECT COALESCE(SUM(score), 0) FROM bench_forum_comment_counters AS kept_bench_forum_comment_counters
+    WHERE kept_bench_forum_comment_counters.comment_id = counted_bench_forum_comment_votes.comment_id
 ) = 0
     AND SUM(COALESCE(CAST(counted_bench_forum_comment_votes.vote AS DECIMAL(65, 0)), 0)) <> 0
 ORDER BY 1
 ON DUPLICATE KEY UPDATE score = bench_forum_comment_counters.score + VALUES(score);
 INSERT INTO bench_forum_person_counters (person_id, day, slot, comment_score)
-SELECT counted_bench_forum_comment_votes.creator_id, DATE '1970-01-01', 0, SUM(COALESCE(CAST(counted_bench_forum_comment_votes.vote AS DECIMAL(65, 0)), 0))
+SELECT counted_bench_forum_comment_votes.creator_id, DATE '1970-01-01', 0,
+    SUM(COALESCE(CAST(counted_bench_forum_comment_votes.vote AS DECIMAL(65, 0)), 0))
 FROM bench_forum_comment_votes AS counted_bench_forum_comment_votes
 WHERE EXISTS (SELECT 1 FROM bench_forum_people WHERE bench_forum_people.id = counted_bench_forum_comment_votes.creator_id)
 GROUP BY 1
 HAVING (
-    SELECT COALESCE(SUM(comment_score), 0) FROM bench_forum_person_counters AS kept_bench_forum_person_counters WHERE kept_bench_forum_person_counters.person_id = counted_bench_forum_comment_votes.creator_id
+    SELECT COALESCE(SUM(comment_score), 0) FROM bench_forum_person_counters AS kept_bench_forum_person_counters
+    WHERE kept_bench_forum_person_counters.person_id = counted_bench_forum_comment_votes.creator_id
 ) = 0
     AND SUM(COALESCE(CAST(counted_bench_forum_comment_votes.vote AS DECIMAL(65, 0)), 0)) <> 0
 ORDER BY 1
@@ -203,15 +241,22 @@ ON DUPLICATE KEY UPDATE comment_score = bench_forum_person_counters.comment_scor
 DROP TRIGGER IF EXISTS bench_count_post_votes_insert;
 CREATE TRIGGER bench_count_post_votes_insert AFTER INSERT ON bench_forum_post_votes FOR EACH ROW
 BEGIN
-    IF (COALESCE(CAST((CASE WHEN NEW.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0 OR COALESCE(CAST((CASE WHEN NEW.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0 OR COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0) <> 0) THEN
+    IF (COALESCE(CAST((CASE WHEN NEW.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
+        OR COALESCE(CAST((CASE WHEN NEW.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
+        OR COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0) <> 0) THEN
         INSERT INTO bench_forum_post_counters (post_id, day, slot, upvotes, downvotes, score)
-        VALUES (NEW.post_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, COALESCE(CAST((CASE WHEN NEW.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), COALESCE(CAST((CASE WHEN NEW.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0))
-        ON DUPLICATE KEY UPDATE upvotes = upvotes + VALUES(upvotes), downvotes = downvotes + VALUES(downvotes), score = score + VALUES(score);
+        VALUES (NEW.post_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+            COALESCE(CAST((CASE WHEN NEW.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
+            COALESCE(CAST((CASE WHEN NEW.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
+            COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0))
+        ON DUPLICATE KEY UPDATE upvotes = upvotes + VALUES(upvotes), downvotes = downvotes + VALUES(downvotes),
+            score = score + VALUES(score);
     END IF;
     IF EXISTS (SELECT 1 FROM bench_forum_people WHERE bench_forum_people.id = NEW.creator_id)
         AND COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0) <> 0 THEN
         INSERT INTO bench_forum_person_counters (person_id, day, slot, post_score)
-        VALUES (NEW.creator_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0))
+        VALUES (NEW.creator_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+            COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0))
         ON DUPLICATE KEY UPDATE post_score = post_score + VALUES(post_score);
     END IF;
 END;
@@ -230,15 +275,27 @@ BEGIN
                 AND same.person_id = OLD.person_id
                 AND same.vote <=> OLD.vote
             LOCK IN SHARE MODE) THEN
-        IF (COALESCE(CAST((CASE WHEN OLD.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0 OR COALESCE(CAST((CASE WHEN OLD.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0 OR COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0) <> 0) THEN
+        IF (COALESCE(CAST((CASE WHEN OLD.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
+            OR COALESCE(CAST((CASE WHEN OLD.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
+            OR COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0) <> 0) THEN
             INSERT INTO bench_forum_post_counters (post_id, day, slot, upvotes, downvotes, score)
-            VALUES (OLD.post_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, -COALESCE(CAST((CASE WHEN OLD.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), -COALESCE(CAST((CASE WHEN OLD.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), -COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0))
-            ON DUPLICATE KEY UPDATE upvotes = upvotes + VALUES(upvotes), downvotes = downvotes + VALUES(downvotes), score = score + VALUES(score);
+            VALUES (OLD.post_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+                -COALESCE(CAST((CASE WHEN OLD.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
+                -COALESCE(CAST((CASE WHEN OLD.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
+                -COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0))
+            ON DUPLICATE KEY UPDATE upvotes = upvotes + VALUES(upvotes), downvotes = downvotes + VALUES(downvotes),
+                score = score + VALUES(score);
         END IF;
-        IF (COALESCE(CAST((CASE WHEN NEW.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0 OR COALESCE(CAST((CASE WHEN NEW.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0 OR COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0) <> 0) THEN
+        IF (COALESCE(CAST((CASE WHEN NEW.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
+            OR COALESCE(CAST((CASE WHEN NEW.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
+            OR COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0) <> 0) THEN
             INSERT INTO bench_forum_post_counters (post_id, day, slot, upvotes, downvotes, score)
-            VALUES (NEW.post_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, COALESCE(CAST((CASE WHEN NEW.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), COALESCE(CAST((CASE WHEN NEW.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0))
-            ON DUPLICATE KEY UPDATE upvotes = upvotes + VALUES(upvotes), downvotes = downvotes + VALUES(downvotes), score = score + VALUES(score);
+            VALUES (NEW.post_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+                COALESCE(CAST((CASE WHEN NEW.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
+                COALESCE(CAST((CASE WHEN NEW.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
+                COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0))
+            ON DUPLICATE KEY UPDATE upvotes = upvotes + VALUES(upvotes), downvotes = downvotes + VALUES(downvotes),
+                score = score + VALUES(score);
         END IF;
     END IF;
     IF NOT (OLD.creator_id <=> NEW.creator_id AND OLD.vote <=> NEW.vote)
@@ -251,13 +308,15 @@ BEGIN
         IF EXISTS (SELECT 1 FROM bench_forum_people WHERE bench_forum_people.id = OLD.creator_id)
             AND COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0) <> 0 THEN
             INSERT INTO bench_forum_person_counters (person_id, day, slot, post_score)
-            VALUES (OLD.creator_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, -COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0))
+            VALUES (OLD.creator_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+                -COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0))
             ON DUPLICATE KEY UPDATE post_score = post_score + VALUES(post_score);
         END IF;
         IF EXISTS (SELECT 1 FROM bench_forum_people WHERE bench_forum_people.id = NEW.creator_id)
             AND COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0) <> 0 THEN
             INSERT INTO bench_forum_person_counters (person_id, day, slot, post_score)
-            VALUES (NEW.creator_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0))
+            VALUES (NEW.creator_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+                COALESCE(CAST(NEW.vote AS DECIMAL(65, 0)), 0))
             ON DUPLICATE KEY UPDATE post_score = post_score + VALUES(post_score);
         END IF;
     END IF;
@@ -266,15 +325,22 @@ END;
 DROP TRIGGER IF EXISTS bench_count_post_votes_delete;
 CREATE TRIGGER bench_count_post_votes_delete AFTER DELETE ON bench_forum_post_votes FOR EACH ROW
 BEGIN
-    IF (COALESCE(CAST((CASE WHEN OLD.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0 OR COALESCE(CAST((CASE WHEN OLD.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0 OR COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0) <> 0) THEN
+    IF (COALESCE(CAST((CASE WHEN OLD.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
+        OR COALESCE(CAST((CASE WHEN OLD.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
+        OR COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0) <> 0) THEN
         INSERT INTO bench_forum_post_counters (post_id, day, slot, upvotes, downvotes, score)
-        VALUES (OLD.post_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, -COALESCE(CAST((CASE WHEN OLD.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), -COALESCE(CAST((CASE WHEN OLD.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0), -COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0))
-        ON DUPLICATE KEY UPDATE upvotes = upvotes + VALUES(upvotes), downvotes = downvotes + VALUES(downvotes), score = score + VALUES(score);
+        VALUES (OLD.post_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+            -COALESCE(CAST((CASE WHEN OLD.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
+            -COALESCE(CAST((CASE WHEN OLD.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0),
+            -COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0))
+        ON DUPLICATE KEY UPDATE upvotes = upvotes + VALUES(upvotes), downvotes = downvotes + VALUES(downvotes),
+            score = score + VALUES(score);
     END IF;
     IF EXISTS (SELECT 1 FROM bench_forum_people WHERE bench_forum_people.id = OLD.creator_id)
         AND COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0) <> 0 THEN
         INSERT INTO bench_forum_person_counters (person_id, day, slot, post_score)
-        VALUES (OLD.creator_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, -COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0))
+        VALUES (OLD.creator_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+            -COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0))
         ON DUPLICATE KEY UPDATE post_score = post_score + VALUES(post_score);
     END IF;
 END;
@@ -283,7 +349,8 @@ DROP TRIGGER IF EXISTS bench_count_post_votes_of_post_id;
 CREATE TRIGGER bench_count_post_votes_of_post_id BEFORE DELETE ON bench_forum_posts FOR EACH ROW
 BEGIN
     INSERT INTO bench_forum_person_counters (person_id, day, slot, post_score)
-    SELECT person_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, SUM(post_score)
+    SELECT person_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+        SUM(post_score)
     FROM (
         SELECT counted.creator_id AS person_id, -COALESCE(CAST(counted.vote AS DECIMAL(65, 0)), 0) AS post_score
         FROM (
@@ -303,7 +370,8 @@ DROP TRIGGER IF EXISTS bench_count_post_votes_after_post_id;
 CREATE TRIGGER bench_count_post_votes_after_post_id AFTER DELETE ON bench_forum_posts FOR EACH ROW
 BEGIN
     INSERT INTO bench_forum_person_counters (person_id, day, slot, post_score)
-    SELECT person_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, SUM(post_score)
+    SELECT person_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+        SUM(post_score)
     FROM (
         SELECT counted.creator_id AS person_id, COALESCE(CAST(counted.vote AS DECIMAL(65, 0)), 0) AS post_score
         FROM (
@@ -322,42 +390,50 @@ END;
 -- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
 -- `diesel-counters recount` compares them with the rows.
 INSERT INTO bench_forum_post_counters (post_id, day, slot, upvotes)
-SELECT counted_bench_forum_post_votes.post_id, DATE '1970-01-01', 0, SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_post_votes.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0))
+SELECT counted_bench_forum_post_votes.post_id, DATE '1970-01-01', 0,
+    SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_post_votes.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0))
 FROM bench_forum_post_votes AS counted_bench_forum_post_votes
 GROUP BY 1
 HAVING (
-    SELECT COALESCE(SUM(upvotes), 0) FROM bench_forum_post_counters AS kept_bench_forum_post_counters WHERE kept_bench_forum_post_counters.post_id = counted_bench_forum_post_votes.post_id
+    SELECT COALESCE(SUM(upvotes), 0) FROM bench_forum_post_counters AS kept_bench_forum_post_counters
+    WHERE kept_bench_forum_post_counters.post_id = counted_bench_forum_post_votes.post_id
 ) = 0
     AND SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_post_votes.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) <> 0
 ORDER BY 1
 ON DUPLICATE KEY UPDATE upvotes = bench_forum_post_counters.upvotes + VALUES(upvotes);
 INSERT INTO bench_forum_post_counters (post_id, day, slot, downvotes)
-SELECT counted_bench_forum_post_votes.post_id, DATE '1970-01-01', 0, SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_post_votes.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0))
+SELECT counted_bench_forum_post_votes.post_id, DATE '1970-01-01', 0,
+    SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_post_votes.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0))
 FROM bench_forum_post_votes AS counted_bench_forum_post_votes
 GROUP BY 1
 HAVING (
-    SELECT COALESCE(SUM(downvotes), 0) FROM bench_forum_post_counters AS kept_bench_forum_post_counters WHERE kept_bench_forum_post_counters.post_id = counted_bench_forum_post_votes.post_id
+    SELECT COALESCE(SUM(downvotes), 0) FROM bench_forum_post_counters AS kept_bench_forum_post_counters
+    WHERE kept_bench_forum_post_counters.post_id = counted_bench_forum_post_votes.post_id
 ) = 0
     AND SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_post_votes.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) <> 0
 ORDER BY 1
 ON DUPLICATE KEY UPDATE downvotes = bench_forum_post_counters.downvotes + VALUES(downvotes);
 INSERT INTO bench_forum_post_counters (post_id, day, slot, score)
-SELECT counted_bench_forum_post_votes.post_id, DATE '1970-01-01', 0, SUM(COALESCE(CAST(counted_bench_forum_post_votes.vote AS DECIMAL(65, 0)), 0))
+SELECT counted_bench_forum_post_votes.post_id, DATE '1970-01-01', 0,
+    SUM(COALESCE(CAST(counted_bench_forum_post_votes.vote AS DECIMAL(65, 0)), 0))
 FROM bench_forum_post_votes AS counted_bench_forum_post_votes
 GROUP BY 1
 HAVING (
-    SELECT COALESCE(SUM(score), 0) FROM bench_forum_post_counters AS kept_bench_forum_post_counters WHERE kept_bench_forum_post_counters.post_id = counted_bench_forum_post_votes.post_id
+    SELECT COALESCE(SUM(score), 0) FROM bench_forum_post_counters AS kept_bench_forum_post_counters
+    WHERE kept_bench_forum_post_counters.post_id = counted_bench_forum_post_votes.post_id
 ) = 0
     AND SUM(COALESCE(CAST(counted_bench_forum_post_votes.vote AS DECIMAL(65, 0)), 0)) <> 0
 ORDER BY 1
 ON DUPLICATE KEY UPDATE score = bench_forum_post_counters.score + VALUES(score);
 INSERT INTO bench_forum_person_counters (person_id, day, slot, post_score)
-SELECT counted_bench_forum_post_votes.creator_id, DATE '1970-01-01', 0, SUM(COALESCE(CAST(counted_bench_forum_post_votes.vote AS DECIMAL(65, 0)), 0))
+SELECT counted_bench_forum_post_votes.creator_id, DATE '1970-01-01', 0,
+    SUM(COALESCE(CAST(counted_bench_forum_post_votes.vote AS DECIMAL(65, 0)), 0))
 FROM bench_forum_post_votes AS counted_bench_forum_post_votes
 WHERE EXISTS (SELECT 1 FROM bench_forum_people WHERE bench_forum_people.id = counted_bench_forum_post_votes.creator_id)
 GROUP BY 1
 HAVING (
-    SELECT COALESCE(SUM(post_score), 0) FROM bench_forum_person_counters AS kept_bench_forum_person_counters WHERE kept_bench_forum_person_counters.person_id = counted_bench_forum_post_votes.creator_id
+    SELECT COALESCE(SUM(post_score), 0) FROM bench_forum_person_counters AS kept_bench_forum_person_counters
+    WHERE kept_bench_forum_person_counters.person_id = counted_bench_forum_post_votes.creator_id
 ) = 0
     AND SUM(COALESCE(CAST(counted_bench_forum_post_votes.vote AS DECIMAL(65, 0)), 0)) <> 0
 ORDER BY 1
@@ -389,7 +465,8 @@ END;
 DROP TRIGGER IF EXISTS bench_count_comments_update;
 CREATE TRIGGER bench_count_comments_update AFTER UPDATE ON bench_forum_comments FOR EACH ROW
 BEGIN
-    IF NOT (OLD.post_id <=> NEW.post_id AND (NOT OLD.deleted AND NOT OLD.removed) <=> (NOT NEW.deleted AND NOT NEW.removed))
+    IF NOT (OLD.post_id <=> NEW.post_id
+        AND (NOT OLD.deleted AND NOT OLD.removed) <=> (NOT NEW.deleted AND NOT NEW.removed))
         AND NOT EXISTS (SELECT 1 FROM bench_forum_comments AS same
             WHERE same.id = OLD.id
                 AND same.deleted <=> OLD.deleted
@@ -407,7 +484,8 @@ BEGIN
             ON DUPLICATE KEY UPDATE comments = comments + 1;
         END IF;
     END IF;
-    IF NOT (OLD.community_id <=> NEW.community_id AND (NOT OLD.deleted AND NOT OLD.removed) <=> (NOT NEW.deleted AND NOT NEW.removed))
+    IF NOT (OLD.community_id <=> NEW.community_id
+        AND (NOT OLD.deleted AND NOT OLD.removed) <=> (NOT NEW.deleted AND NOT NEW.removed))
         AND NOT EXISTS (SELECT 1 FROM bench_forum_comments AS same
             WHERE same.id = OLD.id
                 AND same.community_id <=> OLD.community_id
@@ -427,7 +505,8 @@ BEGIN
             ON DUPLICATE KEY UPDATE comments = comments + 1;
         END IF;
     END IF;
-    IF NOT (OLD.creator_id <=> NEW.creator_id AND (NOT OLD.deleted AND NOT OLD.removed) <=> (NOT NEW.deleted AND NOT NEW.removed))
+    IF NOT (OLD.creator_id <=> NEW.creator_id
+        AND (NOT OLD.deleted AND NOT OLD.removed) <=> (NOT NEW.deleted AND NOT NEW.removed))
         AND NOT EXISTS (SELECT 1 FROM bench_forum_comments AS same
             WHERE same.id = OLD.id
                 AND same.creator_id <=> OLD.creator_id
@@ -472,7 +551,8 @@ DROP TRIGGER IF EXISTS bench_count_comments_of_post_id;
 CREATE TRIGGER bench_count_comments_of_post_id BEFORE DELETE ON bench_forum_posts FOR EACH ROW
 BEGIN
     INSERT INTO bench_forum_community_counters (community_id, day, slot, comments)
-    SELECT community_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, SUM(comments)
+    SELECT community_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+        SUM(comments)
     FROM (
         SELECT counted.community_id, -1 AS comments
         FROM (
@@ -488,7 +568,8 @@ BEGIN
     ORDER BY 1
     ON DUPLICATE KEY UPDATE comments = bench_forum_community_counters.comments + VALUES(comments);
     INSERT INTO bench_forum_person_counters (person_id, day, slot, comment_count)
-    SELECT person_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, SUM(comment_count)
+    SELECT person_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+        SUM(comment_count)
     FROM (
         SELECT counted.creator_id AS person_id, -1 AS comment_count
         FROM (
@@ -508,7 +589,8 @@ DROP TRIGGER IF EXISTS bench_count_comments_after_post_id;
 CREATE TRIGGER bench_count_comments_after_post_id AFTER DELETE ON bench_forum_posts FOR EACH ROW
 BEGIN
     INSERT INTO bench_forum_community_counters (community_id, day, slot, comments)
-    SELECT community_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, SUM(comments)
+    SELECT community_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+        SUM(comments)
     FROM (
         SELECT counted.community_id, 1 AS comments
         FROM (
@@ -524,7 +606,8 @@ BEGIN
     ORDER BY 1
     ON DUPLICATE KEY UPDATE comments = bench_forum_community_counters.comments + VALUES(comments);
     INSERT INTO bench_forum_person_counters (person_id, day, slot, comment_count)
-    SELECT person_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, SUM(comment_count)
+    SELECT person_id, DATE '1970-01-01', 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32,
+        SUM(comment_count)
     FROM (
         SELECT counted.creator_id AS person_id, 1 AS comment_count
         FROM (
@@ -548,7 +631,8 @@ FROM bench_forum_comments AS counted_bench_forum_comments
 WHERE (NOT counted_bench_forum_comments.deleted AND NOT counted_bench_forum_comments.removed)
 GROUP BY 1
 HAVING (
-    SELECT COALESCE(SUM(comments), 0) FROM bench_forum_post_counters AS kept_bench_forum_post_counters WHERE kept_bench_forum_post_counters.post_id = counted_bench_forum_comments.post_id
+    SELECT COALESCE(SUM(comments), 0) FROM bench_forum_post_counters AS kept_bench_forum_post_counters
+    WHERE kept_bench_forum_post_counters.post_id = counted_bench_forum_comments.post_id
 ) = 0
 ORDER BY 1
 ON DUPLICATE KEY UPDATE comments = bench_forum_post_counters.comments + VALUES(comments);
@@ -559,7 +643,8 @@ WHERE EXISTS (SELECT 1 FROM bench_forum_communities WHERE bench_forum_communitie
     AND (NOT counted_bench_forum_comments.deleted AND NOT counted_bench_forum_comments.removed)
 GROUP BY 1
 HAVING (
-    SELECT COALESCE(SUM(comments), 0) FROM bench_forum_community_counters AS kept_bench_forum_community_counters WHERE kept_bench_forum_community_counters.community_id = counted_bench_forum_comments.community_id
+    SELECT COALESCE(SUM(comments), 0) FROM bench_forum_community_counters AS kept_bench_forum_community_counters
+    WHERE kept_bench_forum_community_counters.community_id = counted_bench_forum_comments.community_id
 ) = 0
 ORDER BY 1
 ON DUPLICATE KEY UPDATE comments = bench_forum_community_counters.comments + VALUES(comments);
@@ -569,7 +654,8 @@ FROM bench_forum_comments AS counted_bench_forum_comments
 WHERE (NOT counted_bench_forum_comments.deleted AND NOT counted_bench_forum_comments.removed)
 GROUP BY 1
 HAVING (
-    SELECT COALESCE(SUM(comment_count), 0) FROM bench_forum_person_counters AS kept_bench_forum_person_counters WHERE kept_bench_forum_person_counters.person_id = counted_bench_forum_comments.creator_id
+    SELECT COALESCE(SUM(comment_count), 0) FROM bench_forum_person_counters AS kept_bench_forum_person_counters
+    WHERE kept_bench_forum_person_counters.person_id = counted_bench_forum_comments.creator_id
 ) = 0
 ORDER BY 1
 ON DUPLICATE KEY UPDATE comment_count = bench_forum_person_counters.comment_count + VALUES(comment_count);
@@ -687,7 +773,8 @@ END;
 DROP TRIGGER IF EXISTS bench_count_posts_update;
 CREATE TRIGGER bench_count_posts_update AFTER UPDATE ON bench_forum_posts FOR EACH ROW
 BEGIN
-    IF NOT (OLD.community_id <=> NEW.community_id AND (NOT OLD.deleted AND NOT OLD.removed) <=> (NOT NEW.deleted AND NOT NEW.removed))
+    IF NOT (OLD.community_id <=> NEW.community_id
+        AND (NOT OLD.deleted AND NOT OLD.removed) <=> (NOT NEW.deleted AND NOT NEW.removed))
         AND NOT EXISTS (SELECT 1 FROM bench_forum_posts AS same
             WHERE same.id = OLD.id
                 AND same.community_id <=> OLD.community_id
@@ -705,7 +792,8 @@ BEGIN
             ON DUPLICATE KEY UPDATE posts = posts + 1;
         END IF;
     END IF;
-    IF NOT (OLD.creator_id <=> NEW.creator_id AND (NOT OLD.deleted AND NOT OLD.removed) <=> (NOT NEW.deleted AND NOT NEW.removed))
+    IF NOT (OLD.creator_id <=> NEW.creator_id
+        AND (NOT OLD.deleted AND NOT OLD.removed) <=> (NOT NEW.deleted AND NOT NEW.removed))
         AND NOT EXISTS (SELECT 1 FROM bench_forum_posts AS same
             WHERE same.id = OLD.id
                 AND same.creator_id <=> OLD.creator_id
@@ -748,7 +836,8 @@ FROM bench_forum_posts AS counted_bench_forum_posts
 WHERE (NOT counted_bench_forum_posts.deleted AND NOT counted_bench_forum_posts.removed)
 GROUP BY 1
 HAVING (
-    SELECT COALESCE(SUM(posts), 0) FROM bench_forum_community_counters AS kept_bench_forum_community_counters WHERE kept_bench_forum_community_counters.community_id = counted_bench_forum_posts.community_id
+    SELECT COALESCE(SUM(posts), 0) FROM bench_forum_community_counters AS kept_bench_forum_community_counters
+    WHERE kept_bench_forum_community_counters.community_id = counted_bench_forum_posts.community_id
 ) = 0
 ORDER BY 1
 ON DUPLICATE KEY UPDATE posts = bench_forum_community_counters.posts + VALUES(posts);
@@ -758,7 +847,8 @@ FROM bench_forum_posts AS counted_bench_forum_posts
 WHERE (NOT counted_bench_forum_posts.deleted AND NOT counted_bench_forum_posts.removed)
 GROUP BY 1
 HAVING (
-    SELECT COALESCE(SUM(post_count), 0) FROM bench_forum_person_counters AS kept_bench_forum_person_counters WHERE kept_bench_forum_person_counters.person_id = counted_bench_forum_posts.creator_id
+    SELECT COALESCE(SUM(post_count), 0) FROM bench_forum_person_counters AS kept_bench_forum_person_counters
+    WHERE kept_bench_forum_person_counters.person_id = counted_bench_forum_posts.creator_id
 ) = 0
 ORDER BY 1
 ON DUPLICATE KEY UPDATE post_count = bench_forum_person_counters.post_count + VALUES(post_count);

@@ -1,15 +1,20 @@
--- Rows are locked in this order, as the program must lock them: bench_forum_post_votes, bench_forum_comment_votes, bench_forum_comments, bench_forum_posts, bench_forum_communities, bench_forum_people, bench_forum_site.
+-- Rows are locked in this order, as the program must lock them:
+-- bench_forum_post_votes, bench_forum_comment_votes, bench_forum_comments, bench_forum_posts,
+-- bench_forum_communities, bench_forum_people, bench_forum_site.
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 -- Rows that a policy would hide are an error.
 SET LOCAL row_security = off;
--- The functions find their tables in the schemas of this session, and never in temporary tables.
+-- The functions run with the rights of whoever writes the rows. They find their tables in the schemas of this session,
+-- and never in temporary tables.
 SELECT set_config('search_path',
     (SELECT string_agg(quote_ident(name), ', ') FROM unnest(current_schemas(false)) AS name) || ', pg_temp', true);
 
 -- Until this commits, writers of these tables wait.
-LOCK TABLE bench_forum_posts, bench_forum_comments, bench_forum_people, bench_forum_site, bench_forum_communities, bench_forum_post_votes, bench_forum_comment_votes IN SHARE ROW EXCLUSIVE MODE;
+LOCK TABLE bench_forum_posts, bench_forum_comments, bench_forum_people, bench_forum_site,
+    bench_forum_communities, bench_forum_post_votes, bench_forum_comment_votes IN SHARE ROW EXCLUSIVE MODE;
 
--- Counts the rows of bench_forum_post_votes in bench_forum_posts.upvotes, bench_forum_posts.downvotes, bench_forum_posts.score, with the rights of whoever writes them.
+-- Counts the rows of bench_forum_post_votes in
+-- bench_forum_posts.upvotes, bench_forum_posts.downvotes, bench_forum_posts.score.
 CREATE FUNCTION bench_count_post_votes_insert() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$
 DECLARE
@@ -17,13 +22,19 @@ DECLARE
 BEGIN
     -- One row at a time, in the order of the keys: a single UPDATE could lock them in any order.
     FOR entity IN
-        SELECT post_id AS id, SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS upvotes, SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS downvotes, SUM(COALESCE(CAST(vote AS BIGINT), 0)) AS score
+        SELECT post_id AS id, SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS upvotes,
+            SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS downvotes,
+            SUM(COALESCE(CAST(vote AS BIGINT), 0)) AS score
         FROM new_rows
         GROUP BY 1
-        HAVING SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0 OR SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0 OR SUM(COALESCE(CAST(vote AS BIGINT), 0)) <> 0
+        HAVING SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0
+            OR SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0
+            OR SUM(COALESCE(CAST(vote AS BIGINT), 0)) <> 0
         ORDER BY 1
     LOOP
-        UPDATE bench_forum_posts SET upvotes = bench_forum_posts.upvotes + entity.upvotes, downvotes = bench_forum_posts.downvotes + entity.downvotes, score = bench_forum_posts.score + entity.score
+        UPDATE bench_forum_posts SET upvotes = bench_forum_posts.upvotes + entity.upvotes,
+            downvotes = bench_forum_posts.downvotes + entity.downvotes,
+            score = bench_forum_posts.score + entity.score
         WHERE bench_forum_posts.id = entity.id;
     END LOOP;
     RETURN NULL;
@@ -39,17 +50,23 @@ BEGIN
     FOR entity IN
         SELECT id, SUM(upvotes) AS upvotes, SUM(downvotes) AS downvotes, SUM(score) AS score
         FROM (
-            SELECT post_id AS id, -COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS upvotes, -COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS downvotes, -COALESCE(CAST(vote AS BIGINT), 0) AS score
+            SELECT post_id AS id, -COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS upvotes,
+                -COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS downvotes,
+                -COALESCE(CAST(vote AS BIGINT), 0) AS score
             FROM old_rows
             UNION ALL
-            SELECT post_id AS id, COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS upvotes, COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS downvotes, COALESCE(CAST(vote AS BIGINT), 0) AS score
+            SELECT post_id AS id, COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS upvotes,
+                COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS downvotes,
+                COALESCE(CAST(vote AS BIGINT), 0) AS score
             FROM new_rows
         ) AS changes
         GROUP BY 1
         HAVING SUM(upvotes) <> 0 OR SUM(downvotes) <> 0 OR SUM(score) <> 0
         ORDER BY 1
     LOOP
-        UPDATE bench_forum_posts SET upvotes = bench_forum_posts.upvotes + entity.upvotes, downvotes = bench_forum_posts.downvotes + entity.downvotes, score = bench_forum_posts.score + entity.score
+        UPDATE bench_forum_posts SET upvotes = bench_forum_posts.upvotes + entity.upvotes,
+            downvotes = bench_forum_posts.downvotes + entity.downvotes,
+            score = bench_forum_posts.score + entity.score
         WHERE bench_forum_posts.id = entity.id;
     END LOOP;
     RETURN NULL;
@@ -62,13 +79,19 @@ DECLARE
 BEGIN
     -- One row at a time, in the order of the keys: a single UPDATE could lock them in any order.
     FOR entity IN
-        SELECT post_id AS id, -SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS upvotes, -SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS downvotes, -SUM(COALESCE(CAST(vote AS BIGINT), 0)) AS score
+        SELECT post_id AS id, -SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS upvotes,
+            -SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS downvotes,
+            -SUM(COALESCE(CAST(vote AS BIGINT), 0)) AS score
         FROM old_rows
         GROUP BY 1
-        HAVING SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0 OR SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0 OR SUM(COALESCE(CAST(vote AS BIGINT), 0)) <> 0
+        HAVING SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0
+            OR SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0
+            OR SUM(COALESCE(CAST(vote AS BIGINT), 0)) <> 0
         ORDER BY 1
     LOOP
-        UPDATE bench_forum_posts SET upvotes = bench_forum_posts.upvotes + entity.upvotes, downvotes = bench_forum_posts.downvotes + entity.downvotes, score = bench_forum_posts.score + entity.score
+        UPDATE bench_forum_posts SET upvotes = bench_forum_posts.upvotes + entity.upvotes,
+            downvotes = bench_forum_posts.downvotes + entity.downvotes,
+            score = bench_forum_posts.score + entity.score
         WHERE bench_forum_posts.id = entity.id;
     END LOOP;
     RETURN NULL;
@@ -85,13 +108,19 @@ BEGIN
     END IF;
     -- One row at a time, in the order of the keys: a single UPDATE could lock them in any order.
     FOR entity IN
-        SELECT post_id AS id, -SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS upvotes, -SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS downvotes, -SUM(COALESCE(CAST(vote AS BIGINT), 0)) AS score
+        SELECT post_id AS id, -SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS upvotes,
+            -SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS downvotes,
+            -SUM(COALESCE(CAST(vote AS BIGINT), 0)) AS score
         FROM bench_forum_post_votes
         GROUP BY 1
-        HAVING SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0 OR SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0 OR SUM(COALESCE(CAST(vote AS BIGINT), 0)) <> 0
+        HAVING SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0
+            OR SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0
+            OR SUM(COALESCE(CAST(vote AS BIGINT), 0)) <> 0
         ORDER BY 1
     LOOP
-        UPDATE bench_forum_posts SET upvotes = bench_forum_posts.upvotes + entity.upvotes, downvotes = bench_forum_posts.downvotes + entity.downvotes, score = bench_forum_posts.score + entity.score
+        UPDATE bench_forum_posts SET upvotes = bench_forum_posts.upvotes + entity.upvotes,
+            downvotes = bench_forum_posts.downvotes + entity.downvotes,
+            score = bench_forum_posts.score + entity.score
         WHERE bench_forum_posts.id = entity.id;
     END LOOP;
     RETURN NULL;
@@ -99,7 +128,8 @@ END $$;
 
 CREATE TRIGGER bench_count_post_votes_insert AFTER INSERT ON bench_forum_post_votes REFERENCING NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_post_votes_insert();
-CREATE TRIGGER bench_count_post_votes_update AFTER UPDATE ON bench_forum_post_votes REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+CREATE TRIGGER bench_count_post_votes_update AFTER UPDATE ON bench_forum_post_votes
+    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_post_votes_update();
 CREATE TRIGGER bench_count_post_votes_delete AFTER DELETE ON bench_forum_post_votes REFERENCING OLD TABLE AS old_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_post_votes_delete();
@@ -110,20 +140,24 @@ CREATE TRIGGER bench_count_post_votes_truncate BEFORE TRUNCATE ON bench_forum_po
 -- `diesel-counters recount` compares them with the rows.
 UPDATE bench_forum_posts SET upvotes = bench_forum_posts.upvotes + counted.upvotes
 FROM (
-    SELECT counted.post_id AS id, SUM(COALESCE(CAST((CASE WHEN counted.vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS upvotes
+    SELECT counted.post_id AS id,
+        SUM(COALESCE(CAST((CASE WHEN counted.vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS upvotes
     FROM bench_forum_post_votes AS counted
     GROUP BY 1
     HAVING SUM(COALESCE(CAST((CASE WHEN counted.vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0
 ) AS counted
-WHERE bench_forum_posts.id = counted.id AND bench_forum_posts.upvotes = 0;
+WHERE bench_forum_posts.id = counted.id
+    AND bench_forum_posts.upvotes = 0;
 UPDATE bench_forum_posts SET downvotes = bench_forum_posts.downvotes + counted.downvotes
 FROM (
-    SELECT counted.post_id AS id, SUM(COALESCE(CAST((CASE WHEN counted.vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS downvotes
+    SELECT counted.post_id AS id,
+        SUM(COALESCE(CAST((CASE WHEN counted.vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS downvotes
     FROM bench_forum_post_votes AS counted
     GROUP BY 1
     HAVING SUM(COALESCE(CAST((CASE WHEN counted.vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0
 ) AS counted
-WHERE bench_forum_posts.id = counted.id AND bench_forum_posts.downvotes = 0;
+WHERE bench_forum_posts.id = counted.id
+    AND bench_forum_posts.downvotes = 0;
 UPDATE bench_forum_posts SET score = bench_forum_posts.score + counted.score
 FROM (
     SELECT counted.post_id AS id, SUM(COALESCE(CAST(counted.vote AS BIGINT), 0)) AS score
@@ -131,10 +165,12 @@ FROM (
     GROUP BY 1
     HAVING SUM(COALESCE(CAST(counted.vote AS BIGINT), 0)) <> 0
 ) AS counted
-WHERE bench_forum_posts.id = counted.id AND bench_forum_posts.score = 0;
+WHERE bench_forum_posts.id = counted.id
+    AND bench_forum_posts.score = 0;
 
 
--- Counts the rows of bench_forum_comment_votes in bench_forum_comments.upvotes, bench_forum_comments.downvotes, bench_forum_comments.score, with the rights of whoever writes them.
+-- Counts the rows of bench_forum_comment_votes in
+-- bench_forum_comments.upvotes, bench_forum_comments.downvotes, bench_forum_comments.score.
 CREATE FUNCTION bench_count_comment_votes_insert() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$
 DECLARE
@@ -142,13 +178,20 @@ DECLARE
 BEGIN
     -- One row at a time, in the order of the keys: a single UPDATE could lock them in any order.
     FOR entity IN
-        SELECT comment_id AS id, SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS upvotes, SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS downvotes, SUM(COALESCE(CAST(vote AS BIGINT), 0)) AS score
+        SELECT comment_id AS id,
+            SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS upvotes,
+            SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS downvotes,
+            SUM(COALESCE(CAST(vote AS BIGINT), 0)) AS score
         FROM new_rows
         GROUP BY 1
-        HAVING SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0 OR SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0 OR SUM(COALESCE(CAST(vote AS BIGINT), 0)) <> 0
+        HAVING SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0
+            OR SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0
+            OR SUM(COALESCE(CAST(vote AS BIGINT), 0)) <> 0
         ORDER BY 1
     LOOP
-        UPDATE bench_forum_comments SET upvotes = bench_forum_comments.upvotes + entity.upvotes, downvotes = bench_forum_comments.downvotes + entity.downvotes, score = bench_forum_comments.score + entity.score
+        UPDATE bench_forum_comments SET upvotes = bench_forum_comments.upvotes + entity.upvotes,
+            downvotes = bench_forum_comments.downvotes + entity.downvotes,
+            score = bench_forum_comments.score + entity.score
         WHERE bench_forum_comments.id = entity.id;
     END LOOP;
     RETURN NULL;
@@ -164,17 +207,23 @@ BEGIN
     FOR entity IN
         SELECT id, SUM(upvotes) AS upvotes, SUM(downvotes) AS downvotes, SUM(score) AS score
         FROM (
-            SELECT comment_id AS id, -COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS upvotes, -COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS downvotes, -COALESCE(CAST(vote AS BIGINT), 0) AS score
+            SELECT comment_id AS id, -COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS upvotes,
+                -COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS downvotes,
+                -COALESCE(CAST(vote AS BIGINT), 0) AS score
             FROM old_rows
             UNION ALL
-            SELECT comment_id AS id, COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS upvotes, COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS downvotes, COALESCE(CAST(vote AS BIGINT), 0) AS score
+            SELECT comment_id AS id, COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS upvotes,
+                COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS downvotes,
+                COALESCE(CAST(vote AS BIGINT), 0) AS score
             FROM new_rows
         ) AS changes
         GROUP BY 1
         HAVING SUM(upvotes) <> 0 OR SUM(downvotes) <> 0 OR SUM(score) <> 0
         ORDER BY 1
     LOOP
-        UPDATE bench_forum_comments SET upvotes = bench_forum_comments.upvotes + entity.upvotes, downvotes = bench_forum_comments.downvotes + entity.downvotes, score = bench_forum_comments.score + entity.score
+        UPDATE bench_forum_comments SET upvotes = bench_forum_comments.upvotes + entity.upvotes,
+            downvotes = bench_forum_comments.downvotes + entity.downvotes,
+            score = bench_forum_comments.score + entity.score
         WHERE bench_forum_comments.id = entity.id;
     END LOOP;
     RETURN NULL;
@@ -187,13 +236,20 @@ DECLARE
 BEGIN
     -- One row at a time, in the order of the keys: a single UPDATE could lock them in any order.
     FOR entity IN
-        SELECT comment_id AS id, -SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS upvotes, -SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS downvotes, -SUM(COALESCE(CAST(vote AS BIGINT), 0)) AS score
+        SELECT comment_id AS id,
+            -SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS upvotes,
+            -SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS downvotes,
+            -SUM(COALESCE(CAST(vote AS BIGINT), 0)) AS score
         FROM old_rows
         GROUP BY 1
-        HAVING SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0 OR SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0 OR SUM(COALESCE(CAST(vote AS BIGINT), 0)) <> 0
+        HAVING SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0
+            OR SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0
+            OR SUM(COALESCE(CAST(vote AS BIGINT), 0)) <> 0
         ORDER BY 1
     LOOP
-        UPDATE bench_forum_comments SET upvotes = bench_forum_comments.upvotes + entity.upvotes, downvotes = bench_forum_comments.downvotes + entity.downvotes, score = bench_forum_comments.score + entity.score
+        UPDATE bench_forum_comments SET upvotes = bench_forum_comments.upvotes + entity.upvotes,
+            downvotes = bench_forum_comments.downvotes + entity.downvotes,
+            score = bench_forum_comments.score + entity.score
         WHERE bench_forum_comments.id = entity.id;
     END LOOP;
     RETURN NULL;
@@ -210,23 +266,33 @@ BEGIN
     END IF;
     -- One row at a time, in the order of the keys: a single UPDATE could lock them in any order.
     FOR entity IN
-        SELECT comment_id AS id, -SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS upvotes, -SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS downvotes, -SUM(COALESCE(CAST(vote AS BIGINT), 0)) AS score
+        SELECT comment_id AS id,
+            -SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS upvotes,
+            -SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS downvotes,
+            -SUM(COALESCE(CAST(vote AS BIGINT), 0)) AS score
         FROM bench_forum_comment_votes
         GROUP BY 1
-        HAVING SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0 OR SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0 OR SUM(COALESCE(CAST(vote AS BIGINT), 0)) <> 0
+        HAVING SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0
+            OR SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0
+            OR SUM(COALESCE(CAST(vote AS BIGINT), 0)) <> 0
         ORDER BY 1
     LOOP
-        UPDATE bench_forum_comments SET upvotes = bench_forum_comments.upvotes + entity.upvotes, downvotes = bench_forum_comments.downvotes + entity.downvotes, score = bench_forum_comments.score + entity.score
+        UPDATE bench_forum_comments SET upvotes = bench_forum_comments.upvotes + entity.upvotes,
+            downvotes = bench_forum_comments.downvotes + entity.downvotes,
+            score = bench_forum_comments.score + entity.score
         WHERE bench_forum_comments.id = entity.id;
     END LOOP;
     RETURN NULL;
 END $$;
 
-CREATE TRIGGER bench_count_comment_votes_insert AFTER INSERT ON bench_forum_comment_votes REFERENCING NEW TABLE AS new_rows
+CREATE TRIGGER bench_count_comment_votes_insert AFTER INSERT ON bench_forum_comment_votes
+    REFERENCING NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_comment_votes_insert();
-CREATE TRIGGER bench_count_comment_votes_update AFTER UPDATE ON bench_forum_comment_votes REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+CREATE TRIGGER bench_count_comment_votes_update AFTER UPDATE ON bench_forum_comment_votes
+    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_comment_votes_update();
-CREATE TRIGGER bench_count_comment_votes_delete AFTER DELETE ON bench_forum_comment_votes REFERENCING OLD TABLE AS old_rows
+CREATE TRIGGER bench_count_comment_votes_delete AFTER DELETE ON bench_forum_comment_votes
+    REFERENCING OLD TABLE AS old_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_comment_votes_delete();
 CREATE TRIGGER bench_count_comment_votes_truncate BEFORE TRUNCATE ON bench_forum_comment_votes
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_comment_votes_truncate();
@@ -235,20 +301,24 @@ CREATE TRIGGER bench_count_comment_votes_truncate BEFORE TRUNCATE ON bench_forum
 -- `diesel-counters recount` compares them with the rows.
 UPDATE bench_forum_comments SET upvotes = bench_forum_comments.upvotes + counted.upvotes
 FROM (
-    SELECT counted.comment_id AS id, SUM(COALESCE(CAST((CASE WHEN counted.vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS upvotes
+    SELECT counted.comment_id AS id,
+        SUM(COALESCE(CAST((CASE WHEN counted.vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS upvotes
     FROM bench_forum_comment_votes AS counted
     GROUP BY 1
     HAVING SUM(COALESCE(CAST((CASE WHEN counted.vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0
 ) AS counted
-WHERE bench_forum_comments.id = counted.id AND bench_forum_comments.upvotes = 0;
+WHERE bench_forum_comments.id = counted.id
+    AND bench_forum_comments.upvotes = 0;
 UPDATE bench_forum_comments SET downvotes = bench_forum_comments.downvotes + counted.downvotes
 FROM (
-    SELECT counted.comment_id AS id, SUM(COALESCE(CAST((CASE WHEN counted.vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS downvotes
+    SELECT counted.comment_id AS id,
+        SUM(COALESCE(CAST((CASE WHEN counted.vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) AS downvotes
     FROM bench_forum_comment_votes AS counted
     GROUP BY 1
     HAVING SUM(COALESCE(CAST((CASE WHEN counted.vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0
 ) AS counted
-WHERE bench_forum_comments.id = counted.id AND bench_forum_comments.downvotes = 0;
+WHERE bench_forum_comments.id = counted.id
+    AND bench_forum_comments.downvotes = 0;
 UPDATE bench_forum_comments SET score = bench_forum_comments.score + counted.score
 FROM (
     SELECT counted.comment_id AS id, SUM(COALESCE(CAST(counted.vote AS BIGINT), 0)) AS score
@@ -256,10 +326,11 @@ FROM (
     GROUP BY 1
     HAVING SUM(COALESCE(CAST(counted.vote AS BIGINT), 0)) <> 0
 ) AS counted
-WHERE bench_forum_comments.id = counted.id AND bench_forum_comments.score = 0;
+WHERE bench_forum_comments.id = counted.id
+    AND bench_forum_comments.score = 0;
 
 
--- Counts the rows of bench_forum_comments in bench_forum_posts.comments, bench_forum_people.comment_count, with the rights of whoever writes them.
+-- Counts the rows of bench_forum_comments in bench_forum_posts.comments, bench_forum_people.comment_count.
 CREATE FUNCTION bench_count_comments_by_post_insert() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$
 DECLARE
@@ -401,11 +472,14 @@ BEGIN
     RETURN NULL;
 END $$;
 
-CREATE TRIGGER bench_count_comments_by_post_insert AFTER INSERT ON bench_forum_comments REFERENCING NEW TABLE AS new_rows
+CREATE TRIGGER bench_count_comments_by_post_insert AFTER INSERT ON bench_forum_comments
+    REFERENCING NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_comments_by_post_insert();
-CREATE TRIGGER bench_count_comments_by_post_update AFTER UPDATE ON bench_forum_comments REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+CREATE TRIGGER bench_count_comments_by_post_update AFTER UPDATE ON bench_forum_comments
+    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_comments_by_post_update();
-CREATE TRIGGER bench_count_comments_by_post_delete AFTER DELETE ON bench_forum_comments REFERENCING OLD TABLE AS old_rows
+CREATE TRIGGER bench_count_comments_by_post_delete AFTER DELETE ON bench_forum_comments
+    REFERENCING OLD TABLE AS old_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_comments_by_post_delete();
 CREATE TRIGGER bench_count_comments_by_post_truncate BEFORE TRUNCATE ON bench_forum_comments
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_comments_by_post_truncate();
@@ -419,7 +493,8 @@ FROM (
     WHERE (NOT counted.deleted AND NOT counted.removed)
     GROUP BY 1
 ) AS counted
-WHERE bench_forum_posts.id = counted.id AND bench_forum_posts.comments = 0;
+WHERE bench_forum_posts.id = counted.id
+    AND bench_forum_posts.comments = 0;
 UPDATE bench_forum_people SET comment_count = counted.comment_count
 FROM (
     SELECT counted.creator_id AS id, COUNT(*) AS comment_count
@@ -427,10 +502,11 @@ FROM (
     WHERE (NOT counted.deleted AND NOT counted.removed)
     GROUP BY 1
 ) AS counted
-WHERE bench_forum_people.id = counted.id AND bench_forum_people.comment_count = 0;
+WHERE bench_forum_people.id = counted.id
+    AND bench_forum_people.comment_count = 0;
 
 
--- Counts the rows of bench_forum_comments in bench_forum_people.comment_score, with the rights of whoever writes them.
+-- Counts the rows of bench_forum_comments in bench_forum_people.comment_score.
 CREATE FUNCTION bench_count_comments_by_score_insert() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$
 DECLARE
@@ -518,11 +594,14 @@ BEGIN
     RETURN NULL;
 END $$;
 
-CREATE TRIGGER bench_count_comments_by_score_insert AFTER INSERT ON bench_forum_comments REFERENCING NEW TABLE AS new_rows
+CREATE TRIGGER bench_count_comments_by_score_insert AFTER INSERT ON bench_forum_comments
+    REFERENCING NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_comments_by_score_insert();
-CREATE TRIGGER bench_count_comments_by_score_update AFTER UPDATE ON bench_forum_comments REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+CREATE TRIGGER bench_count_comments_by_score_update AFTER UPDATE ON bench_forum_comments
+    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_comments_by_score_update();
-CREATE TRIGGER bench_count_comments_by_score_delete AFTER DELETE ON bench_forum_comments REFERENCING OLD TABLE AS old_rows
+CREATE TRIGGER bench_count_comments_by_score_delete AFTER DELETE ON bench_forum_comments
+    REFERENCING OLD TABLE AS old_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_comments_by_score_delete();
 CREATE TRIGGER bench_count_comments_by_score_truncate BEFORE TRUNCATE ON bench_forum_comments
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_comments_by_score_truncate();
@@ -536,10 +615,11 @@ FROM (
     GROUP BY 1
     HAVING SUM(counted.score) <> 0
 ) AS counted
-WHERE bench_forum_people.id = counted.id AND bench_forum_people.comment_score = 0;
+WHERE bench_forum_people.id = counted.id
+    AND bench_forum_people.comment_score = 0;
 
 
--- Counts the rows of bench_forum_comments in bench_forum_site.comments, with the rights of whoever writes them.
+-- Counts the rows of bench_forum_comments in bench_forum_site.comments.
 CREATE FUNCTION bench_count_comments_by_site_insert() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$
 DECLARE
@@ -624,11 +704,14 @@ BEGIN
     RETURN NULL;
 END $$;
 
-CREATE TRIGGER bench_count_comments_by_site_insert AFTER INSERT ON bench_forum_comments REFERENCING NEW TABLE AS new_rows
+CREATE TRIGGER bench_count_comments_by_site_insert AFTER INSERT ON bench_forum_comments
+    REFERENCING NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_comments_by_site_insert();
-CREATE TRIGGER bench_count_comments_by_site_update AFTER UPDATE ON bench_forum_comments REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+CREATE TRIGGER bench_count_comments_by_site_update AFTER UPDATE ON bench_forum_comments
+    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_comments_by_site_update();
-CREATE TRIGGER bench_count_comments_by_site_delete AFTER DELETE ON bench_forum_comments REFERENCING OLD TABLE AS old_rows
+CREATE TRIGGER bench_count_comments_by_site_delete AFTER DELETE ON bench_forum_comments
+    REFERENCING OLD TABLE AS old_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_comments_by_site_delete();
 CREATE TRIGGER bench_count_comments_by_site_truncate BEFORE TRUNCATE ON bench_forum_comments
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_comments_by_site_truncate();
@@ -642,10 +725,11 @@ FROM (
     WHERE (counted.local AND NOT counted.deleted AND NOT counted.removed)
     HAVING COUNT(*) <> 0
 ) AS counted
-WHERE 1 = 1 AND bench_forum_site.comments = 0;
+WHERE 1 = 1
+    AND bench_forum_site.comments = 0;
 
 
--- Counts the rows of bench_forum_posts in bench_forum_communities.posts, with the rights of whoever writes them.
+-- Counts the rows of bench_forum_posts in bench_forum_communities.posts.
 CREATE FUNCTION bench_count_posts_by_community_insert() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$
 DECLARE
@@ -660,7 +744,8 @@ BEGIN
         ORDER BY 1
     LOOP
         UPDATE bench_forum_communities SET posts = bench_forum_communities.posts + entity.posts
-        WHERE bench_forum_communities.id = entity.id AND bench_forum_communities.local;
+        WHERE bench_forum_communities.id = entity.id
+        AND bench_forum_communities.local;
     END LOOP;
     RETURN NULL;
 END $$;
@@ -688,7 +773,8 @@ BEGIN
         ORDER BY 1
     LOOP
         UPDATE bench_forum_communities SET posts = bench_forum_communities.posts + entity.posts
-        WHERE bench_forum_communities.id = entity.id AND bench_forum_communities.local;
+        WHERE bench_forum_communities.id = entity.id
+        AND bench_forum_communities.local;
     END LOOP;
     RETURN NULL;
 END $$;
@@ -707,7 +793,8 @@ BEGIN
         ORDER BY 1
     LOOP
         UPDATE bench_forum_communities SET posts = bench_forum_communities.posts + entity.posts
-        WHERE bench_forum_communities.id = entity.id AND bench_forum_communities.local;
+        WHERE bench_forum_communities.id = entity.id
+        AND bench_forum_communities.local;
     END LOOP;
     RETURN NULL;
 END $$;
@@ -730,14 +817,16 @@ BEGIN
         ORDER BY 1
     LOOP
         UPDATE bench_forum_communities SET posts = bench_forum_communities.posts + entity.posts
-        WHERE bench_forum_communities.id = entity.id AND bench_forum_communities.local;
+        WHERE bench_forum_communities.id = entity.id
+        AND bench_forum_communities.local;
     END LOOP;
     RETURN NULL;
 END $$;
 
 CREATE TRIGGER bench_count_posts_by_community_insert AFTER INSERT ON bench_forum_posts REFERENCING NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_posts_by_community_insert();
-CREATE TRIGGER bench_count_posts_by_community_update AFTER UPDATE ON bench_forum_posts REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+CREATE TRIGGER bench_count_posts_by_community_update AFTER UPDATE ON bench_forum_posts
+    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_posts_by_community_update();
 CREATE TRIGGER bench_count_posts_by_community_delete AFTER DELETE ON bench_forum_posts REFERENCING OLD TABLE AS old_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_posts_by_community_delete();
@@ -753,10 +842,12 @@ FROM (
     WHERE (NOT counted.deleted AND NOT counted.removed)
     GROUP BY 1
 ) AS counted
-WHERE bench_forum_communities.id = counted.id AND bench_forum_communities.local AND bench_forum_communities.posts = 0;
+WHERE bench_forum_communities.id = counted.id
+    AND bench_forum_communities.local
+    AND bench_forum_communities.posts = 0;
 
 
--- Counts the rows of bench_forum_posts in bench_forum_communities.comments, with the rights of whoever writes them.
+-- Counts the rows of bench_forum_posts in bench_forum_communities.comments.
 CREATE FUNCTION bench_count_posts_by_comments_insert() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$
 DECLARE
@@ -771,7 +862,8 @@ BEGIN
         ORDER BY 1
     LOOP
         UPDATE bench_forum_communities SET comments = bench_forum_communities.comments + entity.comments
-        WHERE bench_forum_communities.id = entity.id AND bench_forum_communities.local;
+        WHERE bench_forum_communities.id = entity.id
+        AND bench_forum_communities.local;
     END LOOP;
     RETURN NULL;
 END $$;
@@ -797,7 +889,8 @@ BEGIN
         ORDER BY 1
     LOOP
         UPDATE bench_forum_communities SET comments = bench_forum_communities.comments + entity.comments
-        WHERE bench_forum_communities.id = entity.id AND bench_forum_communities.local;
+        WHERE bench_forum_communities.id = entity.id
+        AND bench_forum_communities.local;
     END LOOP;
     RETURN NULL;
 END $$;
@@ -816,7 +909,8 @@ BEGIN
         ORDER BY 1
     LOOP
         UPDATE bench_forum_communities SET comments = bench_forum_communities.comments + entity.comments
-        WHERE bench_forum_communities.id = entity.id AND bench_forum_communities.local;
+        WHERE bench_forum_communities.id = entity.id
+        AND bench_forum_communities.local;
     END LOOP;
     RETURN NULL;
 END $$;
@@ -839,14 +933,16 @@ BEGIN
         ORDER BY 1
     LOOP
         UPDATE bench_forum_communities SET comments = bench_forum_communities.comments + entity.comments
-        WHERE bench_forum_communities.id = entity.id AND bench_forum_communities.local;
+        WHERE bench_forum_communities.id = entity.id
+        AND bench_forum_communities.local;
     END LOOP;
     RETURN NULL;
 END $$;
 
 CREATE TRIGGER bench_count_posts_by_comments_insert AFTER INSERT ON bench_forum_posts REFERENCING NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_posts_by_comments_insert();
-CREATE TRIGGER bench_count_posts_by_comments_update AFTER UPDATE ON bench_forum_posts REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+CREATE TRIGGER bench_count_posts_by_comments_update AFTER UPDATE ON bench_forum_posts
+    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_posts_by_comments_update();
 CREATE TRIGGER bench_count_posts_by_comments_delete AFTER DELETE ON bench_forum_posts REFERENCING OLD TABLE AS old_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_posts_by_comments_delete();
@@ -862,10 +958,12 @@ FROM (
     GROUP BY 1
     HAVING SUM(counted.comments) <> 0
 ) AS counted
-WHERE bench_forum_communities.id = counted.id AND bench_forum_communities.local AND bench_forum_communities.comments = 0;
+WHERE bench_forum_communities.id = counted.id
+    AND bench_forum_communities.local
+    AND bench_forum_communities.comments = 0;
 
 
--- Counts the rows of bench_forum_posts in bench_forum_people.post_count, with the rights of whoever writes them.
+-- Counts the rows of bench_forum_posts in bench_forum_people.post_count.
 CREATE FUNCTION bench_count_posts_by_person_insert() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$
 DECLARE
@@ -957,7 +1055,8 @@ END $$;
 
 CREATE TRIGGER bench_count_posts_by_person_insert AFTER INSERT ON bench_forum_posts REFERENCING NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_posts_by_person_insert();
-CREATE TRIGGER bench_count_posts_by_person_update AFTER UPDATE ON bench_forum_posts REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+CREATE TRIGGER bench_count_posts_by_person_update AFTER UPDATE ON bench_forum_posts
+    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_posts_by_person_update();
 CREATE TRIGGER bench_count_posts_by_person_delete AFTER DELETE ON bench_forum_posts REFERENCING OLD TABLE AS old_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_posts_by_person_delete();
@@ -973,10 +1072,11 @@ FROM (
     WHERE (NOT counted.deleted AND NOT counted.removed)
     GROUP BY 1
 ) AS counted
-WHERE bench_forum_people.id = counted.id AND bench_forum_people.post_count = 0;
+WHERE bench_forum_people.id = counted.id
+    AND bench_forum_people.post_count = 0;
 
 
--- Counts the rows of bench_forum_posts in bench_forum_people.post_score, with the rights of whoever writes them.
+-- Counts the rows of bench_forum_posts in bench_forum_people.post_score.
 CREATE FUNCTION bench_count_posts_by_score_insert() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$
 DECLARE
@@ -1066,7 +1166,8 @@ END $$;
 
 CREATE TRIGGER bench_count_posts_by_score_insert AFTER INSERT ON bench_forum_posts REFERENCING NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_posts_by_score_insert();
-CREATE TRIGGER bench_count_posts_by_score_update AFTER UPDATE ON bench_forum_posts REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+CREATE TRIGGER bench_count_posts_by_score_update AFTER UPDATE ON bench_forum_posts
+    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_posts_by_score_update();
 CREATE TRIGGER bench_count_posts_by_score_delete AFTER DELETE ON bench_forum_posts REFERENCING OLD TABLE AS old_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_posts_by_score_delete();
@@ -1082,10 +1183,11 @@ FROM (
     GROUP BY 1
     HAVING SUM(counted.score) <> 0
 ) AS counted
-WHERE bench_forum_people.id = counted.id AND bench_forum_people.post_score = 0;
+WHERE bench_forum_people.id = counted.id
+    AND bench_forum_people.post_score = 0;
 
 
--- Counts the rows of bench_forum_posts in bench_forum_site.posts, with the rights of whoever writes them.
+-- Counts the rows of bench_forum_posts in bench_forum_site.posts.
 CREATE FUNCTION bench_count_posts_by_site_insert() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$
 DECLARE
@@ -1172,7 +1274,8 @@ END $$;
 
 CREATE TRIGGER bench_count_posts_by_site_insert AFTER INSERT ON bench_forum_posts REFERENCING NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_posts_by_site_insert();
-CREATE TRIGGER bench_count_posts_by_site_update AFTER UPDATE ON bench_forum_posts REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+CREATE TRIGGER bench_count_posts_by_site_update AFTER UPDATE ON bench_forum_posts
+    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_posts_by_site_update();
 CREATE TRIGGER bench_count_posts_by_site_delete AFTER DELETE ON bench_forum_posts REFERENCING OLD TABLE AS old_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_posts_by_site_delete();
@@ -1188,5 +1291,6 @@ FROM (
     WHERE (counted.local AND NOT counted.deleted AND NOT counted.removed)
     HAVING COUNT(*) <> 0
 ) AS counted
-WHERE 1 = 1 AND bench_forum_site.posts = 0;
+WHERE 1 = 1
+    AND bench_forum_site.posts = 0;
 

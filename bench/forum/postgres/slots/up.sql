@@ -1,7 +1,8 @@
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 -- Rows that a policy would hide are an error.
 SET LOCAL row_security = off;
--- The functions find their tables in the schemas of this session, and never in temporary tables.
+-- The functions run with the rights of whoever writes the rows. They find their tables in the schemas of this session,
+-- and never in temporary tables.
 SELECT set_config('search_path',
     (SELECT string_agg(quote_ident(name), ', ') FROM unnest(current_schemas(false)) AS name) || ', pg_temp', true);
 
@@ -22,17 +23,25 @@ END $$;
 -- Until this commits, writers of these tables wait.
 LOCK TABLE bench_forum_comment_votes, bench_forum_post_votes, bench_forum_comments, bench_forum_posts IN SHARE ROW EXCLUSIVE MODE;
 
--- Counts the rows of bench_forum_comment_votes in bench_forum_comment_counters.upvotes, bench_forum_comment_counters.downvotes, bench_forum_comment_counters.score, bench_forum_person_counters.comment_score, with the rights of whoever writes them.
+-- Counts the rows of bench_forum_comment_votes in
+-- bench_forum_comment_counters.upvotes, bench_forum_comment_counters.downvotes,
+-- bench_forum_comment_counters.score, bench_forum_person_counters.comment_score.
 CREATE FUNCTION bench_count_comment_votes_insert() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$
 BEGIN
     INSERT INTO bench_forum_comment_counters AS counters (comment_id, day, slot, upvotes, downvotes, score)
-    SELECT comment_id, DATE '1970-01-01', diesel_counters_slot(32), SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)), SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)), SUM(COALESCE(CAST(vote AS BIGINT), 0))
+    SELECT comment_id, DATE '1970-01-01', diesel_counters_slot(32),
+        SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)),
+        SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)),
+        SUM(COALESCE(CAST(vote AS BIGINT), 0))
     FROM new_rows
     GROUP BY 1
-    HAVING SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0 OR SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0 OR SUM(COALESCE(CAST(vote AS BIGINT), 0)) <> 0
+    HAVING SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0
+        OR SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0
+        OR SUM(COALESCE(CAST(vote AS BIGINT), 0)) <> 0
     ORDER BY 1
-    ON CONFLICT (comment_id, day, slot) DO UPDATE SET upvotes = counters.upvotes + excluded.upvotes, downvotes = counters.downvotes + excluded.downvotes, score = counters.score + excluded.score;
+    ON CONFLICT (comment_id, day, slot) DO UPDATE SET upvotes = counters.upvotes + excluded.upvotes, downvotes = counters.downvotes + excluded.downvotes,
+        score = counters.score + excluded.score;
     INSERT INTO bench_forum_person_counters AS counters (person_id, day, slot, comment_score)
     SELECT creator_id, DATE '1970-01-01', diesel_counters_slot(32), SUM(COALESCE(CAST(vote AS BIGINT), 0))
     FROM new_rows
@@ -52,10 +61,14 @@ BEGIN
     INSERT INTO bench_forum_comment_counters AS counters (comment_id, day, slot, upvotes, downvotes, score)
     SELECT comment_id, DATE '1970-01-01', diesel_counters_slot(32), SUM(upvotes), SUM(downvotes), SUM(score)
     FROM (
-        SELECT comment_id, -COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS upvotes, -COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS downvotes, -COALESCE(CAST(vote AS BIGINT), 0) AS score
+        SELECT comment_id, -COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS upvotes,
+            -COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS downvotes,
+            -COALESCE(CAST(vote AS BIGINT), 0) AS score
         FROM old_rows
         UNION ALL
-        SELECT comment_id, COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS upvotes, COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS downvotes, COALESCE(CAST(vote AS BIGINT), 0) AS score
+        SELECT comment_id, COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS upvotes,
+            COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS downvotes,
+            COALESCE(CAST(vote AS BIGINT), 0) AS score
         FROM new_rows
     ) AS changes
     GROUP BY 1
@@ -63,7 +76,8 @@ BEGIN
     HAVING (SUM(upvotes) <> 0 OR SUM(downvotes) <> 0 OR SUM(score) <> 0)
         AND EXISTS (SELECT FROM bench_forum_comments WHERE bench_forum_comments.id = changes.comment_id)
     ORDER BY 1
-    ON CONFLICT (comment_id, day, slot) DO UPDATE SET upvotes = counters.upvotes + excluded.upvotes, downvotes = counters.downvotes + excluded.downvotes, score = counters.score + excluded.score;
+    ON CONFLICT (comment_id, day, slot) DO UPDATE SET upvotes = counters.upvotes + excluded.upvotes, downvotes = counters.downvotes + excluded.downvotes,
+        score = counters.score + excluded.score;
     INSERT INTO bench_forum_person_counters AS counters (person_id, day, slot, comment_score)
     SELECT person_id, DATE '1970-01-01', diesel_counters_slot(32), SUM(comment_score)
     FROM (
@@ -86,14 +100,20 @@ CREATE FUNCTION bench_count_comment_votes_delete() RETURNS trigger LANGUAGE plpg
     SET search_path FROM CURRENT SET row_security = off AS $$
 BEGIN
     INSERT INTO bench_forum_comment_counters AS counters (comment_id, day, slot, upvotes, downvotes, score)
-    SELECT comment_id, DATE '1970-01-01', diesel_counters_slot(32), -SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)), -SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)), -SUM(COALESCE(CAST(vote AS BIGINT), 0))
+    SELECT comment_id, DATE '1970-01-01', diesel_counters_slot(32),
+        -SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)),
+        -SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)),
+        -SUM(COALESCE(CAST(vote AS BIGINT), 0))
     FROM old_rows AS gone
     GROUP BY 1
     -- Where bench_forum_comments are being deleted, their counts go with them.
-    HAVING (SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0 OR SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0 OR SUM(COALESCE(CAST(vote AS BIGINT), 0)) <> 0)
+    HAVING (SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0
+        OR SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0
+        OR SUM(COALESCE(CAST(vote AS BIGINT), 0)) <> 0)
         AND EXISTS (SELECT FROM bench_forum_comments WHERE bench_forum_comments.id = gone.comment_id)
     ORDER BY 1
-    ON CONFLICT (comment_id, day, slot) DO UPDATE SET upvotes = counters.upvotes + excluded.upvotes, downvotes = counters.downvotes + excluded.downvotes, score = counters.score + excluded.score;
+    ON CONFLICT (comment_id, day, slot) DO UPDATE SET upvotes = counters.upvotes + excluded.upvotes, downvotes = counters.downvotes + excluded.downvotes,
+        score = counters.score + excluded.score;
     INSERT INTO bench_forum_person_counters AS counters (person_id, day, slot, comment_score)
     SELECT creator_id, DATE '1970-01-01', diesel_counters_slot(32), -SUM(COALESCE(CAST(vote AS BIGINT), 0))
     FROM old_rows AS gone
@@ -114,12 +134,18 @@ BEGIN
         RAISE 'TRUNCATE is counted at READ COMMITTED only: use DELETE';
     END IF;
     INSERT INTO bench_forum_comment_counters AS counters (comment_id, day, slot, upvotes, downvotes, score)
-    SELECT comment_id, DATE '1970-01-01', diesel_counters_slot(32), -SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)), -SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)), -SUM(COALESCE(CAST(vote AS BIGINT), 0))
+    SELECT comment_id, DATE '1970-01-01', diesel_counters_slot(32),
+        -SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)),
+        -SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)),
+        -SUM(COALESCE(CAST(vote AS BIGINT), 0))
     FROM bench_forum_comment_votes
     GROUP BY 1
-    HAVING SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0 OR SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0 OR SUM(COALESCE(CAST(vote AS BIGINT), 0)) <> 0
+    HAVING SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0
+        OR SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0
+        OR SUM(COALESCE(CAST(vote AS BIGINT), 0)) <> 0
     ORDER BY 1
-    ON CONFLICT (comment_id, day, slot) DO UPDATE SET upvotes = counters.upvotes + excluded.upvotes, downvotes = counters.downvotes + excluded.downvotes, score = counters.score + excluded.score;
+    ON CONFLICT (comment_id, day, slot) DO UPDATE SET upvotes = counters.upvotes + excluded.upvotes, downvotes = counters.downvotes + excluded.downvotes,
+        score = counters.score + excluded.score;
     INSERT INTO bench_forum_person_counters AS counters (person_id, day, slot, comment_score)
     SELECT creator_id, DATE '1970-01-01', diesel_counters_slot(32), -SUM(COALESCE(CAST(vote AS BIGINT), 0))
     FROM bench_forum_comment_votes AS gone
@@ -132,11 +158,14 @@ BEGIN
     RETURN NULL;
 END $$;
 
-CREATE TRIGGER bench_count_comment_votes_insert AFTER INSERT ON bench_forum_comment_votes REFERENCING NEW TABLE AS new_rows
+CREATE TRIGGER bench_count_comment_votes_insert AFTER INSERT ON bench_forum_comment_votes
+    REFERENCING NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_comment_votes_insert();
-CREATE TRIGGER bench_count_comment_votes_update AFTER UPDATE ON bench_forum_comment_votes REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+CREATE TRIGGER bench_count_comment_votes_update AFTER UPDATE ON bench_forum_comment_votes
+    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_comment_votes_update();
-CREATE TRIGGER bench_count_comment_votes_delete AFTER DELETE ON bench_forum_comment_votes REFERENCING OLD TABLE AS old_rows
+CREATE TRIGGER bench_count_comment_votes_delete AFTER DELETE ON bench_forum_comment_votes
+    REFERENCING OLD TABLE AS old_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_comment_votes_delete();
 CREATE TRIGGER bench_count_comment_votes_truncate BEFORE TRUNCATE ON bench_forum_comment_votes
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_comment_votes_truncate();
@@ -144,21 +173,25 @@ CREATE TRIGGER bench_count_comment_votes_truncate BEFORE TRUNCATE ON bench_forum
 -- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
 -- `diesel-counters recount` compares them with the rows.
 INSERT INTO bench_forum_comment_counters AS counters (comment_id, day, slot, upvotes)
-SELECT counted.comment_id, DATE '1970-01-01', 0, SUM(COALESCE(CAST((CASE WHEN counted.vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0))
+SELECT counted.comment_id, DATE '1970-01-01', 0,
+    SUM(COALESCE(CAST((CASE WHEN counted.vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0))
 FROM bench_forum_comment_votes AS counted
 GROUP BY 1
 HAVING (
-    SELECT COALESCE(SUM(upvotes), 0) FROM bench_forum_comment_counters AS kept WHERE kept.comment_id = counted.comment_id
+    SELECT COALESCE(SUM(upvotes), 0) FROM bench_forum_comment_counters AS kept
+    WHERE kept.comment_id = counted.comment_id
 ) = 0
     AND SUM(COALESCE(CAST((CASE WHEN counted.vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0
 ORDER BY 1
 ON CONFLICT (comment_id, day, slot) DO UPDATE SET upvotes = counters.upvotes + excluded.upvotes;
 INSERT INTO bench_forum_comment_counters AS counters (comment_id, day, slot, downvotes)
-SELECT counted.comment_id, DATE '1970-01-01', 0, SUM(COALESCE(CAST((CASE WHEN counted.vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0))
+SELECT counted.comment_id, DATE '1970-01-01', 0,
+    SUM(COALESCE(CAST((CASE WHEN counted.vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0))
 FROM bench_forum_comment_votes AS counted
 GROUP BY 1
 HAVING (
-    SELECT COALESCE(SUM(downvotes), 0) FROM bench_forum_comment_counters AS kept WHERE kept.comment_id = counted.comment_id
+    SELECT COALESCE(SUM(downvotes), 0) FROM bench_forum_comment_counters AS kept
+    WHERE kept.comment_id = counted.comment_id
 ) = 0
     AND SUM(COALESCE(CAST((CASE WHEN counted.vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0
 ORDER BY 1
@@ -168,7 +201,8 @@ SELECT counted.comment_id, DATE '1970-01-01', 0, SUM(COALESCE(CAST(counted.vote 
 FROM bench_forum_comment_votes AS counted
 GROUP BY 1
 HAVING (
-    SELECT COALESCE(SUM(score), 0) FROM bench_forum_comment_counters AS kept WHERE kept.comment_id = counted.comment_id
+    SELECT COALESCE(SUM(score), 0) FROM bench_forum_comment_counters AS kept
+    WHERE kept.comment_id = counted.comment_id
 ) = 0
     AND SUM(COALESCE(CAST(counted.vote AS BIGINT), 0)) <> 0
 ORDER BY 1
@@ -179,24 +213,33 @@ FROM bench_forum_comment_votes AS counted
 WHERE EXISTS (SELECT FROM bench_forum_people WHERE bench_forum_people.id = counted.creator_id)
 GROUP BY 1
 HAVING (
-    SELECT COALESCE(SUM(comment_score), 0) FROM bench_forum_person_counters AS kept WHERE kept.person_id = counted.creator_id
+    SELECT COALESCE(SUM(comment_score), 0) FROM bench_forum_person_counters AS kept
+    WHERE kept.person_id = counted.creator_id
 ) = 0
     AND SUM(COALESCE(CAST(counted.vote AS BIGINT), 0)) <> 0
 ORDER BY 1
 ON CONFLICT (person_id, day, slot) DO UPDATE SET comment_score = counters.comment_score + excluded.comment_score;
 
 
--- Counts the rows of bench_forum_post_votes in bench_forum_post_counters.upvotes, bench_forum_post_counters.downvotes, bench_forum_post_counters.score, bench_forum_person_counters.post_score, with the rights of whoever writes them.
+-- Counts the rows of bench_forum_post_votes in
+-- bench_forum_post_counters.upvotes, bench_forum_post_counters.downvotes,
+-- bench_forum_post_counters.score, bench_forum_person_counters.post_score.
 CREATE FUNCTION bench_count_post_votes_insert() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$
 BEGIN
     INSERT INTO bench_forum_post_counters AS counters (post_id, day, slot, upvotes, downvotes, score)
-    SELECT post_id, DATE '1970-01-01', diesel_counters_slot(32), SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)), SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)), SUM(COALESCE(CAST(vote AS BIGINT), 0))
+    SELECT post_id, DATE '1970-01-01', diesel_counters_slot(32),
+        SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)),
+        SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)),
+        SUM(COALESCE(CAST(vote AS BIGINT), 0))
     FROM new_rows
     GROUP BY 1
-    HAVING SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0 OR SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0 OR SUM(COALESCE(CAST(vote AS BIGINT), 0)) <> 0
+    HAVING SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0
+        OR SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0
+        OR SUM(COALESCE(CAST(vote AS BIGINT), 0)) <> 0
     ORDER BY 1
-    ON CONFLICT (post_id, day, slot) DO UPDATE SET upvotes = counters.upvotes + excluded.upvotes, downvotes = counters.downvotes + excluded.downvotes, score = counters.score + excluded.score;
+    ON CONFLICT (post_id, day, slot) DO UPDATE SET upvotes = counters.upvotes + excluded.upvotes, downvotes = counters.downvotes + excluded.downvotes,
+        score = counters.score + excluded.score;
     INSERT INTO bench_forum_person_counters AS counters (person_id, day, slot, post_score)
     SELECT creator_id, DATE '1970-01-01', diesel_counters_slot(32), SUM(COALESCE(CAST(vote AS BIGINT), 0))
     FROM new_rows
@@ -216,10 +259,14 @@ BEGIN
     INSERT INTO bench_forum_post_counters AS counters (post_id, day, slot, upvotes, downvotes, score)
     SELECT post_id, DATE '1970-01-01', diesel_counters_slot(32), SUM(upvotes), SUM(downvotes), SUM(score)
     FROM (
-        SELECT post_id, -COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS upvotes, -COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS downvotes, -COALESCE(CAST(vote AS BIGINT), 0) AS score
+        SELECT post_id, -COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS upvotes,
+            -COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS downvotes,
+            -COALESCE(CAST(vote AS BIGINT), 0) AS score
         FROM old_rows
         UNION ALL
-        SELECT post_id, COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS upvotes, COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS downvotes, COALESCE(CAST(vote AS BIGINT), 0) AS score
+        SELECT post_id, COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS upvotes,
+            COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS downvotes,
+            COALESCE(CAST(vote AS BIGINT), 0) AS score
         FROM new_rows
     ) AS changes
     GROUP BY 1
@@ -227,7 +274,8 @@ BEGIN
     HAVING (SUM(upvotes) <> 0 OR SUM(downvotes) <> 0 OR SUM(score) <> 0)
         AND EXISTS (SELECT FROM bench_forum_posts WHERE bench_forum_posts.id = changes.post_id)
     ORDER BY 1
-    ON CONFLICT (post_id, day, slot) DO UPDATE SET upvotes = counters.upvotes + excluded.upvotes, downvotes = counters.downvotes + excluded.downvotes, score = counters.score + excluded.score;
+    ON CONFLICT (post_id, day, slot) DO UPDATE SET upvotes = counters.upvotes + excluded.upvotes, downvotes = counters.downvotes + excluded.downvotes,
+        score = counters.score + excluded.score;
     INSERT INTO bench_forum_person_counters AS counters (person_id, day, slot, post_score)
     SELECT person_id, DATE '1970-01-01', diesel_counters_slot(32), SUM(post_score)
     FROM (
@@ -250,14 +298,20 @@ CREATE FUNCTION bench_count_post_votes_delete() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$
 BEGIN
     INSERT INTO bench_forum_post_counters AS counters (post_id, day, slot, upvotes, downvotes, score)
-    SELECT post_id, DATE '1970-01-01', diesel_counters_slot(32), -SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)), -SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)), -SUM(COALESCE(CAST(vote AS BIGINT), 0))
+    SELECT post_id, DATE '1970-01-01', diesel_counters_slot(32),
+        -SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)),
+        -SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)),
+        -SUM(COALESCE(CAST(vote AS BIGINT), 0))
     FROM old_rows AS gone
     GROUP BY 1
     -- Where bench_forum_posts are being deleted, their counts go with them.
-    HAVING (SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0 OR SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0 OR SUM(COALESCE(CAST(vote AS BIGINT), 0)) <> 0)
+    HAVING (SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0
+        OR SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0
+        OR SUM(COALESCE(CAST(vote AS BIGINT), 0)) <> 0)
         AND EXISTS (SELECT FROM bench_forum_posts WHERE bench_forum_posts.id = gone.post_id)
     ORDER BY 1
-    ON CONFLICT (post_id, day, slot) DO UPDATE SET upvotes = counters.upvotes + excluded.upvotes, downvotes = counters.downvotes + excluded.downvotes, score = counters.score + excluded.score;
+    ON CONFLICT (post_id, day, slot) DO UPDATE SET upvotes = counters.upvotes + excluded.upvotes, downvotes = counters.downvotes + excluded.downvotes,
+        score = counters.score + excluded.score;
     INSERT INTO bench_forum_person_counters AS counters (person_id, day, slot, post_score)
     SELECT creator_id, DATE '1970-01-01', diesel_counters_slot(32), -SUM(COALESCE(CAST(vote AS BIGINT), 0))
     FROM old_rows AS gone
@@ -278,12 +332,18 @@ BEGIN
         RAISE 'TRUNCATE is counted at READ COMMITTED only: use DELETE';
     END IF;
     INSERT INTO bench_forum_post_counters AS counters (post_id, day, slot, upvotes, downvotes, score)
-    SELECT post_id, DATE '1970-01-01', diesel_counters_slot(32), -SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)), -SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)), -SUM(COALESCE(CAST(vote AS BIGINT), 0))
+    SELECT post_id, DATE '1970-01-01', diesel_counters_slot(32),
+        -SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)),
+        -SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)),
+        -SUM(COALESCE(CAST(vote AS BIGINT), 0))
     FROM bench_forum_post_votes
     GROUP BY 1
-    HAVING SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0 OR SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0 OR SUM(COALESCE(CAST(vote AS BIGINT), 0)) <> 0
+    HAVING SUM(COALESCE(CAST((CASE WHEN vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0
+        OR SUM(COALESCE(CAST((CASE WHEN vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0
+        OR SUM(COALESCE(CAST(vote AS BIGINT), 0)) <> 0
     ORDER BY 1
-    ON CONFLICT (post_id, day, slot) DO UPDATE SET upvotes = counters.upvotes + excluded.upvotes, downvotes = counters.downvotes + excluded.downvotes, score = counters.score + excluded.score;
+    ON CONFLICT (post_id, day, slot) DO UPDATE SET upvotes = counters.upvotes + excluded.upvotes, downvotes = counters.downvotes + excluded.downvotes,
+        score = counters.score + excluded.score;
     INSERT INTO bench_forum_person_counters AS counters (person_id, day, slot, post_score)
     SELECT creator_id, DATE '1970-01-01', diesel_counters_slot(32), -SUM(COALESCE(CAST(vote AS BIGINT), 0))
     FROM bench_forum_post_votes AS gone
@@ -298,7 +358,8 @@ END $$;
 
 CREATE TRIGGER bench_count_post_votes_insert AFTER INSERT ON bench_forum_post_votes REFERENCING NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_post_votes_insert();
-CREATE TRIGGER bench_count_post_votes_update AFTER UPDATE ON bench_forum_post_votes REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+CREATE TRIGGER bench_count_post_votes_update AFTER UPDATE ON bench_forum_post_votes
+    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_post_votes_update();
 CREATE TRIGGER bench_count_post_votes_delete AFTER DELETE ON bench_forum_post_votes REFERENCING OLD TABLE AS old_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_post_votes_delete();
@@ -308,21 +369,25 @@ CREATE TRIGGER bench_count_post_votes_truncate BEFORE TRUNCATE ON bench_forum_po
 -- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
 -- `diesel-counters recount` compares them with the rows.
 INSERT INTO bench_forum_post_counters AS counters (post_id, day, slot, upvotes)
-SELECT counted.post_id, DATE '1970-01-01', 0, SUM(COALESCE(CAST((CASE WHEN counted.vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0))
+SELECT counted.post_id, DATE '1970-01-01', 0,
+    SUM(COALESCE(CAST((CASE WHEN counted.vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0))
 FROM bench_forum_post_votes AS counted
 GROUP BY 1
 HAVING (
-    SELECT COALESCE(SUM(upvotes), 0) FROM bench_forum_post_counters AS kept WHERE kept.post_id = counted.post_id
+    SELECT COALESCE(SUM(upvotes), 0) FROM bench_forum_post_counters AS kept
+    WHERE kept.post_id = counted.post_id
 ) = 0
     AND SUM(COALESCE(CAST((CASE WHEN counted.vote > 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0
 ORDER BY 1
 ON CONFLICT (post_id, day, slot) DO UPDATE SET upvotes = counters.upvotes + excluded.upvotes;
 INSERT INTO bench_forum_post_counters AS counters (post_id, day, slot, downvotes)
-SELECT counted.post_id, DATE '1970-01-01', 0, SUM(COALESCE(CAST((CASE WHEN counted.vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0))
+SELECT counted.post_id, DATE '1970-01-01', 0,
+    SUM(COALESCE(CAST((CASE WHEN counted.vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0))
 FROM bench_forum_post_votes AS counted
 GROUP BY 1
 HAVING (
-    SELECT COALESCE(SUM(downvotes), 0) FROM bench_forum_post_counters AS kept WHERE kept.post_id = counted.post_id
+    SELECT COALESCE(SUM(downvotes), 0) FROM bench_forum_post_counters AS kept
+    WHERE kept.post_id = counted.post_id
 ) = 0
     AND SUM(COALESCE(CAST((CASE WHEN counted.vote < 0 THEN 1 ELSE 0 END) AS BIGINT), 0)) <> 0
 ORDER BY 1
@@ -332,7 +397,8 @@ SELECT counted.post_id, DATE '1970-01-01', 0, SUM(COALESCE(CAST(counted.vote AS 
 FROM bench_forum_post_votes AS counted
 GROUP BY 1
 HAVING (
-    SELECT COALESCE(SUM(score), 0) FROM bench_forum_post_counters AS kept WHERE kept.post_id = counted.post_id
+    SELECT COALESCE(SUM(score), 0) FROM bench_forum_post_counters AS kept
+    WHERE kept.post_id = counted.post_id
 ) = 0
     AND SUM(COALESCE(CAST(counted.vote AS BIGINT), 0)) <> 0
 ORDER BY 1
@@ -343,14 +409,17 @@ FROM bench_forum_post_votes AS counted
 WHERE EXISTS (SELECT FROM bench_forum_people WHERE bench_forum_people.id = counted.creator_id)
 GROUP BY 1
 HAVING (
-    SELECT COALESCE(SUM(post_score), 0) FROM bench_forum_person_counters AS kept WHERE kept.person_id = counted.creator_id
+    SELECT COALESCE(SUM(post_score), 0) FROM bench_forum_person_counters AS kept
+    WHERE kept.person_id = counted.creator_id
 ) = 0
     AND SUM(COALESCE(CAST(counted.vote AS BIGINT), 0)) <> 0
 ORDER BY 1
 ON CONFLICT (person_id, day, slot) DO UPDATE SET post_score = counters.post_score + excluded.post_score;
 
 
--- Counts the rows of bench_forum_comments in bench_forum_post_counters.comments, bench_forum_community_counters.comments, bench_forum_person_counters.comment_count, with the rights of whoever writes them.
+-- Counts the rows of bench_forum_comments in
+-- bench_forum_post_counters.comments, bench_forum_community_counters.comments,
+-- bench_forum_person_counters.comment_count.
 CREATE FUNCTION bench_count_comments_insert() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$
 BEGIN
@@ -506,7 +575,8 @@ END $$;
 
 CREATE TRIGGER bench_count_comments_insert AFTER INSERT ON bench_forum_comments REFERENCING NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_comments_insert();
-CREATE TRIGGER bench_count_comments_update AFTER UPDATE ON bench_forum_comments REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+CREATE TRIGGER bench_count_comments_update AFTER UPDATE ON bench_forum_comments
+    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_comments_update();
 CREATE TRIGGER bench_count_comments_delete AFTER DELETE ON bench_forum_comments REFERENCING OLD TABLE AS old_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_comments_delete();
@@ -521,7 +591,8 @@ FROM bench_forum_comments AS counted
 WHERE (NOT counted.deleted AND NOT counted.removed)
 GROUP BY 1
 HAVING (
-    SELECT COALESCE(SUM(comments), 0) FROM bench_forum_post_counters AS kept WHERE kept.post_id = counted.post_id
+    SELECT COALESCE(SUM(comments), 0) FROM bench_forum_post_counters AS kept
+    WHERE kept.post_id = counted.post_id
 ) = 0
 ORDER BY 1
 ON CONFLICT (post_id, day, slot) DO UPDATE SET comments = counters.comments + excluded.comments;
@@ -532,7 +603,8 @@ WHERE EXISTS (SELECT FROM bench_forum_communities WHERE bench_forum_communities.
     AND (NOT counted.deleted AND NOT counted.removed)
 GROUP BY 1
 HAVING (
-    SELECT COALESCE(SUM(comments), 0) FROM bench_forum_community_counters AS kept WHERE kept.community_id = counted.community_id
+    SELECT COALESCE(SUM(comments), 0) FROM bench_forum_community_counters AS kept
+    WHERE kept.community_id = counted.community_id
 ) = 0
 ORDER BY 1
 ON CONFLICT (community_id, day, slot) DO UPDATE SET comments = counters.comments + excluded.comments;
@@ -542,13 +614,14 @@ FROM bench_forum_comments AS counted
 WHERE (NOT counted.deleted AND NOT counted.removed)
 GROUP BY 1
 HAVING (
-    SELECT COALESCE(SUM(comment_count), 0) FROM bench_forum_person_counters AS kept WHERE kept.person_id = counted.creator_id
+    SELECT COALESCE(SUM(comment_count), 0) FROM bench_forum_person_counters AS kept
+    WHERE kept.person_id = counted.creator_id
 ) = 0
 ORDER BY 1
 ON CONFLICT (person_id, day, slot) DO UPDATE SET comment_count = counters.comment_count + excluded.comment_count;
 
 
--- Counts the rows of bench_forum_comments in bench_forum_site_counters.comments, with the rights of whoever writes them.
+-- Counts the rows of bench_forum_comments in bench_forum_site_counters.comments.
 CREATE FUNCTION bench_count_site_comments_insert() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$
 BEGIN
@@ -611,7 +684,8 @@ END $$;
 
 CREATE TRIGGER bench_count_site_comments_insert AFTER INSERT ON bench_forum_comments REFERENCING NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_site_comments_insert();
-CREATE TRIGGER bench_count_site_comments_update AFTER UPDATE ON bench_forum_comments REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+CREATE TRIGGER bench_count_site_comments_update AFTER UPDATE ON bench_forum_comments
+    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_site_comments_update();
 CREATE TRIGGER bench_count_site_comments_delete AFTER DELETE ON bench_forum_comments REFERENCING OLD TABLE AS old_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_site_comments_delete();
@@ -631,7 +705,8 @@ HAVING (
 ON CONFLICT (day, slot) DO UPDATE SET comments = counters.comments + excluded.comments;
 
 
--- Counts the rows of bench_forum_posts in bench_forum_community_counters.posts, bench_forum_person_counters.post_count, with the rights of whoever writes them.
+-- Counts the rows of bench_forum_posts in
+-- bench_forum_community_counters.posts, bench_forum_person_counters.post_count.
 CREATE FUNCTION bench_count_posts_insert() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$
 BEGIN
@@ -743,7 +818,8 @@ END $$;
 
 CREATE TRIGGER bench_count_posts_insert AFTER INSERT ON bench_forum_posts REFERENCING NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_posts_insert();
-CREATE TRIGGER bench_count_posts_update AFTER UPDATE ON bench_forum_posts REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+CREATE TRIGGER bench_count_posts_update AFTER UPDATE ON bench_forum_posts
+    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_posts_update();
 CREATE TRIGGER bench_count_posts_delete AFTER DELETE ON bench_forum_posts REFERENCING OLD TABLE AS old_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_posts_delete();
@@ -758,7 +834,8 @@ FROM bench_forum_posts AS counted
 WHERE (NOT counted.deleted AND NOT counted.removed)
 GROUP BY 1
 HAVING (
-    SELECT COALESCE(SUM(posts), 0) FROM bench_forum_community_counters AS kept WHERE kept.community_id = counted.community_id
+    SELECT COALESCE(SUM(posts), 0) FROM bench_forum_community_counters AS kept
+    WHERE kept.community_id = counted.community_id
 ) = 0
 ORDER BY 1
 ON CONFLICT (community_id, day, slot) DO UPDATE SET posts = counters.posts + excluded.posts;
@@ -768,13 +845,14 @@ FROM bench_forum_posts AS counted
 WHERE (NOT counted.deleted AND NOT counted.removed)
 GROUP BY 1
 HAVING (
-    SELECT COALESCE(SUM(post_count), 0) FROM bench_forum_person_counters AS kept WHERE kept.person_id = counted.creator_id
+    SELECT COALESCE(SUM(post_count), 0) FROM bench_forum_person_counters AS kept
+    WHERE kept.person_id = counted.creator_id
 ) = 0
 ORDER BY 1
 ON CONFLICT (person_id, day, slot) DO UPDATE SET post_count = counters.post_count + excluded.post_count;
 
 
--- Counts the rows of bench_forum_posts in bench_forum_site_counters.posts, with the rights of whoever writes them.
+-- Counts the rows of bench_forum_posts in bench_forum_site_counters.posts.
 CREATE FUNCTION bench_count_site_posts_insert() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$
 BEGIN
@@ -837,7 +915,8 @@ END $$;
 
 CREATE TRIGGER bench_count_site_posts_insert AFTER INSERT ON bench_forum_posts REFERENCING NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_site_posts_insert();
-CREATE TRIGGER bench_count_site_posts_update AFTER UPDATE ON bench_forum_posts REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+CREATE TRIGGER bench_count_site_posts_update AFTER UPDATE ON bench_forum_posts
+    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_site_posts_update();
 CREATE TRIGGER bench_count_site_posts_delete AFTER DELETE ON bench_forum_posts REFERENCING OLD TABLE AS old_rows
     FOR EACH STATEMENT EXECUTE FUNCTION bench_count_site_posts_delete();

@@ -1,7 +1,8 @@
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 -- Rows that a policy would hide are an error.
 SET LOCAL row_security = off;
--- The functions find their tables in the schemas of this session, and never in temporary tables.
+-- The functions run with the rights of whoever writes the rows. They find their tables in the schemas of this session,
+-- and never in temporary tables.
 SELECT set_config('search_path',
     (SELECT string_agg(quote_ident(name), ', ') FROM unnest(current_schemas(false)) AS name) || ', pg_temp', true);
 
@@ -22,12 +23,13 @@ END $$;
 -- Until this commits, writers of these tables wait.
 LOCK TABLE orders IN SHARE ROW EXCLUSIVE MODE;
 
--- Counts the rows of orders in product_counters.sold, with the rights of whoever writes them.
+-- Counts the rows of orders in product_counters.sold.
 CREATE FUNCTION count_orders_insert() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$
 BEGIN
     INSERT INTO product_counters AS counters (product_id, day, slot, sold)
-    SELECT product_id, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), diesel_counters_slot(32), SUM(units)
+    SELECT product_id, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), diesel_counters_slot(32),
+        SUM(units)
     FROM new_rows
     GROUP BY 1
     HAVING SUM(units) <> 0
@@ -41,7 +43,8 @@ CREATE FUNCTION count_orders_update() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$
 BEGIN
     INSERT INTO product_counters AS counters (product_id, day, slot, sold)
-    SELECT product_id, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), diesel_counters_slot(32), SUM(sold)
+    SELECT product_id, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), diesel_counters_slot(32),
+        SUM(sold)
     FROM (
         SELECT product_id, -units AS sold
         FROM old_rows
@@ -62,7 +65,8 @@ CREATE FUNCTION count_orders_delete() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$
 BEGIN
     INSERT INTO product_counters AS counters (product_id, day, slot, sold)
-    SELECT product_id, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), diesel_counters_slot(32), -SUM(units)
+    SELECT product_id, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), diesel_counters_slot(32),
+        -SUM(units)
     FROM old_rows AS gone
     GROUP BY 1
     -- Where products are being deleted, their counts go with them.
@@ -81,7 +85,8 @@ BEGIN
         RAISE 'TRUNCATE is counted at READ COMMITTED only: use DELETE';
     END IF;
     INSERT INTO product_counters AS counters (product_id, day, slot, sold)
-    SELECT product_id, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), diesel_counters_slot(32), -SUM(units)
+    SELECT product_id, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE), diesel_counters_slot(32),
+        -SUM(units)
     FROM orders
     GROUP BY 1
     HAVING SUM(units) <> 0
@@ -106,7 +111,8 @@ SELECT counted.product_id, CAST(statement_timestamp() AT TIME ZONE 'UTC' AS DATE
 FROM orders AS counted
 GROUP BY 1
 HAVING (
-    SELECT COALESCE(SUM(sold), 0) FROM product_counters AS kept WHERE kept.product_id = counted.product_id
+    SELECT COALESCE(SUM(sold), 0) FROM product_counters AS kept
+    WHERE kept.product_id = counted.product_id
 ) = 0
     AND SUM(counted.units) <> 0
 ORDER BY 1

@@ -48,7 +48,8 @@ SELECT counted.article_id, date('now'), 0, COUNT(*)
 FROM article_likes AS counted
 GROUP BY 1
 HAVING (
-    SELECT COALESCE(SUM(likes), 0) FROM article_counters AS kept WHERE kept.article_id = counted.article_id
+    SELECT COALESCE(SUM(likes), 0) FROM article_counters AS kept
+    WHERE kept.article_id = counted.article_id
 ) = 0
 ORDER BY 1
 ON CONFLICT (article_id, day, slot) DO UPDATE SET likes = likes + excluded.likes;

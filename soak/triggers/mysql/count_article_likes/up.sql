@@ -1,4 +1,5 @@
--- Rows are locked in this order, as the program must lock them: article_likes, articles.
+-- Rows are locked in this order, as the program must lock them:
+-- article_likes, articles.
 -- A trigger keeps the mode in which it is created.
 SET @sql_mode_before = @@sql_mode, sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION';
 
@@ -7,11 +8,8 @@ CREATE OR REPLACE VIEW count_article_likes AS SELECT '{"name":"count_article_lik
 -- Counts the rows of article_likes in article_counters.likes, articles.like_count.
 -- Until UNLOCK TABLES, other sessions wait for these tables. If this stops half way, run it again, and then
 -- `diesel-counters recount count_article_likes`.
-LOCK TABLES article_likes WRITE,
-    article_counters WRITE,
-    articles WRITE,
-    article_counters AS kept_article_counters READ,
-    article_likes AS counted_article_likes READ;
+LOCK TABLES article_likes WRITE, article_counters WRITE, articles WRITE,
+    article_counters AS kept_article_counters READ, article_likes AS counted_article_likes READ;
 
 -- Locks what is counted in before a foreign key share-locks it: two sessions that both have that lock deadlock.
 DROP TRIGGER IF EXISTS count_article_likes_lock_insert;
@@ -90,7 +88,8 @@ SELECT counted_article_likes.article_id, UTC_DATE(), 0, COUNT(*)
 FROM article_likes AS counted_article_likes
 GROUP BY 1
 HAVING (
-    SELECT COALESCE(SUM(likes), 0) FROM article_counters AS kept_article_counters WHERE kept_article_counters.article_id = counted_article_likes.article_id
+    SELECT COALESCE(SUM(likes), 0) FROM article_counters AS kept_article_counters
+    WHERE kept_article_counters.article_id = counted_article_likes.article_id
 ) = 0
 ORDER BY 1
 ON DUPLICATE KEY UPDATE likes = article_counters.likes + VALUES(likes);
@@ -99,7 +98,8 @@ UPDATE articles JOIN (
     FROM article_likes AS counted_article_likes
     GROUP BY 1
 ) AS counted
-ON articles.id = counted.id AND articles.like_count = 0
+ON articles.id = counted.id
+    AND articles.like_count = 0
 SET articles.like_count = counted.like_count;
 
 UNLOCK TABLES;

@@ -6,7 +6,8 @@ CREATE OR REPLACE VIEW count_article_likes AS SELECT '{"name":"count_article_lik
 -- Counts the rows of article_likes in article_counters.likes.
 -- Until UNLOCK TABLES, other sessions wait for these tables. If this stops half way, run it again, and then
 -- `diesel-counters recount count_article_likes`.
-LOCK TABLES article_likes WRITE, article_counters WRITE, article_counters AS kept READ, article_likes AS counted READ;
+LOCK TABLES article_likes WRITE, article_counters WRITE, article_counters AS kept READ,
+    article_likes AS counted READ;
 
 DROP TRIGGER IF EXISTS count_article_likes_insert;
 CREATE TRIGGER count_article_likes_insert AFTER INSERT ON article_likes FOR EACH ROW
@@ -51,7 +52,8 @@ SELECT counted.article_id, counted.created_on, 0, COUNT(*)
 FROM article_likes AS counted
 GROUP BY 1, 2
 HAVING (
-    SELECT COALESCE(SUM(likes), 0) FROM article_counters AS kept WHERE kept.article_id = counted.article_id
+    SELECT COALESCE(SUM(likes), 0) FROM article_counters AS kept
+    WHERE kept.article_id = counted.article_id
 ) = 0
 ORDER BY 1, 2
 ON DUPLICATE KEY UPDATE likes = article_counters.likes + VALUES(likes);

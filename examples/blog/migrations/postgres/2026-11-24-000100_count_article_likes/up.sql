@@ -1,7 +1,8 @@
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 -- Rows that a policy would hide are an error.
 SET LOCAL row_security = off;
--- The functions find their tables in the schemas of this session, and never in temporary tables.
+-- The functions run with the rights of whoever writes the rows. They find their tables in the schemas of this session,
+-- and never in temporary tables.
 SELECT set_config('search_path',
     (SELECT string_agg(quote_ident(name), ', ') FROM unnest(current_schemas(false)) AS name) || ', pg_temp', true);
 
@@ -22,7 +23,7 @@ END $$;
 -- Until this commits, writers of these tables wait.
 LOCK TABLE article_likes IN SHARE ROW EXCLUSIVE MODE;
 
--- Counts the rows of article_likes in article_counters.likes, with the rights of whoever writes them.
+-- Counts the rows of article_likes in article_counters.likes.
 CREATE FUNCTION count_article_likes_insert() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$
 BEGIN
@@ -89,7 +90,8 @@ END $$;
 
 CREATE TRIGGER count_article_likes_insert AFTER INSERT ON article_likes REFERENCING NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION count_article_likes_insert();
-CREATE TRIGGER count_article_likes_update AFTER UPDATE ON article_likes REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+CREATE TRIGGER count_article_likes_update AFTER UPDATE ON article_likes
+    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION count_article_likes_update();
 CREATE TRIGGER count_article_likes_delete AFTER DELETE ON article_likes REFERENCING OLD TABLE AS old_rows
     FOR EACH STATEMENT EXECUTE FUNCTION count_article_likes_delete();
@@ -103,7 +105,8 @@ SELECT counted.article_id, counted.created_on, 0, COUNT(*)
 FROM article_likes AS counted
 GROUP BY 1, 2
 HAVING (
-    SELECT COALESCE(SUM(likes), 0) FROM article_counters AS kept WHERE kept.article_id = counted.article_id
+    SELECT COALESCE(SUM(likes), 0) FROM article_counters AS kept
+    WHERE kept.article_id = counted.article_id
 ) = 0
 ORDER BY 1, 2
 ON CONFLICT (article_id, day, slot) DO UPDATE SET likes = counters.likes + excluded.likes;
