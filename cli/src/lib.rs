@@ -17,7 +17,6 @@ mod options;
 mod output;
 mod period;
 mod recount;
-mod show;
 mod sql;
 mod template;
 mod triggers;
@@ -71,7 +70,6 @@ enum Command {
     Fold(merge::FoldArgs),
     Generate(generate::Generate),
     Recount(recount::Recount),
-    Show(show::Show),
 }
 
 /// Runs the command that the arguments name.
@@ -118,10 +116,6 @@ fn run(command: Command, options: &Options) -> Result<u8> {
         }
         Command::Recount(args) => {
             recount::run(args, options)?;
-            None
-        }
-        Command::Show(args) => {
-            show::run(args, options)?;
             None
         }
     };

@@ -1,10 +1,11 @@
 //! `recount`: corrects counters from the rows that triggers count.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use diesel::connection::{Connection, SimpleConnection};
+use diesel::connection::SimpleConnection;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use serde_json::json;
@@ -13,23 +14,20 @@ use crate::connection::{AnyConnection, connect};
 use crate::database::{Joined, MYSQL};
 use crate::options::{self, Options};
 use crate::output::{printable, thousands};
-use crate::triggers::{
-    Compared, Counting, Definition, Existing, Recount as OfTable, Stored, Wrong, definitions,
-    replace,
-};
+use crate::triggers::{Counting, File, Left, Plan, Recount as OfTable, Which, Wrong};
 
 /// Correct the counters of triggers by counting their rows again.
 ///
-/// It compares the counters with the rows that the triggers count, and adds what is missing, in
-/// short transactions. Programs can write the rows and count at the same time. If it is stopped,
-/// run it again.
+/// It compares the counters with the rows that the triggers of counters.toml count, and adds what is
+/// missing, in short transactions. Programs can write the rows and count at the same time. If it is
+/// stopped, run it again. It fails if the database has other triggers than counters.toml.
 #[derive(Args)]
 #[command(after_help = "Examples:
   diesel-counters recount --dry-run
-  diesel-counters recount count_article_likes
+  diesel-counters recount count_article_likes --lower
   diesel-counters recount count_article_likes --of 42")]
 pub struct Recount {
-    /// The names of the triggers, such as count_article_likes [default: all].
+    /// The names of the triggers in counters.toml, such as count_article_likes [default: all].
     #[arg(value_name = "NAME", value_parser = options::name)]
     names: Vec<String>,
     /// Only print which counts are wrong.
@@ -45,11 +43,14 @@ pub struct Recount {
         allow_hyphen_values = true
     )]
     of: Option<String>,
-    /// Also set the counts of entities without a counted row to 0, in an ordinary column that
-    /// counts the rows of a condition (`when`). Others may keep these counts, so they are left as
-    /// they are otherwise.
+    /// Also lower counts that are higher than their rows. Without it they stay as they are, since a
+    /// count can be older than the rows.
     #[arg(long)]
-    zero: bool,
+    lower: bool,
+    /// The file that says what is counted [default: counters.toml of this directory, or of the
+    /// nearest one above it].
+    #[arg(long, value_parser = options::file)]
+    file: Option<PathBuf>,
 }
 
 #[derive(Serialize)]
@@ -57,23 +58,31 @@ struct Recounted {
     name: String,
     rows: String,
     wrong: Vec<Wrong>,
+    /// What is too high, and left as it is.
+    left: Vec<Left>,
+    /// Whether rows that are gone stay counted.
+    #[serde(skip)]
+    keeps_deleted: bool,
 }
 
 pub fn run(args: Recount, options: &Options) -> Result<()> {
+    let file = File::read(args.file.as_deref())?;
+    let path = file.path.display();
+    let names = || file.triggers.iter().map(|one| &*one.name);
+    if file.triggers.is_empty() {
+        bail!("{path} has no [[trigger]]");
+    }
+    if let Some(name) = args
+        .names
+        .iter()
+        .find(|name| !names().any(|one| one == **name))
+    {
+        bail!(
+            "{path} has no [[trigger]] {name}; it has {}",
+            names().joined(", ")
+        );
+    }
     let conn = &mut options.connect()?;
-    let mut known = definitions(conn)?;
-    if known.is_empty() {
-        let write = "`diesel-counters generate triggers` writes them";
-        bail!("this database has no triggers that count rows: {write}");
-    }
-    let names: Vec<_> = known.iter().map(|one| &*one.definition.name).collect();
-    if let Some(name) = args.names.iter().find(|name| !names.contains(&&***name)) {
-        let all = names.join(", ");
-        bail!("there are no triggers {name}; there are {all}");
-    }
-    let is_asked =
-        |name: &str| args.names.is_empty() || args.names.iter().any(|asked| asked == name);
-    known.retain(|one| is_asked(&one.definition.name));
     if conn.database() == MYSQL {
         // Each statement names the rows that it changes.
         conn.batch_execute("SET SESSION sql_safe_updates = 0")?;
@@ -81,11 +90,14 @@ pub fn run(args: Recount, options: &Options) -> Result<()> {
     // A definition that fails does not keep the others from being recounted.
     let mut triggers = Vec::new();
     let mut failed = Vec::new();
-    for stored in known {
-        let name = stored.definition.name.clone();
-        match recount_stored(stored, &args, conn) {
+    for definition in &file.triggers {
+        if !args.names.is_empty() && !args.names.contains(&definition.name) {
+            continue;
+        }
+        let plan = Counting::new(definition.clone(), conn).and_then(Plan::new);
+        match plan.and_then(|plan| recount(&plan, &args, conn)) {
             Ok(recounted) => triggers.push(recounted),
-            Err(error) => failed.push(format!("{name}: {error:#}")),
+            Err(error) => failed.push(format!("{}: {error:#}", definition.name)),
         }
     }
     let report = json!({ "dry_run": args.dry_run, "triggers": triggers });
@@ -97,56 +109,42 @@ pub fn run(args: Recount, options: &Options) -> Result<()> {
     Ok(())
 }
 
-fn recount_stored(stored: Stored, args: &Recount, conn: &mut AnyConnection) -> Result<Recounted> {
-    let written = stored.definition.clone();
-    let counting = Counting::new(stored.definition, conn)?;
-    recount(counting, written, args, conn)
-}
-
-fn recount(
-    mut counting: Counting,
-    written: Definition,
-    args: &Recount,
-    conn: &mut AnyConnection,
-) -> Result<Recounted> {
+fn recount(plan: &Plan, args: &Recount, conn: &mut AnyConnection) -> Result<Recounted> {
     // On a terminal only.
     let style =
         ProgressStyle::with_template("{msg} {wide_bar} {human_pos}/{human_len}, {eta} left")?;
     let bar = ProgressBar::new(0).with_style(style);
     let mut wrong = Vec::new();
-    for mut of_table in asked(&counting, args.of.as_deref())? {
-        if args.zero {
-            of_table.compared = Compared::All;
+    let mut left = Vec::new();
+    for mut of_table in asked(plan, args.of.as_deref())? {
+        if args.lower {
+            of_table.which = Which::All;
         }
         if args.dry_run {
             wrong.extend(of_table.find(conn)?);
-            continue;
+        } else {
+            bar.set_message(printable(&of_table.table));
+            wrong.extend(of_table.correct(conn, |done, all| {
+                bar.set_length(all);
+                bar.set_position(done);
+            })?);
         }
-        bar.set_message(printable(&of_table.table));
-        wrong.extend(of_table.correct(conn, |done, all| {
-            bar.set_length(all);
-            bar.set_position(done);
-        })?);
+        left.extend(of_table.left(conn)?);
     }
     bar.finish_and_clear();
-    // The rows that existed before the triggers are counted now: the definition says so from here.
-    let is_whole = !args.dry_run && args.of.is_none();
-    if is_whole && counting.definition.existing == Existing::Later {
-        counting.definition = written;
-        counting.definition.existing = Existing::Now;
-        let replaces = replace(&counting)?;
-        conn.transaction(|conn| conn.batch_execute(&replaces))?;
-    }
     Ok(Recounted {
-        name: counting.definition.name.clone(),
-        rows: counting.rows.to_string(),
+        name: plan.name().to_owned(),
+        rows: plan.counting.rows.to_string(),
         wrong,
+        left,
+        keeps_deleted: plan.counting.keeps_deleted(),
     })
 }
 
 /// The recounts that the command was asked for.
-fn asked(counting: &Counting, of: Option<&str>) -> Result<Vec<OfTable>> {
-    let all = of_tables(counting);
+fn asked(plan: &Plan, of: Option<&str>) -> Result<Vec<OfTable>> {
+    let all = of_tables(plan);
+    let counting = &plan.counting;
     let Some(text) = of else {
         return Ok(all.collect());
     };
@@ -193,22 +191,27 @@ fn values(text: &str) -> Vec<String> {
     serde_json::from_str(text).unwrap_or_else(|_| divided().collect())
 }
 
-fn of_tables(counting: &Counting) -> impl Iterator<Item = OfTable> {
-    counting.targets.iter().map(|target| OfTable {
+fn of_tables(plan: &Plan) -> impl Iterator<Item = OfTable> {
+    plan.counting.targets.iter().map(|target| OfTable {
         table: target.table.to_string(),
-        counting: counting.clone(),
+        counting: plan.counting.clone(),
+        triggers: plan.triggers.clone(),
         target: target.clone(),
-        compared: counting.compared(target),
+        which: Which::NotTooHigh,
         entity: None,
     })
 }
 
-/// The recounts of all triggers of a database, table by table, for the enumerator and the checker.
-pub fn recounts(url: &str) -> Result<Vec<OfTable>> {
+/// The recounts of all definitions of a file, table by table, for the enumerator and the checker.
+/// They lower counts, too.
+pub fn recounts(url: &str, file: &Path) -> Result<Vec<OfTable>> {
     let conn = &mut connect(url, Duration::from_secs(60))?;
-    let mut all = Vec::new();
-    for stored in definitions(conn)? {
-        all.extend(of_tables(&Counting::new(stored.definition, conn)?));
+    let mut all: Vec<OfTable> = Vec::new();
+    for definition in File::read(Some(file))?.triggers {
+        all.extend(of_tables(&Plan::new(Counting::new(definition, conn)?)?));
+    }
+    for one in &mut all {
+        one.which = Which::All;
     }
     Ok(all)
 }
@@ -217,14 +220,21 @@ pub fn recounts(url: &str) -> Result<Vec<OfTable>> {
 const SHOWN: usize = 20;
 
 fn text(recounted: &Recounted, dry_run: bool) -> String {
-    let Recounted { name, rows, wrong } = recounted;
+    let Recounted {
+        name,
+        rows,
+        wrong,
+        left,
+        keeps_deleted,
+    } = recounted;
     let done = if dry_run {
         "would be corrected"
     } else {
         "corrected"
     };
     let summary = match wrong.len() {
-        0 => format!("all counts agree with {rows}"),
+        0 if left.is_empty() && !keeps_deleted => format!("all counts agree with {rows}"),
+        0 => "no count is too low".to_owned(),
         1 => format!("1 count {done}"),
         several => format!("{} counts {done}", thousands(several as i64)),
     };
@@ -235,6 +245,9 @@ fn text(recounted: &Recounted, dry_run: bool) -> String {
     }
     if wrong.len() > SHOWN {
         text += &format!("  and {} more\n", thousands((wrong.len() - SHOWN) as i64));
+    }
+    for one in left {
+        text += &format!("  {}\n", printable(&one.to_string()));
     }
     text
 }

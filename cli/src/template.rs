@@ -53,7 +53,6 @@ const TEMPLATES: &[(&str, &str)] = &templates! {
     "sqlite/up.sql"
     "sqlite/write.sql"
     "temporary.sql"
-    "view.sql"
 };
 
 static ENVIRONMENT: LazyLock<Result<Environment<'static>>> = LazyLock::new(|| {

@@ -1,5 +1,8 @@
-{# How many entities keep a count that isn't that of their rows, and by how much. #}
+{# For each counter, how many entities keep a count that isn't that of their rows, and by how much. #}
 {% from "rows.sql" import drift %}
-SELECT {{ number }} AS entities, {{ difference }} AS difference
+SELECT {% for column in columns %}{{ column }} AS kept_{{ loop.index }}{{ ", " if not loop.last }}{% endfor %}
+
 FROM {{ drift(drift_of_entities) }}
-WHERE {{ stored }} <> 0
+{% if conditions %}
+WHERE {{ conditions|join("\n    AND ") }}
+{% endif %}

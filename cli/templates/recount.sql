@@ -7,9 +7,14 @@
 {% from "temporary.sql" import create %}
 
 {# Keeps TRUNCATE of PostgreSQL out. A query that waited for one would read the rows as after it, and the counts as
-   before it. #}
+   before it. It keeps DROP TRIGGER out, too, so that the triggers stay what they are. #}
 {% block guard %}
 LOCK TABLE {{ tables|join(", ") }} IN ACCESS SHARE MODE
+{%- endblock %}
+
+{# A migration that locks the table against writers would wait for the rows that are locked, and this for the table. #}
+{% block lock_table %}
+LOCK TABLE {{ table }} IN ROW EXCLUSIVE MODE
 {%- endblock %}
 
 {# Waits for the write lock of SQLite, and deletes nothing. #}

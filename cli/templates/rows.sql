@@ -55,13 +55,28 @@ ORDER BY {{ query.order|join(", ") }}
 {# The wrong counts: the sums of the rows and of what is stored, where they differ. It is read as a table. #}
 {% macro drift(wrong) %}
 (
-    SELECT {{ wrong.columns|join(", ") }}
-    FROM (
-        {{ union(wrong.union)|indent(8) }}
-    ) AS moved
-{% if wrong.group %}
-    GROUP BY {{ wrong.group|join(", ") }}
+{% if wrong.conditions %}
+    SELECT * FROM (
+        {{ grouped(wrong)|indent(8) }}
+    ) AS days
+    WHERE {{ wrong.conditions|join(" AND ") }}
+{% else %}
+    {{ grouped(wrong)|indent }}
 {% endif %}
-    HAVING {{ wrong.having|join(" AND ") }}
 ) AS {{ wrong.name }}
+{%- endmacro %}
+
+{% macro grouped(wrong) %}
+SELECT {{ wrong.columns|join(", ") }}
+FROM (
+    {{ union(wrong.union)|indent }}
+) AS moved
+{%- if wrong.group %}
+
+GROUP BY {{ wrong.group|join(", ") }}
+{%- endif %}
+{%- if wrong.having %}
+
+HAVING {{ wrong.having|join(" AND ") }}
+{%- endif %}
 {%- endmacro %}

@@ -1,6 +1,7 @@
 //! The command on MySQL or MariaDB, at MYSQL_URL.
 
 mod behaviour;
+mod database;
 #[path = "behaviour/held.rs"]
 mod held;
 #[path = "behaviour/hot_row.rs"]
@@ -10,7 +11,7 @@ mod on_mysql;
 #[path = "../../tests/server.rs"]
 mod server;
 
-use server::TestDatabase;
+use database::TestDatabase;
 
 type Conn = diesel::MysqlConnection;
 
@@ -117,12 +118,12 @@ fn a_collation_that_pads_is_a_note() {
 }
 
 mod triggers {
-    use crate::behaviour::{Execute, words};
+    use crate::behaviour::Execute;
+    use crate::behaviour::project::trigger;
     use diesel::connection::SimpleConnection;
 
     use crate::behaviour::triggers::{
-        LIKES_OF_ARTICLES, counted, counted_likes, counted_too, create_triggers, generate,
-        likes_of, migrate, number, open, table_of, tables,
+        OF_ARTICLES, count_likes, counted_likes, likes_of, number, open, table_of, tables,
     };
 
     #[test]
@@ -132,7 +133,8 @@ mod triggers {
         conn.run("INSERT INTO article_likes (id, article_id) VALUES (1, 1), (2, 1)");
         conn.run("TRUNCATE TABLE article_likes");
         assert_eq!(likes_of(1, conn), 2);
-        database.command("recount").prints("of 1: stored 2, rows 0");
+        let recounted = database.command("recount --lower");
+        recounted.prints("of 1: stored 2, rows 0");
         assert_eq!(likes_of(1, conn), 0);
     }
 
@@ -140,8 +142,8 @@ mod triggers {
     #[test]
     fn a_cascade_of_another_entity_is_counted_by_a_trigger_of_its_table() {
         let database = tables(true);
-        let counts = "--count user_id:user_counters.stars=stars --count site_counters.likes";
-        counted(&database, &words(counts));
+        let counts = "count = ['user_id:user_counters.stars=stars', 'site_counters.likes']";
+        database.count(&count_likes(counts));
         let conn = &mut open(&database);
         let stars = "SELECT CAST(COALESCE(SUM(stars), 0) AS SIGNED) FROM user_counters";
         let likes = "SELECT CAST(SUM(likes) AS SIGNED) FROM site_counters";
@@ -159,7 +161,12 @@ mod triggers {
         assert_eq!(number(likes, conn), 1);
         let checked = database.run(&["check", "site_counters"]);
         checked.prints("articles has no trigger count_likes_of_article_id");
-        database.run(&["recount"]);
+        let recount = || database.command("recount --lower");
+        recount().fails("are not those of");
+        for fault in database.trigger_faults("site_counters") {
+            database.mend(&fault);
+        }
+        recount().works();
         assert_eq!(number(likes, conn), 0);
     }
 
@@ -170,8 +177,8 @@ mod triggers {
             "ALTER TABLE article_likes ADD COLUMN reply_to BIGINT,
                  ADD FOREIGN KEY (reply_to) REFERENCES article_likes (id) ON DELETE CASCADE",
         );
-        let (ran, _) = generate(&database, &LIKES_OF_ARTICLES);
-        ran.fails("refers to article_likes itself");
+        let generated = database.generate(&count_likes(OF_ARTICLES));
+        generated.fails("refers to article_likes itself");
     }
 
     /// The server refuses triggers of other databases' tables.
@@ -180,21 +187,15 @@ mod triggers {
         let (database, other) = (tables(true), crate::TestDatabase::create());
         other.execute("CREATE TABLE articles (id BIGINT PRIMARY KEY)");
         let in_other = format!("{}.articles", other.name);
-        let rows = [
-            "generate",
-            "triggers",
-            "count_articles",
-            "--rows",
-            &in_other,
-        ];
-        let ran = database.run(&[&rows[..], &["--count", "id:article_counters.likes"]].concat());
-        ran.fails("is in another database");
+        let count = "count = ['id:article_counters.likes']";
+        let generated = database.generate(&trigger("count_articles", &in_other, count));
+        generated.fails("is in another database");
         database.execute(&format!(
             "ALTER TABLE article_likes ADD COLUMN other_id BIGINT,
                  ADD FOREIGN KEY (other_id) REFERENCES {in_other} (id) ON DELETE CASCADE"
         ));
-        let (ran, _) = generate(&database, &LIKES_OF_ARTICLES);
-        ran.fails("refers to another database");
+        let generated = database.generate(&count_likes(OF_ARTICLES));
+        generated.fails("refers to another database");
         database.execute("DROP TABLE article_likes");
     }
 
@@ -209,12 +210,8 @@ mod triggers {
              INSERT INTO visits (page_id) VALUES (1), (2)",
         );
         let other_name = &other.name;
-        let count = format!("page_id:{other_name}.visits.number");
-        create_triggers(
-            &database,
-            "count_visits --rows visits",
-            &["--count", &count],
-        );
+        let count = format!("count = ['page_id:{other_name}.visits.number']");
+        database.count(&trigger("count_visits", "visits", &count));
         let conn = &mut open(&database);
         conn.run("INSERT INTO visits VALUES (1, 1), (2, 1), (3, 2)");
         let counted = format!("SELECT number FROM {other_name}.visits WHERE page_id = 1");
@@ -225,13 +222,13 @@ mod triggers {
     #[test]
     fn a_migration_that_ended_half_way_runs_again() {
         let database = tables(true);
-        let (ran, folder) = generate(&database, &LIKES_OF_ARTICLES);
-        let up = ran.json()["up"].as_str().unwrap().to_owned();
+        database.generate(&count_likes(OF_ARTICLES)).works();
+        let up = database.last_migration("up.sql");
         let (half, _) = up.split_once("CREATE TRIGGER count_likes_delete").unwrap();
         database.execute(half);
         let conn = &mut open(&database);
         conn.run("INSERT INTO article_likes (id, article_id) VALUES (1, 1), (2, 1)");
-        migrate(&database, &folder);
+        database.migrate();
         conn.run("DELETE FROM article_likes WHERE id = 1");
         assert_eq!(likes_of(1, conn), 1);
         database.command("check article_counters").works();
@@ -253,8 +250,8 @@ mod triggers {
                      liked BIGINT GENERATED ALWAYS AS (COALESCE(user_id, article_id)) VIRTUAL,
                      FOREIGN KEY {foreign_key})"
             ));
-            let (ran, _) = generate(&database, &[&LIKES_OF_ARTICLES[..], &["--when", "liked"]].concat());
-            ran.fails(why);
+            let liked = count_likes(&format!("{OF_ARTICLES}when = 'liked'"));
+            database.generate(&liked).fails(why);
         }
     }
 
@@ -270,7 +267,7 @@ mod triggers {
                  SET article_id = 2 WHERE articles.id = 1",
         ] {
             let database = tables(true);
-            counted_too(&database, &["--by", "stars"]);
+            database.count(&count_likes(&format!("{OF_ARTICLES}by = 'stars'")));
             let conn = &mut open(&database);
             conn.run(
                 "INSERT INTO article_likes (id, article_id, user_id) VALUES (1, 1, 1), (2, 1, 2), (3, 2, 1)",
@@ -284,7 +281,7 @@ mod triggers {
     /// triggers.
     #[test]
     fn a_parent_that_stays_keeps_its_rows() {
-        let site = ["--count", "site_counters.likes"];
+        let site = count_likes("count = ['site_counters.likes']");
         for statement in [
             "DELETE IGNORE FROM articles WHERE id = 1",
             "DELETE IGNORE FROM articles",
@@ -296,7 +293,7 @@ mod triggers {
             let kept = [false, true].map(|is_counted| {
                 let database = tables(true);
                 if is_counted {
-                    counted(&database, &site);
+                    database.count(&site);
                 }
                 let conn = &mut open(&database);
                 conn.run(
@@ -328,10 +325,14 @@ mod triggers {
                  FOREIGN KEY (c) REFERENCES users (id) ON DELETE SET NULL
              )",
         );
-        create_triggers(
-            &database,
-            "count_friends --rows friendships --count a:user_counters.stars --count b:user_counters.stars --count site_counters.likes",
-            &["--when", "c IS NOT NULL OR b > 0"],
+        database.count(
+            r#"
+            [[trigger]]
+            name = "count_friends"
+            rows = "friendships"
+            count = ["a:user_counters.stars", "b:user_counters.stars", "site_counters.likes"]
+            when = "c IS NOT NULL OR b > 0"
+            "#,
         );
         let conn = &mut open(&database);
         conn.run(

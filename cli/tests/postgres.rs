@@ -1,6 +1,7 @@
 //! The command on PostgreSQL, at POSTGRES_URL.
 
 mod behaviour;
+mod database;
 #[path = "behaviour/held.rs"]
 mod held;
 #[path = "behaviour/hot_row.rs"]
@@ -14,7 +15,7 @@ use diesel::prelude::*;
 
 use behaviour::Execute;
 use behaviour::triggers::assert_kept;
-use server::TestDatabase;
+use database::TestDatabase;
 
 type Conn = diesel::PgConnection;
 
@@ -51,7 +52,11 @@ fn the_triggers_of_the_shop_are_what_it_writes() {
     let tables = format!("{shop}/migrations/2026-11-28-000000_create_shop/up.sql");
     database.execute(&std::fs::read_to_string(tables).unwrap());
     let kept = "examples/async/migrations/2026-11-28-000100_count_orders";
-    assert_kept(&database, &format!("--file {shop}/counters.toml"), kept);
+    assert_kept(
+        &database,
+        include_str!("../../examples/async/counters.toml"),
+        kept,
+    );
 }
 
 #[test]

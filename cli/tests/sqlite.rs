@@ -4,6 +4,8 @@ mod behaviour;
 #[path = "sqlite/mod.rs"]
 mod policies;
 
+use std::path::Path;
+
 use diesel::RunQueryDsl;
 use diesel::connection::{Connection, SimpleConnection};
 use diesel_counters::prelude::*;
@@ -35,7 +37,7 @@ struct TestDatabase {
 
 impl TestDatabase {
     pub fn create() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = behaviour::project::folder();
         let database = TestDatabase { folder };
         database.connect();
         database
@@ -48,6 +50,11 @@ impl TestDatabase {
 
     pub fn connect(&self) -> Conn {
         Conn::establish(&self.url()).unwrap()
+    }
+
+    /// The folder with `counters.toml` and `migrations`.
+    pub fn project(&self) -> &Path {
+        self.folder.path()
     }
 }
 
@@ -213,7 +220,7 @@ mod triggers {
     use crate::behaviour::Execute;
     use diesel::connection::SimpleConnection;
 
-    use crate::behaviour::triggers::{counted_likes, counted_too, likes, likes_of, open, tables};
+    use crate::behaviour::triggers::{count_likes, counted_likes, likes, likes_of, open, tables};
 
     /// SQLite runs no trigger for a row that a REPLACE deletes, unless `recursive_triggers` is on.
     #[test]
@@ -243,7 +250,7 @@ mod triggers {
         assert_eq!(likes([1, 2], conn), [1, 1]);
     }
 
-    /// The usual way to change a table, in which it loses its triggers. The view tells.
+    /// The usual way to change a table, in which it loses its triggers.
     #[test]
     fn a_table_that_was_created_again_has_lost_its_triggers() {
         let database = counted_likes();
@@ -269,10 +276,14 @@ mod triggers {
     #[test]
     fn a_renamed_counter_table_counts_on() {
         let database = tables(true);
-        counted_too(
-            &database,
-            &["--count", "article_id:article_counters.comments=stars"],
-        );
+        database.count(&count_likes(
+            r#"
+            count = [
+                "article_id:article_counters.likes",
+                "article_id:article_counters.comments=stars",
+            ]
+            "#,
+        ));
         let conn = &mut open(&database);
         conn.run(
             "INSERT INTO article_likes (id, article_id, stars) VALUES (1, 1, 3), (2, 1, 3);

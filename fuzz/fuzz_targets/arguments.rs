@@ -1,7 +1,5 @@
 #![no_main]
 
-use std::cell::RefCell;
-
 use fuzz::arguments::Arguments;
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
@@ -22,15 +20,11 @@ enum Input<'a> {
     },
 }
 
-thread_local! {
-    static ARGUMENTS: RefCell<Arguments> = RefCell::new(Arguments::new());
-}
-
 fuzz_target!(|input: Input| {
-    ARGUMENTS.with_borrow_mut(|arguments| match input {
-        Input::Any(any) => arguments.check_any(&any),
-        Input::Url(url) => arguments.check_url(url),
-        Input::File(text) => arguments.check_file(text),
+    match input {
+        Input::Any(any) => Arguments.check_any(&any),
+        Input::Url(url) => Arguments.check_url(url),
+        Input::File(text) => Arguments.check_file(text),
         Input::Definition {
             name,
             rows,
@@ -49,7 +43,7 @@ fuzz_target!(|input: Input| {
             if let Some(slots) = slots {
                 keys["slots"] = slots.into();
             }
-            arguments.check_definition(&keys);
+            Arguments.check_definition(&keys);
         }
-    });
+    }
 });

@@ -3,12 +3,9 @@
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
-use diesel::connection::Connection;
-use diesel::sql_types::Text;
-use diesel::{RunQueryDsl, SqliteConnection};
 
-use crate::triggers::{Count, Definition, File, InFile, written};
-use crate::{check, connection, database, doctor, generate, merge, options, recount, show};
+use crate::triggers::{Count, Definition, File, Snapshot};
+use crate::{check, connection, doctor, generate, merge, options, recount};
 
 /// As in the command's `lib.rs`.
 #[derive(Parser)]
@@ -27,19 +24,11 @@ enum Command {
     Fold(merge::FoldArgs),
     Generate(generate::Generate),
     Recount(recount::Recount),
-    Show(show::Show),
 }
 
-pub struct Arguments {
-    conn: SqliteConnection,
-}
+pub struct Arguments;
 
 impl Arguments {
-    pub fn new() -> Self {
-        let conn = SqliteConnection::establish(":memory:").unwrap();
-        Arguments { conn }
-    }
-
     /// Arguments are read or refused.
     pub fn check_any(&self, arguments: &[&str]) {
         let all = ["diesel-counters"].into_iter();
@@ -47,39 +36,26 @@ impl Arguments {
     }
 
     /// A file is read or refused.
-    pub fn check_file(&mut self, text: &str) {
+    pub fn check_file(&self, text: &str) {
         for definition in File::parse(text).into_iter().flatten() {
             self.check_definition(&serde_json::to_value(definition).unwrap());
         }
     }
 
-    /// A definition is the same when it is read again from a file, and from where a migration stores it.
-    pub fn check_definition(&mut self, keys: &serde_json::Value) {
-        let Ok(in_file) = serde_json::from_value::<InFile>(keys.clone()) else {
+    /// A definition is the same when it is read again from where a migration stores it.
+    pub fn check_definition(&self, keys: &serde_json::Value) {
+        let Ok(definition) = serde_json::from_value::<Definition>(keys.clone()) else {
             return;
         };
-        let definition = Definition::from(in_file.clone());
-        if definition.counts.is_empty() {
-            return;
-        }
-        let toml = written(std::slice::from_ref(&in_file)).unwrap();
-        assert_eq!(File::parse(&toml), Ok(vec![in_file]));
         for count in &definition.counts {
             assert_eq!(Count::try_from(count.to_string()).as_ref(), Ok(count));
         }
-        let json = serde_json::to_string(&definition).unwrap();
-        // `generate triggers` refuses these.
-        if definition
-            .texts()
-            .any(|text| text.contains(char::is_control))
-        {
-            return;
-        }
-        let literal = database::SQLITE.literal(&json);
-        let stored = diesel::dsl::sql::<Text>("SELECT ").sql(&literal);
-        let stored: String = stored.get_result(&mut self.conn).unwrap();
-        let read: Definition = serde_json::from_str(&stored).unwrap();
-        assert_eq!(read, definition);
+        let snapshot = Snapshot {
+            triggers: vec![definition],
+            ..Snapshot::default()
+        };
+        let toml = snapshot.toml().unwrap();
+        assert_eq!(toml::from_str::<Snapshot>(&toml).as_ref(), Ok(&snapshot));
     }
 
     /// The error of a wrong URL does not show what may be a password.

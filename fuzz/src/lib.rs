@@ -21,7 +21,6 @@ modules! {
     "../../cli/src/output.rs" output
     "../../cli/src/period.rs" period
     "../../cli/src/recount.rs" recount
-    "../../cli/src/show.rs" show
     "../../cli/src/sql.rs" sql
     "../../cli/src/template.rs" template
     "../../cli/src/triggers/mod.rs" triggers

@@ -5,6 +5,9 @@ use std::sync::OnceLock;
 use chrono::{Days, NaiveDate, Utc};
 use diesel_counters::{Drift, HasCounters};
 
+/// What the triggers count, for recounts.
+pub const COUNTERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/triggers/counters.toml");
+
 diesel::table! {
     articles (id) {
         id -> BigInt,

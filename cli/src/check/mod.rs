@@ -1,7 +1,7 @@
 //! `check`: compares live tables with the shape of a counter table.
 
 mod days;
-mod file;
+mod migrations;
 mod shape;
 mod triggers;
 
@@ -24,7 +24,8 @@ use crate::fault::{Fault, FaultsOf, Severity, wrong};
 
 /// Find what is wrong or slow about counter tables, and print the SQL that corrects it.
 ///
-/// It checks the triggers of `generate triggers` too, and compares them with counters.toml.
+/// If there is a counters.toml, it also compares the triggers of the database with those that this
+/// file says.
 ///
 /// It changes nothing. Without TABLE, it checks all tables named …_counters, and all other counter
 /// tables with a counter that is NOT NULL DEFAULT 0. Exits with 3 if it finds a fault.
@@ -40,6 +41,10 @@ pub struct Check {
     /// nearest one above it, if there is one].
     #[arg(long, value_parser = options::file)]
     file: Option<PathBuf>,
+    /// The directory of the migrations [default: that of diesel.toml, or migrations beside
+    /// counters.toml, if there is one].
+    #[arg(long, value_name = "DIR", value_parser = options::file, env = "MIGRATION_DIRECTORY")]
+    migrations: Option<PathBuf>,
 }
 
 #[derive(Serialize)]
@@ -76,16 +81,10 @@ pub fn run(args: Check, options: &Options) -> Result<bool> {
     };
     // Triggers count in tables that are not found, too. Without a name, all triggers are checked.
     let named: &[Table] = if args.tables.is_empty() { &[] } else { &found };
-    let mut of_triggers = triggers::check(named, conn)?;
-    if let Some(file) = &file {
-        for of_file in file::check(file, named, conn)? {
-            let is_same = |known: &&mut FaultsOf| known.table == of_file.table;
-            match of_triggers.iter_mut().find(is_same) {
-                Some(known) => known.faults.extend(of_file.faults),
-                None => of_triggers.push(of_file),
-            }
-        }
-    }
+    let of_triggers = match &file {
+        Some(file) => triggers::check(file, args.migrations.as_deref(), named, conn)?,
+        None => Vec::new(),
+    };
     if found.is_empty() && of_triggers.is_empty() {
         let tables = catalogue::which_there_are(conn)?;
         bail!("no table is checked without its name: is it the right database? {tables}");
@@ -95,7 +94,7 @@ pub fn run(args: Check, options: &Options) -> Result<bool> {
     for table in &found {
         all.push(FaultsOf {
             table: table.to_string(),
-            faults: check(table, conn)?,
+            faults: check(table, file.as_ref(), conn)?,
         });
     }
     all.extend(of_triggers);
@@ -124,10 +123,11 @@ fn note_not_checked(others: Vec<Table>) {
     }
 }
 
-fn check(table: &Table, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
+fn check(table: &Table, file: Option<&File>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     let Ok(counters) = CounterTable::try_from(table.clone()) else {
         // An ordinary table can have columns in which triggers count.
-        if triggers::is_counted_in(table, conn)? {
+        let mut definitions = file.iter().flat_map(|file| &file.triggers);
+        if definitions.any(|one| triggers::counts_in(one, std::slice::from_ref(table))) {
             return Ok(Vec::new());
         }
         return Ok(vec![not_a_counter_table(table, conn.database())]);

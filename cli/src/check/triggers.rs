@@ -1,36 +1,51 @@
-//! The triggers that count rows, compared with their definitions in the database.
+//! The triggers that count rows, compared with those that the definitions of `counters.toml` have.
+
+use std::path::Path;
 
 use anyhow::Result;
 use diesel::RunQueryDsl;
 use diesel::sql_types::Bool;
 
+use super::migrations::Migrated;
 use crate::catalogue::Table;
 use crate::connection::AnyConnection;
 use crate::database::{Joined, MYSQL, POSTGRES};
 use crate::fault::{Fault, FaultsOf, Severity, note, wrong};
 use crate::sql::sql_with;
 use crate::triggers::{
-    Count, Counting, Definition, Existing, LiveTrigger, Plan, Stored, Trigger, TriggerTable,
-    definitions, live_triggers,
+    Count, Counting, Definition, File, LiveTrigger, Plan, Trigger, TriggerTable, live_triggers,
 };
 
 /// The faults of each definition that counts in one of these tables, or of all if there are none,
 /// with the table of the rows.
-pub fn check(tables: &[Table], conn: &mut AnyConnection) -> Result<Vec<FaultsOf>> {
+pub fn check(
+    file: &File,
+    migrations: Option<&Path>,
+    tables: &[Table],
+    conn: &mut AnyConnection,
+) -> Result<Vec<FaultsOf>> {
     let live = live_triggers(conn)?;
     let mut known = Vec::new();
-    for Stored { definition, .. } in definitions(conn)? {
+    for definition in &file.triggers {
         let plan = Counting::new(definition.clone(), conn).and_then(Plan::new);
         known.push((definition, plan));
     }
     let plans = known.iter().flat_map(|(_, plan)| plan);
     let own: Vec<Trigger> = plans.flat_map(|plan| plan.triggers.clone()).collect();
     let mut all: Vec<FaultsOf> = Vec::new();
+    let migrated = Migrated::read(file, migrations, conn)?;
+    all.extend(migrated.branches());
+    if tables.is_empty() {
+        let without_plan = known.iter().filter(|(_, plan)| plan.is_err());
+        let unknown: Vec<_> = without_plan.map(|(one, _)| &*one.name).collect();
+        all.extend(migrated.left(file, &own, &unknown, &live, conn));
+    }
     let mut before = Vec::new();
     for (definition, plan) in known {
         let table = definition.rows.clone();
-        let is_asked = counts_in(&definition, tables);
-        let mut faults = of_definition(&definition, plan, &mut before, &own, &live, conn);
+        let is_asked = counts_in(definition, tables);
+        let faults = of_definition(definition, plan, &mut before, &own, &live, conn);
+        let mut faults = migrated.with_note(definition, faults);
         // A table of several definitions has the same notes for each of them.
         let mut told = all.iter().flat_map(|known| &known.faults);
         faults.retain(|fault| {
@@ -40,20 +55,25 @@ pub fn check(tables: &[Table], conn: &mut AnyConnection) -> Result<Vec<FaultsOf>
             all.push(FaultsOf { table, faults });
         }
     }
-    Ok(all)
+    Ok(by_table(all))
+}
+
+/// The faults of each table together.
+fn by_table(all: Vec<FaultsOf>) -> Vec<FaultsOf> {
+    let mut by_table: Vec<FaultsOf> = Vec::new();
+    for one in all {
+        match by_table.iter_mut().find(|known| known.table == one.table) {
+            Some(known) => known.faults.extend(one.faults),
+            None => by_table.push(one),
+        }
+    }
+    by_table
 }
 
 /// Whether a definition counts in one of these tables, or there are none.
 pub fn counts_in(definition: &Definition, tables: &[Table]) -> bool {
     let is_named = |count: &Count| tables.iter().any(|table| table.is_named(&count.table));
     tables.is_empty() || definition.counts.iter().any(is_named)
-}
-
-/// Whether triggers count in columns of this table.
-pub fn is_counted_in(table: &Table, conn: &mut AnyConnection) -> Result<bool> {
-    let stored = definitions(conn)?;
-    let mut all = stored.iter();
-    Ok(all.any(|stored| counts_in(&stored.definition, std::slice::from_ref(table))))
 }
 
 /// Triggers and rules of the program's own on a table that is counted in.
@@ -83,44 +103,48 @@ fn of_definition(
     live: &[LiveTrigger],
     conn: &mut AnyConnection,
 ) -> Vec<Fault> {
-    let compared = plan.and_then(|Plan { counting, triggers }| {
-        let mut faults = storage(&counting);
-        faults.extend(hidden_rows(&counting, conn)?);
-        faults.extend(not_counted_yet(&counting));
-        faults.extend(before.iter().filter_map(|other| twice(other, &counting)));
-        for trigger in &triggers {
-            faults.extend(faults_of(trigger, &counting, live));
-        }
-        // The function of several triggers can be the same.
-        let mut told = Vec::new();
-        faults.retain(|fault| {
-            let is_new = !told.contains(&fault.what);
-            told.push(fault.what.clone());
-            is_new
-        });
-        let targets = counting.targets.iter();
-        for target in targets.filter(|target| target.slots.is_none()) {
-            faults.extend(others(&target.table, own, live));
-        }
-        // Only a definition whose tables are there can count in the same counter as another one.
-        before.push(counting);
-        Ok(faults)
-    });
+    let compared = plan.and_then(
+        |Plan {
+             counting, triggers, ..
+         }| {
+            let mut faults = storage(&counting);
+            faults.extend(hidden_rows(&counting, conn)?);
+            faults.extend(before.iter().filter_map(|other| twice(other, &counting)));
+            for trigger in &triggers {
+                faults.extend(faults_of(trigger, &counting, live));
+            }
+            // The function of several triggers can be the same.
+            let mut told = Vec::new();
+            faults.retain(|fault| {
+                let is_new = !told.contains(&fault.what);
+                told.push(fault.what.clone());
+                is_new
+            });
+            let targets = counting.targets.iter();
+            for target in targets.filter(|target| target.slots.is_none()) {
+                faults.extend(others(&target.table, own, live));
+            }
+            // Only a definition whose tables are there can count in the same counter as another one.
+            before.push(counting);
+            Ok(faults)
+        },
+    );
     compared.unwrap_or_else(|error| {
         let Definition { name, rows, .. } = definition;
         let what = format!("The triggers {name} count the rows of {rows}, but {error:#}.");
         let cost = "They fail, or they do not count these rows.";
         vec![wrong("trigger_definition", what, cost).remedy(
-            "Revert their migration, or generate them again for the tables as they are now.",
+            "Change their definition, or the tables, and write a migration: `diesel-counters generate \
+             triggers NAME`.",
         )]
     })
 }
 
 /// An account of MySQL does not see the triggers without this right.
-fn not_seen(counting: &Counting) -> String {
+fn not_seen(trigger: &Trigger, counting: &Counting) -> String {
     match counting.database {
         MYSQL => {
-            let table = MYSQL.table_name(&counting.rows);
+            let table = MYSQL.quoted(&trigger.table.name);
             format!("If it is there, this account may not see it: GRANT TRIGGER ON {table} to it. ")
         }
         _ => String::new(),
@@ -196,16 +220,21 @@ fn faults_of(trigger: &Trigger, counting: &Counting, live: &[LiveTrigger]) -> Ve
     }
     let named = of_table().find(|live| live.name == trigger.name);
     let name = &counting.definition.name;
-    let mut then = format!("then run `diesel-counters recount {name}`.");
+    let mut then = format!(
+        "then run `diesel-counters recount {name}`, with --lower if counts may be too high."
+    );
     let fault = match named {
         Some(live) => {
             let cost = "Somebody changed it, or another version of diesel-counters wrote it. It \
                         may not count what its definition says.";
+            if live.body.is_empty() {
+                then += &format!(" {}", not_seen(trigger, counting));
+            }
             let what = format!("The trigger {} is not what its definition says.", live.name);
             wrong("trigger_changed", what, cost)
         }
         None => {
-            then += &format!(" {}", not_seen(counting));
+            then += &format!(" {}", not_seen(trigger, counting));
             let is_rule = trigger.event == "RULE";
             let is = if is_rule { "rule" } else { "trigger" };
             let what = format!("{} has no {is} {}.", trigger.table.name, trigger.name);
@@ -221,7 +250,10 @@ fn faults_of(trigger: &Trigger, counting: &Counting, live: &[LiveTrigger]) -> Ve
     }
     statements.push(trigger.create.clone());
     statements.retain(|sql| !sql.is_empty());
-    let mut fault = fault.remedy(format!("Create it again; {}", then.trim_end()));
+    let mut fault = fault.remedy(format!(
+        "If its migration has not run yet, run it. Otherwise create it again; {}",
+        then.trim_end()
+    ));
     fault.sql = statements
         .iter()
         .map(|sql| sql.trim_end().to_owned())
@@ -261,17 +293,6 @@ fn disabled(live: &LiveTrigger, counting: &Counting) -> Option<Fault> {
     Some(fault.run(enable))
 }
 
-fn not_counted_yet(counting: &Counting) -> Option<Fault> {
-    let Definition { name, existing, .. } = &counting.definition;
-    if *existing != Existing::Later {
-        return None;
-    }
-    let what = format!("The triggers {name} do not count yet the rows that existed before them.");
-    let cost = "Counts are too low, and can be below 0.";
-    let remedy = format!("Run `diesel-counters recount {name}`.");
-    Some(wrong("trigger_later", what, cost).remedy(remedy))
-}
-
 fn twice(before: &Counting, counting: &Counting) -> Option<Fault> {
     let (table, counter) = counting.shared_counter(before)?;
     let first = &before.definition.name;
@@ -279,7 +300,7 @@ fn twice(before: &Counting, counting: &Counting) -> Option<Fault> {
     let what = format!("The triggers {first} and {second} both count in {table}.{counter}.");
     let cost = "The counter has the rows of both, and a recount sets it to the rows of one.";
     Some(wrong("trigger_twice", what, cost).remedy(
-        "Revert the migration of one of them, and then run `diesel-counters recount` for the other \
-         one.",
+        "Take one of them out of counters.toml, write a migration, and then run `diesel-counters \
+         recount` for the other one.",
     ))
 }

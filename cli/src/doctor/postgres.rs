@@ -9,7 +9,7 @@ use super::wait::{LockWait, Look, Wait};
 use crate::catalogue::{Column, Kind, Table, table};
 use crate::database::{Joined, POSTGRES};
 use crate::sql::{sql, sql_with};
-use crate::triggers::{Definition, definitions};
+use crate::triggers::{TriggerTable, live_triggers};
 
 /// Finds the sessions that wait for the table.
 ///
@@ -53,17 +53,16 @@ pub fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
     waits.collect()
 }
 
-/// The tables whose writes run generated triggers that count in a table: those of the rows, and
-/// those whose deletions cascade to these.
+/// The tables whose writes run triggers that name a counter table, and those whose deletions cascade
+/// to these.
 fn written(counters: &Table, look: &mut Look<'_>) -> Result<Vec<String>> {
-    let mut names = Vec::new();
-    for stored in definitions(look.conn)? {
-        let Definition { rows, counts, .. } = stored.definition;
-        if !counts.iter().any(|count| counters.is_named(&count.table)) {
+    let mut names: Vec<String> = Vec::new();
+    for live in live_triggers(look.conn)? {
+        let TriggerTable { schema, name } = &live.table;
+        if !live.body.contains(&counters.name) || names.contains(name) {
             continue;
         }
-        // A definition of others need not be of a table.
-        if let Ok(rows) = table(look.conn, &rows) {
+        if let Ok(rows) = table(look.conn, &format!("{schema}.{name}")) {
             let parents = rows.columns.iter().flat_map(Column::parents);
             names.extend(parents.map(|parent| parent.table.clone()));
             names.push(rows.name);

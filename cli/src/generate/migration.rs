@@ -297,6 +297,7 @@ pub(super) fn up_and_down(mut args: Migration) -> Result<Written> {
     Ok(Written {
         up: render(&template, values)?,
         down,
+        ..Written::default()
     })
 }
 

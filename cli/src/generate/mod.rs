@@ -1,6 +1,7 @@
 //! `generate`: the SQL of migrations.
 
 mod binary_log;
+mod directory;
 mod migration;
 mod names;
 mod refuse;
@@ -8,14 +9,12 @@ mod triggers;
 
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
-use serde_json::json;
+use serde::Serialize;
 
 use crate::options::Options;
 use crate::output::steers;
 
-/// Print the migration of a counter table, or of the triggers that count rows.
-///
-/// Write it into the up.sql of a new migration, and what --down prints into its down.sql.
+/// Print the migration of a counter table, or write the one of the triggers that count rows.
 #[derive(Args)]
 pub struct Generate {
     #[command(subcommand)]
@@ -31,30 +30,44 @@ enum What {
     Triggers(triggers::Triggers),
 }
 
-/// The SQL of a migration.
-#[derive(Default)]
+/// A migration.
+#[derive(Default, Serialize)]
 struct Written {
     up: String,
     down: String,
+    /// The triggers after it. The migration of a table has none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    counters: String,
 }
 
 pub fn run(args: Generate, options: &Options) -> Result<()> {
-    let Written { up, down } = match args.what {
-        What::Migration(of_table) => migration::up_and_down(of_table)?,
-        What::Triggers(of_file) => triggers::up_and_down(of_file, args.down, options)?,
+    let written = match args.what {
+        What::Migration(of_table) => Some(migration::up_and_down(of_table)?),
+        What::Triggers(of_file) => triggers::run(of_file, args.down, options)?,
     };
-    let part = if args.down { &down } else { &up };
-    // It is read before it is run. What would be escaped in another text cannot be escaped in SQL.
-    if let Some(steers) = part
-        .chars()
-        .find(|c| steers(*c) && *c != '\n')
-        .filter(|_| !options.json)
-    {
+    let Some(written) = written else {
+        return Ok(());
+    };
+    let part = if args.down {
+        &written.down
+    } else {
+        &written.up
+    };
+    if !options.json {
+        refuse_steering(part)?;
+    }
+    options.print(&written, || part.clone())
+}
+
+/// Refuses SQL that reads as another one. It is read before it is run. What would be escaped in
+/// another text cannot be escaped in SQL.
+fn refuse_steering(sql: &str) -> Result<()> {
+    if let Some(steers) = sql.chars().find(|c| steers(*c) && *c != '\n') {
         let code = format!("U+{:04X}", u32::from(steers));
         bail!(
             "a name in the migration has the character {code}, with which its SQL reads as another \
              one: rename it. --json prints the SQL as it is"
         );
     }
-    options.print(&json!({ "up": up, "down": down }), || part.clone())
+    Ok(())
 }

@@ -7,16 +7,14 @@ use diesel::sql_types::Bool;
 
 use crate::connection::AnyConnection;
 use crate::sql::sql;
-use crate::triggers::{Compared, Counting, Existing, Plan, Target, Trial};
+use crate::triggers::{Counting, Existing, Plan, Trial};
 
 /// Definitions that do not go together. A counter equals the rows of one definition: another one
 /// would set it to its own rows.
-pub fn others(new: &[Plan], stay: &[Counting]) -> Result<()> {
-    for (place, plan) in new.iter().enumerate() {
-        // Each pair of new definitions once.
-        let before = new[..place].iter().map(|plan| &plan.counting);
-        for other in stay.iter().chain(before) {
-            if let Some((table, counter)) = plan.counting.shared_counter(other) {
+pub fn others(all: &[&Counting]) -> Result<()> {
+    for (place, one) in all.iter().enumerate() {
+        for other in &all[..place] {
+            if let Some((table, counter)) = one.shared_counter(other) {
                 bail!(
                     "the triggers {} count in {table}.{counter} already, and a counter can have \
                      the rows of one table only: count in another counter, and add both up in the \
@@ -45,21 +43,10 @@ pub fn storage(plan: &Plan) -> Result<()> {
 }
 
 /// A row that is not counted yet can be deleted. The count is then below 0 until the recount.
-/// An entity whose last row is deleted before that cannot be told from one that others count.
 pub fn later(plan: &Plan) -> Result<()> {
     let counting = &plan.counting;
-    if counting.definition.existing != Existing::Later {
+    if plan.existing != Existing::Later {
         return Ok(());
-    }
-    let mut targets = counting.targets.iter();
-    let is_of_condition =
-        |target: &&Target| matches!(counting.compared(target), Compared::WithRows);
-    let of_condition = targets.find(is_of_condition);
-    if let Some(Target { table, .. }) = of_condition {
-        bail!(
-            "--existing later: {table} counts the rows of a condition. Say with only in which of \
-             its rows, such as only = \"1 = 1\" for all"
-        );
     }
     for (table, name) in counting.counters() {
         if table.range(name).is_some_and(|range| *range.start() == 0) {

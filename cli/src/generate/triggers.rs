@@ -1,33 +1,37 @@
-//! `generate triggers`: the migration from the triggers of the database to what `counters.toml`
+//! `generate triggers`: the migration from the triggers after the last one to what `counters.toml`
 //! says.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::Args;
+use clap::error::ErrorKind;
 
-use super::Written;
 use super::binary_log;
-use super::names::Names;
+use super::directory::{Directory, refuse_name};
+use super::names;
 use super::refuse;
+use super::{Written, refuse_steering};
 use crate::catalogue::Table;
-use crate::connection::AnyConnection;
+use crate::connection::{AnyConnection, option};
 use crate::database::{Joined, SQLITE};
 use crate::options::{self, Options};
 use crate::output::printable;
 use crate::template::wrapped;
 use crate::triggers::{
-    Counting, Difference, Existing, File, Gone, Last, LiveTrigger, Plan, definitions, migration,
-    order,
+    Counting, Difference, Existing, File, Gone, Plan, Repair, Snapshot, migration, order,
 };
 
-/// Print the migration from the triggers of the database to what counters.toml says.
+/// Write the migration that makes the triggers those of counters.toml.
 ///
-/// The database then counts each row that is inserted, deleted or changed, in the same statement,
-/// whichever program writes it. The migration creates what is new in the file, replaces what has
-/// changed and drops what is gone. It counts the existing rows of every entity whose count is 0,
-/// and leaves other counts as they are. If there is no difference, it is empty. Reads the tables
-/// from the database, which must exist, and changes nothing there.
+/// The database then counts every row that is inserted, deleted or changed, in the same statement,
+/// whichever program writes it. A migration creates what is new in the file, replaces what has
+/// changed, and drops what is gone, since the last migration that this command wrote: each of them
+/// has a counters.toml beside its up.sql, which says what the triggers are after it. It counts the
+/// rows that exist where there is no count yet, and adds what a changed definition counts more or
+/// less than before.
+///
+/// The tables must exist in the database that you connect to. The command only reads there.
 #[derive(Args)]
 #[command(after_help = "Example of a counters.toml:
   [[trigger]]
@@ -38,135 +42,155 @@ use crate::triggers::{
   by = \"stars\"                          # what a row adds [default: 1]
   day = \"created_at\"                    # the day that it counts on [default: that of the change]
   slots = 16                            # as in counter_table! [default: 32]
+  deleted = \"kept\"                      # a deleted row stays in the count [default: taken_off]
 
-  diesel migration generate count_article_likes
-  cd migrations/*_count_article_likes
-  diesel-counters generate triggers > up.sql
-  diesel-counters generate triggers --down > down.sql
-
-`diesel-counters show` prints the file of the triggers that the database has.")]
+  diesel-counters generate triggers count_article_likes
+  diesel migration run")]
 pub struct Triggers {
+    /// The name of the migration, such as count_article_likes.
+    #[arg(value_name = "NAME", value_parser = options::name)]
+    name: Option<String>,
     /// The file that says what is counted [default: counters.toml of this directory, or of the
     /// nearest one above it].
     #[arg(long, value_parser = options::file)]
     file: Option<PathBuf>,
-    /// When existing rows are counted: by the migration, while writers wait, or later by
-    /// `diesel-counters recount NAME`, beside writers.
+    /// The directory of the migrations [default: that of diesel.toml, or migrations beside
+    /// counters.toml].
+    #[arg(long, value_name = "DIR", value_parser = options::file, env = "MIGRATION_DIRECTORY")]
+    migrations: Option<PathBuf>,
+    /// What the migration does about rows that exist already.
     #[arg(long, value_enum, default_value_t)]
     existing: Existing,
+    /// Create these definitions again, or all, although the file did not change: if triggers were
+    /// lost, if their tables have changed, or if this command is a new version.
+    #[arg(long, value_name = "DEFINITION", num_args = 0.., value_parser = options::name)]
+    repair: Option<Vec<String>>,
+    /// Print up.sql, or with --down down.sql, and write no migration.
+    #[arg(long)]
+    print: bool,
 }
 
-/// Both sides of the migration. `is_down` is whether the way back is printed: that of the last
-/// migration, if it has run. Otherwise, it only changes what is noted beside it.
-pub(super) fn up_and_down(args: Triggers, is_down: bool, options: &Options) -> Result<Written> {
-    let file = File::read(args.file.as_deref())?;
-    let conn = &mut options.connect()?;
-    let stored = definitions(conn)?;
-    let of_file = file.definitions(&stored, conn)?;
-    let difference = Difference::new(of_file, args.existing, stored, conn)?;
-    if difference.is_empty() {
-        let path = file.path.display();
-        if is_down {
-            return way_back(difference.stay, args.existing, conn);
-        }
-        note(&format!("the database has what {path} says"));
-        return Ok(Written::default());
+/// Writes the migration. Returns what to print of it.
+pub(super) fn run(args: Triggers, is_down: bool, options: &Options) -> Result<Option<Written>> {
+    let is_printed = args.print || is_down || options.json;
+    if args.name.is_none() && !is_printed {
+        let message =
+            "give the migration a name, such as count_article_likes, before the options\n";
+        return Err(clap::Error::raw(ErrorKind::MissingRequiredArgument, message).into());
     }
-    // What is wrong with the definitions themselves comes before what is wrong with the database.
-    let names = names_beside(&difference, conn)?;
-    names.refuse(&difference.new, conn)?;
-    refuse::others(&difference.new, &difference.stay)?;
-    let kept = check(&difference.new, conn)?;
-    for name in &difference.repaired {
+    if let Some(name) = &args.name {
+        refuse_name(name)?;
+    }
+    let file = File::read(args.file.as_deref())?;
+    let directory = Directory::find(args.migrations.as_deref(), &file.path)?;
+    let migrations = directory.migrations()?;
+    let old = migrations.state()?;
+    let repair = repair(args.repair.as_deref(), &old)?;
+    let conn = &mut options.connect()?;
+    refuse_other_backend(&old, &directory.path, conn)?;
+    let difference = Difference::new(&old, &file.triggers, repair, args.existing, conn)?;
+    // Branches that were merged can have brought what does not go together.
+    let new = difference.new.iter().map(|plan| &plan.counting);
+    refuse::others(&difference.stay.iter().chain(new).collect::<Vec<_>>())?;
+    names::refuse(&difference, &migrations, conn)?;
+    for name in &difference.outdated {
         note(&format!(
-            "the triggers {name} are not all there, or not as {} says: this creates them again",
-            file.path.display()
+            "the triggers {name} are out of date, because a table or this command has changed. To \
+             write a migration that replaces them, add --repair {name}"
         ));
     }
-    let sides = difference.sides(args.existing, conn)?;
-    let unplanned = difference.gone.iter().filter_map(|gone| {
-        let why = gone.plan.as_ref().err()?;
-        Some(format!("{}: {why:#}", gone.name()))
-    });
-    let mut lost: Vec<_> = unplanned.collect();
-    // Others can have taken a name of what goes, which the way back would take from them.
-    let mut restored = Vec::new();
-    for plan in sides.restored {
-        match names.taken(&plan, conn)? {
-            Some(why) => lost.push(format!("{}: {why}", plan.name())),
-            None => restored.push(plan),
-        }
+    if difference.is_empty() {
+        locks(&[], &difference.stay)?;
+        let path = shown(&file.path);
+        note(&format!("{path} has not changed since the last migration"));
+        let counters = difference.snapshot.toml()?;
+        return Ok(is_printed.then(|| Written {
+            counters,
+            ..Written::default()
+        }));
     }
-    // The SQL of both is in the JSON.
-    if is_down || options.json {
-        refuse_later(&restored)?;
+    let mut kept = check(&difference.new, conn)?;
+    kept.extend(difference.left_behind(conn)?);
+    for plan in &difference.restored {
+        refuse::later(plan).with_context(|| format!("the way back creates {}", plan.name()))?;
     }
     let up_comment = locks(&difference.new, &difference.stay)?;
-    // What the database has may be from a version that did not look for an order.
-    let down_comment = locks(&restored, &difference.stay).unwrap_or_default();
+    // The tables of what was there before may have changed.
+    let down_comment = locks(&difference.restored, &difference.stay).unwrap_or_default();
+    let written = Written {
+        up: migration(&difference.gone, &difference.new, &up_comment)?,
+        down: migration(&difference.created, &difference.restored, &down_comment)?,
+        counters: difference.snapshot.toml()?,
+    };
     if is_down {
-        note_changes(&sides.created, &restored);
-        note_lost(lost);
+        note_changes(&difference.created, &difference.restored);
     } else {
-        note_changes(&sides.gone, &difference.new);
+        note_changes(&difference.gone, &difference.new);
         kept.iter().for_each(|text| note(text));
         advise(&difference.new, conn)?;
     }
-    Ok(Written {
-        up: migration(&sides.gone, &difference.new, &up_comment)?,
-        down: migration(&sides.created, &restored, &down_comment)?,
+    for definition in difference.lost {
+        note(&format!(
+            "down.sql can't create these triggers again: {definition}"
+        ));
+    }
+    let name = args.name.as_deref().filter(|_| !is_printed);
+    let Some(name) = name else {
+        return Ok(Some(written));
+    };
+    refuse_steering(&written.up)?;
+    refuse_steering(&written.down)?;
+    let path = directory.write(name, &written)?;
+    note(&format!("wrote {}", shown(&path)));
+    if args.repair.is_some() {
+        note("if triggers were missing, run `diesel-counters recount` after the migration");
+    }
+    Ok(None)
+}
+
+/// Which definitions to create again. It is an error if there are none of these names.
+fn repair<'n>(names: Option<&'n [String]>, old: &Snapshot) -> Result<Repair<'n>> {
+    let Some(names) = names else {
+        return Ok(Repair::None);
+    };
+    let known = || old.triggers.iter().map(|one| &*one.name);
+    if let Some(name) = names.iter().find(|name| !known().any(|one| one == **name)) {
+        let known = match &*known().joined(", ") {
+            "" => "no migration has made any yet".to_owned(),
+            known => format!("there are {known}"),
+        };
+        bail!("--repair {name}: no migration has these triggers; {known}");
+    }
+    Ok(match names {
+        [] => Repair::All,
+        names => Repair::Named(names),
     })
 }
 
-/// The names that are taken beside those of what goes.
-fn names_beside(difference: &Difference, conn: &mut AnyConnection) -> Result<Names> {
-    let gone = difference.gone.iter();
-    let definitions = gone.map(|gone| gone.name().to_owned()).collect();
-    let goes = |live: &LiveTrigger| difference.gone.iter().any(|gone| gone.has(live));
-    Names::new(definitions, goes, conn)
-}
-
-/// From what the database has to what it had before the last migration.
-fn way_back(stay: Vec<Counting>, existing: Existing, conn: &mut AnyConnection) -> Result<Written> {
-    let last = Last::of(stay, existing, conn)?;
-    let created = last.created.iter().map(|gone| gone.name.clone());
-    let goes = |live: &LiveTrigger| last.created.iter().any(|gone| gone.has(live));
-    let names = Names::new(created.collect(), goes, conn)?;
-    names.refuse(&last.restored, conn)?;
-    refuse_later(&last.restored)?;
-    refuse::others(&last.restored, &last.stay)?;
-    let comment = locks(&last.restored, &last.stay).unwrap_or_default();
-    note("the migration has run: this is the way back of the last one that created triggers");
-    note_changes(&last.created, &last.restored);
-    note_lost(last.lost);
-    Ok(Written {
-        up: String::new(),
-        down: migration(&last.created, &last.restored, &comment)?,
-    })
+/// The triggers of another database have other names and texts.
+fn refuse_other_backend(old: &Snapshot, migrations: &Path, conn: &AnyConnection) -> Result<()> {
+    let backend = option(conn.database());
+    if !old.backend.is_empty() && old.backend != backend {
+        bail!(
+            "the migrations in {} are for {}, and this database is {backend}: name the directory of \
+             its migrations with --migrations",
+            shown(migrations),
+            old.backend
+        );
+    }
+    Ok(())
 }
 
 /// Refuses what cannot be counted. Says which counts stay as they are.
 fn check(plans: &[Plan], conn: &mut AnyConnection) -> Result<Vec<String>> {
     let mut told = Vec::new();
     for plan in plans {
-        let counting = &plan.counting;
         refuse::storage(plan)?;
         refuse::later(plan)?;
         refuse::changing_expressions(plan, conn)?;
-        let kept = counting.kept_counts(conn)?;
-        if plan.corrects_now() {
-            told.extend(kept);
-        }
+        told.extend(plan.kept_counts(conn)?);
     }
     Ok(told)
-}
-
-/// Refuses to count the rows of definitions later that are created again.
-fn refuse_later(restored: &[Plan]) -> Result<()> {
-    for plan in restored {
-        refuse::later(plan).with_context(|| format!("the way back creates {}", plan.name()))?;
-    }
-    Ok(())
 }
 
 /// What to do beside the migration.
@@ -174,13 +198,7 @@ fn advise(plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
     if let Some(advice) = binary_log::advice(conn)? {
         note(&advice);
     }
-    let targets = plans.iter().flat_map(|plan| &plan.counting.targets);
-    let in_slots = targets.filter(|target| target.slots.is_some());
-    let counters = in_slots.flat_map(|target| {
-        let names = target.names.iter();
-        names.map(|name| format!("{}.{name}", target.table))
-    });
-    let names = counters.joined(", ");
+    let names = plans.iter().flat_map(Plan::new_in_slots).joined(", ");
     if !names.is_empty() {
         let then = "in counted_by_database = (…) of their counter_table!, and remove incr_counter";
         note(&format!("then name {names} {then}"));
@@ -208,29 +226,31 @@ fn note_changes(gone: &[Gone], new: &[Plan]) {
     }
 }
 
-fn note_lost(lost: impl IntoIterator<Item = String>) {
-    for definition in lost {
-        note(&format!(
-            "this cannot create again what was there: {definition}"
-        ));
-    }
-}
-
 /// A comment with the order in which rows of columns are locked. SQLite has one writer.
 fn locks(new: &[Plan], stay: &[Counting]) -> Result<String> {
-    let mut targets = new.iter().flat_map(|plan| &plan.counting.targets);
+    let of_new = new.iter().map(|plan| &plan.counting);
+    let all: Vec<_> = stay.iter().chain(of_new).collect();
+    let mut targets = all.iter().flat_map(|counting| &counting.targets);
     let in_columns = targets.any(|target| target.slots.is_none());
-    let is_of_sqlite = new.iter().any(|plan| plan.counting.database == SQLITE);
+    let is_of_sqlite = all.iter().any(|counting| counting.database == SQLITE);
     if !in_columns || is_of_sqlite {
         return Ok(String::new());
     }
-    let all = stay.iter().chain(new.iter().map(|plan| &plan.counting));
-    let tables = order(&all.collect::<Vec<_>>())?;
+    let tables = order(&all)?;
     let tables: Vec<_> = tables.into_iter().map(Table::to_string).collect();
     let names = wrapped(&tables, "\n-- ");
     Ok(format!(
         "-- Rows are locked in this order, as the program must lock them:\n-- {names}.\n"
     ))
+}
+
+/// A path as it is named from here.
+fn shown(path: &Path) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    path.strip_prefix(here)
+        .unwrap_or(path)
+        .display()
+        .to_string()
 }
 
 fn note(text: &str) {

@@ -8,16 +8,16 @@ use super::target::Target;
 use super::values::{Counters, Query};
 use crate::database::Joined;
 
-/// The entities whose counts are compared with their rows.
-#[derive(Debug, Clone)]
-pub enum Compared {
+/// Which wrong counts are corrected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which {
     All,
-    /// Those with a row that counts.
-    WithRows,
+    /// Those of entities whose total isn't higher than their rows.
+    NotTooHigh,
 }
 
 /// The query of the wrong counts: the key, the day of the row if it has one, the true count of each
-/// counter, and its stored count.
+/// counter, its stored count, and perhaps what the entity lacks on all days together.
 #[derive(Debug, Clone, Serialize)]
 pub struct Drift {
     pub name: String,
@@ -26,6 +26,8 @@ pub struct Drift {
     pub union: Vec<Query>,
     pub group: Vec<String>,
     pub having: Vec<String>,
+    /// Conditions of what the entity lacks.
+    pub conditions: Vec<String>,
 }
 
 /// Rows that are added to the counters of a table: what these lack, or zeros that lock.
@@ -70,22 +72,10 @@ fn values_of(marks: &[Mark], part: Part) -> impl Iterator<Item = String> {
 }
 
 impl Counting {
-    /// The entities whose counts are corrected. An ordinary column that has the rows of a condition
-    /// may be kept by others for entities without such a row, unless the definition says which rows
-    /// are its own.
-    pub fn compared(&self, target: &Target) -> Compared {
-        let is_own = target.only.is_some() || target.entity.is_empty();
-        if target.slots.is_none() && self.when.is_some() && !is_own {
-            Compared::WithRows
-        } else {
-            Compared::All
-        }
-    }
-
     /// The query of the wrong counts: the rows and what is stored, in one union, summed up for each
     /// entity. A row counts 1 and stores nothing; what is stored counts 0. So the sums of an entity
     /// are both its counts, whichever of them it has.
-    pub fn drift(&self, target: &Target, compared: &Compared, batch: Option<Batch<'_>>) -> Drift {
+    pub fn drift(&self, target: &Target, which: Which, batch: Option<Batch<'_>>) -> Drift {
         let group = self.group(target);
         let names = self.counter_names(target);
         let stored: Vec<_> = target
@@ -93,41 +83,73 @@ impl Counting {
             .iter()
             .map(|name| self.stored_name(target, name))
             .collect();
-        let marks = self.marks(target, compared);
+        let marks = self.marks(target);
         let mut union = self.counted_rows(target, &stored, &marks, batch);
         union.push(self.stored_counts(target, &marks, batch));
+        let pairs = || names.iter().zip(&stored);
         let sums = names.iter().chain(&stored);
-        let summed_up = sums.map(|name| format!("SUM({name}) AS {name}"));
-        let pairs = names.iter().zip(&stored);
-        let is_wrong = pairs
-            .map(|(name, stored)| self.is_wrong(&format!("SUM({name})"), &format!("SUM({stored})")))
-            .joined(" OR ");
+        let mut columns = group.clone();
+        columns.extend(sums.map(|name| format!("SUM({name}) AS {name}")));
         let mut having = Vec::new();
-        if marks.is_empty() {
-            having.push(is_wrong);
+        let mut conditions = Vec::new();
+        if self.compares_totals(target, which) {
+            let entity = group[..target.entity.len()].join(", ");
+            let window = if entity.is_empty() {
+                String::new()
+            } else {
+                format!("PARTITION BY {entity}")
+            };
+            for (place, (name, stored)) in pairs().enumerate() {
+                let lacks = self.lacks_name(target, place);
+                columns.push(format!(
+                    "SUM(SUM({name}) - SUM({stored})) OVER ({window}) AS {lacks}"
+                ));
+            }
+            let wrong = pairs().enumerate().map(|(place, (name, stored))| {
+                let lacks = self.lacks_name(target, place);
+                format!("{name} <> {stored} AND {lacks} >= 0")
+            });
+            conditions.push(wrong.joined(" OR "));
         } else {
-            having.push(format!("({is_wrong})"));
-            having.extend(marks.iter().map(|mark| format!("SUM({}) > 0", mark.name)));
+            let is = self.is_wrong(which);
+            let wrong = pairs().map(|(name, stored)| format!("SUM({name}) {is} SUM({stored})"));
+            let wrong = wrong.joined(" OR ");
+            having.push(if marks.is_empty() {
+                wrong
+            } else {
+                format!("({wrong})")
+            });
         }
+        having.extend(marks.iter().map(|mark| format!("SUM({}) > 0", mark.name)));
         Drift {
             name: self.drift_name(),
-            columns: group.iter().cloned().chain(summed_up).collect(),
+            columns,
             union,
             group,
             having,
+            conditions,
+        }
+    }
+
+    /// Whether a count is corrected by what its entity has on all days together: a row can have moved
+    /// to another day.
+    pub fn compares_totals(&self, target: &Target, which: Which) -> bool {
+        let has_days = self.day.is_some() && target.slots.is_some();
+        has_days && which == Which::NotTooHigh && !self.keeps_deleted()
+    }
+
+    /// The name of the column with what an entity lacks of a counter on all days together.
+    pub fn lacks_name(&self, target: &Target, place: usize) -> String {
+        let lacks = self.free("lacks");
+        match &*target.names {
+            [_] => lacks,
+            _ => format!("{lacks}_{place}"),
         }
     }
 
     /// The columns that an entity must have in a row for its counts to be compared.
-    fn marks(&self, target: &Target, compared: &Compared) -> Vec<Mark> {
+    fn marks(&self, target: &Target) -> Vec<Mark> {
         let mut marks = Vec::new();
-        if let Compared::WithRows = compared {
-            marks.push(Mark {
-                name: self.free("counted_rows"),
-                in_counted_rows: "1".to_owned(),
-                in_stored_counts: "0".to_owned(),
-            });
-        }
         // Rows can name an entity that has no row with the counter. There is nothing to correct.
         if target.can_lack_entities() {
             marks.push(Mark {
@@ -158,6 +180,7 @@ impl Counting {
             let rows = Rows {
                 name: &counted,
                 from: &from,
+                place: 0,
                 sign: Sign::Plus,
                 entities: target.entities(source),
             };
@@ -200,12 +223,13 @@ impl Counting {
         format!(" JOIN {} AS locked ON {is_same}", batch(place))
     }
 
-    /// A condition that is true of a wrong count. The rows of a count that stays can be gone.
-    fn is_wrong(&self, actual: &str, stored: &str) -> String {
-        if self.keeps_deleted() {
-            format!("{actual} > {stored}")
+    /// How the true count compares with the stored one if that is wrong. The rows of a count that
+    /// stays can be gone.
+    fn is_wrong(&self, which: Which) -> &'static str {
+        if self.keeps_deleted() || which == Which::NotTooHigh {
+            ">"
         } else {
-            format!("{actual} <> {stored}")
+            "<>"
         }
     }
 
@@ -231,29 +255,37 @@ impl Counting {
         self.free("drift")
     }
 
-    /// Adds what the counters lack.
-    pub fn correction(&self, target: &Target) -> Correction {
+    /// What is added to a counter of a wrong count.
+    pub fn missing(&self, target: &Target, which: Which, place: usize) -> String {
         let drift = self.drift_name();
-        let missing = |counter: &String| {
-            let actual = format!("{drift}.{}", self.database.quoted(counter));
-            let stored = format!("{drift}.{}", self.stored_name(target, counter));
-            let missing = format!("{actual} - {stored}");
-            // Another counter of the entity is wrong, and this one may not be.
-            if self.keeps_deleted() {
-                let is_wrong = self.is_wrong(&actual, &stored);
-                format!("CASE WHEN {is_wrong} THEN {missing} ELSE 0 END")
-            } else {
-                missing
-            }
+        let counter = &target.names[place];
+        let actual = format!("{drift}.{}", self.database.quoted(counter));
+        let stored = format!("{drift}.{}", self.stored_name(target, counter));
+        // Another counter of the entity is wrong, and this one may not be.
+        let condition = if self.compares_totals(target, which) {
+            format!("{drift}.{} >= 0", self.lacks_name(target, place))
+        } else if self.is_wrong(which) == ">" {
+            format!("{actual} > {stored}")
+        } else {
+            return format!("{actual} - {stored}");
         };
+        if target.names.len() == 1 {
+            return format!("{actual} - {stored}");
+        }
+        format!("CASE WHEN {condition} THEN {actual} - {stored} ELSE 0 END")
+    }
+
+    /// Adds what the counters lack.
+    pub fn correction(&self, target: &Target, which: Which) -> Correction {
+        let drift = self.drift_name();
+        let missing = (0..target.names.len()).map(|place| self.missing(target, which, place));
         if target.slots.is_some() {
-            let names = target.names.iter();
-            let counts = names.map(|name| self.sql.whole(missing(name))).collect();
+            let counts = missing.map(|missing| self.sql.whole(missing)).collect();
             return self.rows_to_add(target, self.day.is_some(), counts);
         }
         let table = self.database.table_name(&target.table);
-        let updates = target.names.iter().map(|name| {
-            let missing = format!("({})", missing(name));
+        let updates = target.names.iter().zip(missing).map(|(name, missing)| {
+            let missing = format!("({missing})");
             self.set(target, name, &table, &missing, Place::Statement)
         });
         let mut is_row = vec![self.same_key(target, &table, &drift)];

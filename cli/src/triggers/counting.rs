@@ -1,11 +1,12 @@
 //! A definition with the tables that it names.
 
 use super::Expression;
-use super::definition::{Definition, Deleted};
+use super::definition::{Definition, Deleted, Period};
+use super::keys::name_keys;
 use super::sql::{self as trigger_sql, TriggerSql};
 use super::target::{Source, Target};
 use super::targets::targets;
-use crate::catalogue::{Table, WideForeignKey, table};
+use crate::catalogue::{CounterTable, Table, WideForeignKey, table};
 use crate::connection::AnyConnection;
 use crate::database::{Database, MYSQL, SQLITE};
 use anyhow::{Context, Result, bail};
@@ -16,6 +17,8 @@ pub struct Counting {
     pub database: Database,
     pub sql: &'static TriggerSql,
     pub definition: Definition,
+    /// That of its counter tables, or `Day` if it has none.
+    pub period: Period,
     pub rows: Table,
     pub when: Option<Expression>,
     pub day: Option<DayColumn>,
@@ -51,12 +54,14 @@ impl DayColumn {
 
 impl Counting {
     /// Looks up the tables of a definition. It is an error if their rows could not be counted.
-    pub fn new(definition: Definition, conn: &mut AnyConnection) -> Result<Self> {
+    pub fn new(mut definition: Definition, conn: &mut AnyConnection) -> Result<Self> {
         let database = conn.database();
         let sql = trigger_sql::of(database);
         for text in definition.texts() {
             refuse_control(&text)?;
         }
+        name_keys(&mut definition, conn)?;
+        let period = period(&definition, conn);
         let rows = table(conn, &definition.rows)?;
         let acts = |key: &&WideForeignKey| key.parent.deletes() || key.parent.updates();
         let wide = rows.wide_foreign_keys.iter().find(acts);
@@ -75,7 +80,7 @@ impl Counting {
             Some(name) => Some(day_column(&rows, name, sql)?),
             None => None,
         };
-        let targets = targets(&definition, &rows, conn)?;
+        let targets = targets(&definition, period, &rows, conn)?;
         refuse_shared_rows(&rows, &targets)?;
         for target in &targets {
             let is_new_row = target.table.name.eq_ignore_ascii_case("excluded");
@@ -110,6 +115,7 @@ impl Counting {
             database,
             sql,
             definition,
+            period,
             rows,
             day,
             places: Vec::new(),
@@ -221,6 +227,21 @@ impl Counting {
             names.map(|name| (&target.table, &**name))
         })
     }
+}
+
+/// The period of the counter table, as a comment in the database says.
+fn period(definition: &Definition, conn: &mut AnyConnection) -> Period {
+    for count in &definition.counts {
+        // What is no table is an error of its own.
+        let Ok(table) = table(conn, &count.table) else {
+            continue;
+        };
+        let counters = CounterTable::try_from(table).ok();
+        if let Some(mark) = counters.and_then(|counters| counters.mark()) {
+            return mark.period;
+        }
+    }
+    Period::default()
 }
 
 /// A new line would end a comment of the SQL, and lines are indented.

@@ -3,50 +3,59 @@
 use std::fmt;
 
 use clap::ValueEnum;
-use serde::de::{self, Visitor};
+use serde::de::{self, Error as _, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::period;
+use crate::options;
 pub use diesel_counters::Period;
 
-/// The rows to count, and the counters to count them in, as the database keeps them. The file has
-/// [`super::file::InFile`].
+/// A `[[trigger]]` of `counters.toml`: the rows to count, and the counters to count them in. Its keys
+/// are in the order in which they are written. Those that have their default aren't written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Definition {
+    #[serde(deserialize_with = "text")]
     pub name: String,
+    #[serde(deserialize_with = "text")]
     pub rows: String,
     #[serde(rename = "count")]
     pub counts: Vec<Count>,
     /// What a row adds to a counter that has no weight of its own.
-    #[serde(default = "one")]
+    #[serde(
+        default = "one",
+        skip_serializing_if = "is_one",
+        deserialize_with = "text"
+    )]
     pub by: String,
     /// The rows that are counted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "some_text"
+    )]
     pub when: Option<String>,
     /// The rows of an ordinary table in which rows are counted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "some_text"
+    )]
     pub only: Option<String>,
     /// The column with the day that a row counts on. Otherwise it is the day of the change.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "some_text"
+    )]
     pub day: Option<String>,
-    /// That of the counter tables, or of no table.
-    #[serde(default, with = "period")]
-    pub period: Period,
-    #[serde(default = "slots")]
+    #[serde(
+        default = "slots",
+        skip_serializing_if = "is_usual",
+        deserialize_with = "number_of_slots"
+    )]
     pub slots: u16,
     #[serde(default, skip_serializing_if = "is_default")]
     pub deleted: Deleted,
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub existing: Existing,
-    /// The number of the migration that created the triggers, from 1. An earlier version stored
-    /// none.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub migration: u32,
-    /// The definitions that this migration dropped, of which one may have had the same name. `None`
-    /// if they are not known.
-    #[serde(default = "none_replaced", skip_serializing_if = "are_none_replaced")]
-    pub replaced: Option<Vec<Definition>>,
 }
 
 /// What becomes of the count of a row that is deleted.
@@ -60,62 +69,59 @@ pub enum Deleted {
     Kept,
 }
 
-/// When the rows are counted that exist before the triggers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+/// What a migration does about the rows that exist before its triggers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum Existing {
-    /// By the migration.
+    /// Count them where there is no count yet. If the counter was counted by the definition before,
+    /// add what rows count now minus what they counted then.
     #[default]
-    Now,
-    /// By a recount.
+    Missing,
+    /// Set every count to its rows. This can lower counts.
+    Rows,
+    /// Leave them to `diesel-counters recount NAME`, which runs beside writers.
     Later,
 }
 
-pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-pub fn none_replaced() -> Option<Vec<Definition>> {
-    Some(Vec::new())
-}
-
-fn are_none_replaced(replaced: &Option<Vec<Definition>>) -> bool {
-    *replaced == none_replaced()
-}
-
-pub fn one() -> String {
+fn one() -> String {
     "1".to_owned()
 }
 
+fn is_one(by: &str) -> bool {
+    by == one()
+}
+
 /// As in `counter_table!`.
-pub fn slots() -> u16 {
+fn slots() -> u16 {
     32
 }
 
+fn is_usual(number: &u16) -> bool {
+    *number == slots()
+}
+
+/// An empty text names nothing.
+fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    options::name(&text).map_err(D::Error::custom)
+}
+
+fn some_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    text(deserializer).map(Some)
+}
+
+fn number_of_slots<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u16, D::Error> {
+    let number = u16::deserialize(deserializer)?;
+    match i16::try_from(number) {
+        Ok(1..) => Ok(number),
+        _ => Err(D::Error::custom("there are 1 to 32767 slots")),
+    }
+}
+
 impl Definition {
-    /// As the database keeps it.
-    pub fn json(&self) -> String {
-        // Each of its values can be written as JSON.
-        serde_json::to_string(self).unwrap_or_default()
-    }
-
-    /// Whether both count the same. What the database keeps of their migrations does not matter.
-    pub fn counts_as(&self, other: &Definition) -> bool {
-        let mut same = self.clone();
-        same.existing = other.existing;
-        same.migration = other.migration;
-        same.replaced.clone_from(&other.replaced);
-        same == *other
-    }
-
-    /// As the definition that replaces it keeps it: without those that it replaced itself, unless
-    /// there were none.
-    pub fn as_replaced(&self) -> Definition {
-        let mut definition = self.clone();
-        definition.replaced = self.replaced.clone().filter(Vec::is_empty);
-        definition
-    }
-
     /// All names and expressions.
     pub fn texts(&self) -> impl Iterator<Item = String> {
         let required = [&self.name, &self.rows, &self.by].into_iter();

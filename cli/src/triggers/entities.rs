@@ -2,46 +2,50 @@
 
 use super::counting::Counting;
 use super::target::{Source, Target};
-use crate::catalogue::Table;
 use crate::database::{Joined, MYSQL, POSTGRES};
 
 impl Counting {
     /// Conditions that are true if an entity exists. `entity` has an expression for each column of
     /// its key.
     pub fn exists(&self, target: &Target, entity: &[String]) -> Vec<String> {
-        self.exists_in(None, target, entity)
+        self.exists_at(0, target, entity)
     }
 
-    /// The same, with another name for the tables of the parents.
-    pub fn exists_in(
-        &self,
-        used_as: Option<&str>,
-        target: &Target,
-        entity: &[String],
-    ) -> Vec<String> {
+    /// The same in a query with this place in its statement.
+    pub fn exists_at(&self, place: usize, target: &Target, entity: &[String]) -> Vec<String> {
         let something = if self.database == POSTGRES { "" } else { " 1" };
-        let parents = target.parents.iter().map(|parent| {
+        let parents = target.parents.iter().enumerate().map(|(number, parent)| {
             let value = &entity[parent.column];
             let table = self.database.table_name(&parent.table);
-            let key = self.database.column(used_as.unwrap_or(&table), &parent.key);
-            let from = self.parent_in_query(used_as, &parent.table);
+            let (used_as, from) = match self.parent_alias(target, number, place) {
+                Some(alias) => (alias.clone(), self.used_as(&alias, &parent.table)),
+                None => (table.clone(), table),
+            };
+            let key = self.database.column(&used_as, &parent.key);
             format!("EXISTS (SELECT{something} FROM {from} WHERE {key} = {value})")
         });
         parents.collect()
     }
 
-    /// What a parent's table is called in the query of a source, if that isn't its own name. A
-    /// statement of MySQL that runs under LOCK TABLES can use a name once.
-    pub fn parent_of(&self, target: &Target, source: &Source) -> Option<String> {
+    /// The place of a source's query in a statement that has this number of queries before those of
+    /// the target.
+    pub fn place_of(&self, target: &Target, source: &Source, before: usize) -> usize {
         let mut sources = target.sources.iter();
         let place = sources.position(|other| other.entity == source.entity);
-        match place {
-            Some(place @ 1..) if self.database == MYSQL => {
-                let name = format!("parent{}_{}", place + 1, target.table.name);
-                Some(self.database.quoted(&name))
-            }
-            _ => None,
+        before + place.unwrap_or_default()
+    }
+
+    /// What a parent's table is called in a query, if that isn't its own name. A statement of MySQL that
+    /// runs under LOCK TABLES can use a name once.
+    fn parent_alias(&self, target: &Target, number: usize, place: usize) -> Option<String> {
+        let (before, after) = target.parents.split_at(number);
+        let is_used = before.iter().any(|other| other.table.is(&after[0].table));
+        if self.database != MYSQL || place == 0 && !is_used {
+            return None;
         }
+        let number = place * target.parents.len() + number + 1;
+        let name = format!("parent{number}_{}", target.table.name);
+        Some(self.database.quoted(&name))
     }
 
     /// Says why the counts of an entity that is gone aren't changed.
@@ -53,19 +57,17 @@ impl Counting {
         }
     }
 
-    /// The tables in which the query of a source looks for entities, under the names that they have
+    /// The tables in which a query with this place looks for entities, under the names that they have
     /// there.
-    pub fn parents_in_query(&self, target: &Target, source: &Source) -> Vec<String> {
-        let used_as = self.parent_of(target, source);
-        let parents = target.parents.iter();
-        let tables = parents.map(|one| self.parent_in_query(used_as.as_deref(), &one.table));
+    pub fn parents_at(&self, place: usize, target: &Target) -> Vec<String> {
+        let parents = target.parents.iter().enumerate();
+        let tables =
+            parents.map(
+                |(number, parent)| match self.parent_alias(target, number, place) {
+                    Some(alias) => self.used_as(&alias, &parent.table),
+                    None => self.database.table_name(&parent.table),
+                },
+            );
         tables.collect()
-    }
-
-    fn parent_in_query(&self, used_as: Option<&str>, table: &Table) -> String {
-        match used_as {
-            None => self.database.table_name(table),
-            Some(alias) => self.used_as(alias, table),
-        }
     }
 }

@@ -1,11 +1,17 @@
-//! What counts the rows that are there before the triggers.
+//! What a migration does to the counts of rows that are there before its triggers. A sum of rows is
+//! added to each count: rows that count now, less what the count has already.
+
+use serde::Serialize;
 
 use super::correction::places;
 use super::counting::Counting;
+use super::definition::Existing;
 use super::expression::Expression;
-use super::statement::{COUNTED, KEPT, Place, Rows, Sign, numbered};
+use super::plan::Plan;
+use super::starts::{Before, Counter, Start};
+use super::statement::{COUNTED, Entities, KEPT, Place, Rows, Sign, named, numbered};
 use super::target::{Source, Target};
-use super::values::{Addition, LONG, Sums};
+use super::values::{Addition, LONG, Query, Sums};
 use crate::database::MYSQL;
 
 /// The names of tables in the statements. LOCK TABLES of MySQL takes a name once, so a migration of
@@ -19,116 +25,468 @@ pub enum Names {
 impl Names {
     pub fn counted(self, counting: &Counting, place: usize) -> String {
         let name = numbered(&counting.free(COUNTED), place);
-        match self {
-            Names::Short => name,
-            Names::OfTables => {
-                let rows = &counting.rows.name;
-                counting.database.quoted(&format!("{name}_{rows}"))
-            }
-        }
+        self.name(name, &counting.rows.name, counting)
     }
 
     pub fn kept(self, counting: &Counting, target: &Target) -> String {
+        self.name(counting.free(KEPT), &target.table.name, counting)
+    }
+
+    /// The table that has a row for each entity.
+    fn entity(self, counting: &Counting, target: &Target, place: usize) -> String {
+        let name = numbered(&counting.free("entity"), place);
+        self.name(name, &target.table.name, counting)
+    }
+
+    /// The table whose column has had the counts.
+    fn before(self, counting: &Counting, target: &Target) -> String {
+        self.name(counting.free("earlier"), &target.table.name, counting)
+    }
+
+    fn name(self, name: String, table: &str, counting: &Counting) -> String {
         match self {
-            Names::Short => counting.free(KEPT),
-            Names::OfTables => {
-                let kept = counting.free(KEPT);
-                counting
-                    .database
-                    .quoted(&format!("{kept}_{}", target.table.name))
-            }
+            Names::Short => name,
+            Names::OfTables => counting.database.quoted(&format!("{name}_{table}")),
         }
     }
 }
 
-impl Counting {
-    /// One statement for each counter. An entity keeps the count that it has, whatever it is: some
-    /// of it can be older than the rows.
-    pub fn existing(&self, names: Names) -> Vec<Addition> {
-        let mut additions = Vec::new();
-        for target in &self.targets {
-            for counter in 0..target.names.len() {
-                additions.push(self.existing_of(&target.only_counter(counter), names));
+/// Statements with a comment above them.
+#[derive(Debug, Serialize)]
+pub struct Step {
+    comment: Vec<String>,
+    pub statements: Vec<Statement>,
+}
+
+/// A statement that adds to the counts of a table.
+#[derive(Debug, Serialize)]
+pub struct Statement {
+    #[serde(flatten)]
+    addition: Addition,
+    /// What the sums of an entity are called.
+    sums_name: String,
+    /// The tables that it reads, under the names that they have there.
+    #[serde(skip)]
+    pub reads: Vec<String>,
+}
+
+/// Whether the statement adds to counts that are there, or leaves them as they are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum To {
+    All,
+    WithoutCount,
+}
+
+/// The day of what is added.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Day {
+    /// That of the row, or today if it has none.
+    OfRow,
+    /// 1970-01-01.
+    Undated,
+}
+
+impl Plan {
+    /// One statement for each counter, if it has something to add.
+    pub fn steps(&self, names: Names) -> Vec<Step> {
+        let mut steps: Vec<Step> = Vec::new();
+        if self.existing == Existing::Later {
+            return steps;
+        }
+        for Counter { target, start } in &self.counters {
+            let counting = &self.counting;
+            let (comment, statements) = match start {
+                _ if self.existing == Existing::Rows => counting.set_to_rows(target, names),
+                Start::New => counting.count_missing(target, names),
+                Start::Counted(before) => counting.add_difference(target, before, names),
+                Start::InColumn(before) => counting.take_along(target, before, names),
+            };
+            match steps.last_mut() {
+                _ if statements.is_empty() => {}
+                Some(last) if last.comment == comment => last.statements.extend(statements),
+                _ => steps.push(Step {
+                    comment,
+                    statements,
+                }),
             }
         }
-        additions
+        steps
     }
+}
 
-    fn existing_of(&self, target: &Target, names: Names) -> Addition {
-        let slot = target.slots.as_ref().map(|_| "0");
-        let all_rows = self.free(COUNTED);
-        let mut sums = if let [source] = &*target.sources {
+/// A comment, and the statements below it.
+type Commented = (Vec<String>, Vec<Statement>);
+
+fn lines<const N: usize>(lines: [&str; N]) -> Vec<String> {
+    lines.map(str::to_owned).to_vec()
+}
+
+impl Counting {
+    /// Counts the rows of entities that have no count. An entity keeps the count that it has,
+    /// whatever it is: some of it can be older than the rows.
+    fn count_missing(&self, target: &Target, names: Names) -> Commented {
+        let comment = lines([
+            "Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:",
+            "`diesel-counters recount` compares them with the rows.",
+        ]);
+        let addition = if let [source] = &*target.sources {
             let name = names.counted(self, 0);
             let from = self.used_as(&name, &self.rows);
-            self.sums_of_rows(target, source, &rows(target, source, &name, &from), slot)
+            let rows = rows(target, source, &name, &from);
+            let slot = target.slots.as_ref().map(|_| "0");
+            let sums = self.sums_of_rows(target, source, &rows, slot);
+            let reads = self.reads(target, source, 0, names);
+            self.addition(target, sums, &name, reads, To::WithoutCount, names)
         } else {
-            let mut union = Vec::new();
-            for (place, source) in target.sources.iter().enumerate() {
-                let name = names.counted(self, place);
-                let from = self.used_as(&name, &self.rows);
-                let rows = rows(target, source, &name, &from);
-                union.push(self.rows_of(target, source, &rows, &[]));
-            }
-            self.sums_of(target, (&all_rows, union), slot)
+            let counted = self.counted(target, Sign::Plus, 0, names);
+            self.add(target, counted, Day::OfRow, To::WithoutCount, names)
         };
-        let row = match &*target.sources {
-            [_] => names.counted(self, 0),
-            _ => String::new(),
-        };
-        sums.group.extend(self.exact_values(target, &row));
-        // Without a GROUP BY, there is a sum of no rows, too. And MySQL 9.7 inserts nothing if a HAVING
-        // without one has both an aggregate and a query of the same table.
-        if sums.group.is_empty() && target.slots.is_some() {
-            sums.group = places(2);
-            sums.having.clear();
+        (comment, vec![addition])
+    }
+
+    /// Sets each count to the number of its rows.
+    fn set_to_rows(&self, target: &Target, names: Names) -> Commented {
+        let comment = lines([
+            "Sets the counts to the rows that are there. This can lower counts, such as those that are older than the",
+            "rows.",
+        ]);
+        let mut parts = self.counted(target, Sign::Plus, 0, names);
+        let kept = names.kept(self, target);
+        let mut columns = self.database.columns(&kept, &target.entity);
+        if let (Some(slots), Some(_)) = (&target.slots, &self.day) {
+            columns.push(self.database.column(&kept, &slots.day.name));
         }
+        let counter = &target.names[0];
+        columns.push(format!(
+            "-{} AS {}",
+            self.database.column(&kept, counter),
+            self.database.quoted(counter)
+        ));
+        let from = self.used_as(&kept, &target.table);
+        parts.reads.push(from.clone());
+        parts.queries.push(Query {
+            columns,
+            from,
+            conditions: self.only(target, &kept),
+        });
+        let day = if self.day.is_some() {
+            Day::OfRow
+        } else {
+            Day::Undated
+        };
+        (comment, vec![self.add(target, parts, day, To::All, names)])
+    }
+
+    /// Adds what the rows count now, less what they have counted for the definition before.
+    fn add_difference(&self, target: &Target, before: &Before, names: Names) -> Commented {
+        let old = &before.target;
+        let comment = lines(["Adds what the rows count now, less what they counted before."]);
+        let has_days = self.day.is_some() && before.counting.day.is_some();
+        let [now, then] = [self, &before.counting].map(|counting| {
+            if has_days {
+                counting.clone()
+            } else {
+                counting.without_day()
+            }
+        });
+        let only_changes = only_of(target) != only_of(old);
+        let mut parts = now.counted(target, Sign::Plus, 0, names);
+        if parts == then.counted(old, Sign::Plus, 0, names) && !only_changes {
+            return (comment, Vec::new());
+        }
+        let place = target.sources.len();
+        let mut old_parts = then.counted(old, Sign::Minus, place, names);
+        // The rows in which it counts have a condition, or each of the two sums has its own.
+        let [mut to, mut old_to] = [target.clone(), old.clone()];
+        if only_changes {
+            now.only_in_rows(target, &mut parts, 0, names);
+            then.only_in_rows(old, &mut old_parts, place, names);
+            to.only = None;
+            old_to.only = None;
+        }
+        let day = if has_days { Day::OfRow } else { Day::Undated };
+        if key_names(target) == key_names(old) {
+            parts.push(old_parts);
+            return (comment, vec![now.add(&to, parts, day, To::All, names)]);
+        }
+        // They find the row by different keys.
+        let additions = vec![
+            now.add(&to, parts, day, To::All, names),
+            then.add(&old_to, old_parts, day, To::All, names),
+        ];
+        (comment, additions)
+    }
+
+    /// Counts in slots what a column has had.
+    fn take_along(&self, target: &Target, before: &Before, names: Names) -> Commented {
+        let old = &before.target;
+        let column = format!("{}.{}", old.table, old.names[0]);
+        let of_column = self.of_column(target, before, names);
+        if let (Some(slots), Some(_)) = (&target.slots, &self.day) {
+            let comment = vec![
+                format!(
+                    "Takes along the counts of {column}: the rows that are there count on their own days, and what"
+                ),
+                "is beyond them on 1970-01-01.".to_owned(),
+            ];
+            let mut parts = self.counted(target, Sign::Plus, 0, names);
+            let mut undated = self.counted_before(target, before, names);
+            undated.push(of_column.parts(self, target));
+            let day = format!(
+                "{} AS {}",
+                self.sql.undated,
+                self.database.quoted(&slots.day.name)
+            );
+            for query in &mut undated.queries {
+                query.columns.insert(target.entity.len(), day.clone());
+            }
+            parts.push(undated);
+            let statement = self.add(target, parts, Day::OfRow, To::WithoutCount, names);
+            return (comment, vec![statement]);
+        }
+        let comment = vec![format!(
+            "Takes along the counts of {column}, on 1970-01-01."
+        )];
+        if self.counts_as(target, before) {
+            return (comment, vec![self.copy(target, of_column, names)]);
+        }
+        let now = self.without_day();
+        let mut parts = now.counted(target, Sign::Plus, 0, names);
+        parts.push(self.counted_before(target, before, names));
+        parts.push(of_column.parts(self, target));
+        let statement = now.add(target, parts, Day::Undated, To::WithoutCount, names);
+        (comment, vec![statement])
+    }
+
+    /// What the rows have counted for the definition before, to be taken off.
+    fn counted_before(&self, target: &Target, before: &Before, names: Names) -> Parts {
+        let then = before.counting.without_day();
+        let place = target.sources.len();
+        let mut parts = then.counted(&before.target, Sign::Minus, place, names);
+        then.only_in_rows(&before.target, &mut parts, place, names);
+        parts
+    }
+
+    /// Counts what a column has for each entity, on 1970-01-01.
+    fn copy(&self, target: &Target, column: OfColumn, names: Names) -> Statement {
+        let OfColumn {
+            key,
+            counter,
+            from,
+            mut conditions,
+            mut reads,
+        } = column;
+        let kept = names.kept(self, target);
+        reads.push(self.used_as(&kept, &target.table));
+        conditions.push(self.has_none(target, &kept, &key));
+        let order = places(key.len());
+        let rest = [self.sql.undated.to_owned(), "0".to_owned(), counter];
+        Statement {
+            addition: Addition {
+                to: self.counters_of(target),
+                sums: Sums {
+                    columns: key.into_iter().chain(rest).collect(),
+                    from,
+                    conditions,
+                    order,
+                    ..Sums::default()
+                },
+                assignments: Vec::new(),
+                row_conditions: Vec::new(),
+            },
+            sums_name: self.free(COUNTED),
+            reads,
+        }
+    }
+
+    /// Whether a row adds the same to both targets.
+    fn counts_as(&self, target: &Target, before: &Before) -> bool {
+        let text =
+            |expression: &Option<Expression>| expression.as_ref().map(|one| one.text.clone());
+        let sources = |target: &Target| -> Vec<_> {
+            let sources = target.sources.iter();
+            sources
+                .map(|source| (entity_columns(source), text(&source.weights[0])))
+                .collect()
+        };
+        let old = &before.target;
+        text(&self.when) == text(&before.counting.when)
+            && old.only.is_none()
+            && sources(target) == sources(old)
+    }
+
+    /// What a column has that has had the counts, for entities that exist.
+    fn of_column(&self, target: &Target, before: &Before, names: Names) -> OfColumn {
+        let old = &before.target;
+        let name = names.before(&before.counting, old);
+        let key = self.database.columns(&name, &old.entity);
+        let counter = self.database.column(&name, &old.names[0]);
+        let from = self.used_as(&name, &old.table);
+        let mut conditions = vec![format!("{counter} <> 0")];
+        conditions.extend(before.counting.only(old, &name));
+        let mut reads = vec![from.clone()];
+        // The row itself proves that its entity exists.
+        if target
+            .parents
+            .iter()
+            .any(|parent| !parent.table.is(&old.table))
+        {
+            let place = target.sources.len() + old.sources.len();
+            conditions.extend(self.exists_at(place, target, &key));
+            reads.extend(self.parents_at(place, target));
+        }
+        OfColumn {
+            key,
+            counter,
+            from,
+            conditions,
+            reads,
+        }
+    }
+
+    /// The same, whose rows have no day of their own.
+    fn without_day(&self) -> Counting {
+        let mut counting = self.clone();
+        counting.day = None;
+        counting
+    }
+
+    /// The rows that count. `place` is the number of queries before, in the same statement.
+    fn counted(&self, target: &Target, sign: Sign, place: usize, names: Names) -> Parts {
+        let mut parts = Parts::default();
+        for (number, source) in target.sources.iter().enumerate() {
+            let number = place + number;
+            let name = names.counted(self, number);
+            let from = self.used_as(&name, &self.rows);
+            let rows = Rows {
+                sign,
+                place,
+                ..rows(target, source, &name, &from)
+            };
+            parts.queries.push(self.rows_of(target, source, &rows, &[]));
+            parts.reads.extend(self.reads(target, source, place, names));
+        }
+        parts
+    }
+
+    /// Leaves out the entities in whose rows the definition doesn't count.
+    fn only_in_rows(&self, target: &Target, parts: &mut Parts, place: usize, names: Names) {
+        if target.only.is_none() {
+            return;
+        }
+        for (number, (query, source)) in parts.queries.iter_mut().zip(&target.sources).enumerate() {
+            let number = place + number;
+            let counted = names.counted(self, number);
+            let row = names.entity(self, target, number);
+            let entity = self.entity_of(source, &counted);
+            let mut conditions = vec![self.is_key(&target.entity, &row, &entity)];
+            conditions.extend(self.only(target, &row));
+            let from = self.used_as(&row, &target.table);
+            query.conditions.push(format!(
+                "EXISTS (SELECT 1 FROM {from} WHERE {})",
+                conditions.join(" AND ")
+            ));
+            parts.reads.push(from);
+        }
+    }
+
+    /// The tables that the query of a source reads, under the names that they have there.
+    fn reads(&self, target: &Target, source: &Source, place: usize, names: Names) -> Vec<String> {
+        let place = self.place_of(target, source, place);
+        let counted = names.counted(self, place);
+        let mut reads = vec![self.used_as(&counted, &self.rows)];
+        if target.entities(source) == Entities::Existing {
+            reads.extend(self.parents_at(place, target));
+        }
+        reads
+    }
+
+    /// Adds the sums of queries.
+    fn add(&self, target: &Target, parts: Parts, day: Day, to: To, names: Names) -> Statement {
+        let slot = target.slots.as_ref().map(|_| "0");
+        let name = self.free(COUNTED);
+        let mut sums = self.sums_of(target, (&name, parts.queries), slot);
+        if target.slots.is_some() && day == Day::Undated {
+            sums.columns[target.entity.len()] = self.sql.undated.to_owned();
+        }
+        self.addition(target, sums, &name, parts.reads, to, names)
+    }
+
+    /// `row` is what the rows of the sums are called.
+    fn addition(
+        &self,
+        target: &Target,
+        mut sums: Sums,
+        row: &str,
+        mut reads: Vec<String>,
+        to: To,
+        names: Names,
+    ) -> Statement {
+        let is_union = !sums.union.is_empty();
+        sums.group
+            .extend(self.exact_values(target, if is_union { "" } else { row }));
+        let sums_name = self.free(COUNTED);
         let mut assignments = Vec::new();
         let mut row_conditions = Vec::new();
         if target.slots.is_some() {
-            self.keep(target, names, &mut sums);
+            // Without a GROUP BY, there is a sum of no rows, too. And MySQL 9.7 inserts nothing if a
+            // HAVING without one has both an aggregate and a query of the same table.
+            if sums.group.is_empty() {
+                sums.group = places(2);
+                if !is_union {
+                    sums.having.clear();
+                }
+            }
+            if to == To::WithoutCount {
+                let kept = names.kept(self, target);
+                reads.push(self.used_as(&kept, &target.table));
+                let entity = match &*target.sources {
+                    [source] if !is_union => self.entity_of(source, row),
+                    _ => self.database.columns(row, &target.entity),
+                };
+                sums.having.insert(0, self.has_none(target, &kept, &entity));
+            }
         } else {
             let table = self.database.quoted(&target.table.name);
-            for counter in &target.names {
-                let value = self.database.column(&all_rows, counter);
-                let mut weights = target.sources.iter().flat_map(|source| &source.weights);
-                assignments.push(
-                    if weights.all(|one| one.as_ref().is_some_and(Expression::is_one)) {
-                        // A number of rows is in the range of any column.
-                        let set_in = if self.database == MYSQL { &*table } else { "" };
-                        format!("{} = {value}", self.database.column(set_in, counter))
-                    } else {
-                        self.set(target, counter, &table, &value, Place::Statement)
-                    },
-                );
-            }
-            row_conditions.push(self.same_key(target, &table, &all_rows));
+            let counter = &target.names[0];
+            let value = self.database.column(&sums_name, counter);
+            let mut weights = target.sources.iter().flat_map(|source| &source.weights);
+            let is_number = weights.all(|one| one.as_ref().is_some_and(Expression::is_one));
+            let is_set = to == To::WithoutCount && is_number;
+            assignments.push(if is_set {
+                // A number of rows is in the range of any column.
+                let set_in = if self.database == MYSQL { &*table } else { "" };
+                format!("{} = {value}", self.database.column(set_in, counter))
+            } else {
+                self.set(target, counter, &table, &value, Place::Statement)
+            });
+            row_conditions.push(self.same_key(target, &table, &sums_name));
             row_conditions.extend(self.only(target, &table));
-            for counter in &target.names {
+            if to == To::WithoutCount {
                 row_conditions.push(format!("{} = 0", self.database.column(&table, counter)));
             }
             sums.order.clear();
         }
-        Addition {
-            to: self.counters_of(target),
-            sums,
-            assignments,
-            row_conditions,
+        Statement {
+            addition: Addition {
+                to: self.counters_of(target),
+                sums,
+                assignments,
+                row_conditions,
+            },
+            sums_name,
+            reads,
         }
     }
 
-    /// Adds the condition that an entity has no count yet.
-    fn keep(&self, target: &Target, names: Names, sums: &mut Sums) {
-        let kept = names.kept(self, target);
-        let entity = match &*target.sources {
-            [source] => self.entity_of(source, &names.counted(self, 0)),
-            _ => self.database.columns(&self.free(COUNTED), &target.entity),
-        };
+    /// The condition that an entity has no count yet.
+    fn has_none(&self, target: &Target, kept: &str, entity: &[String]) -> String {
         let counter = self.database.quoted(&target.names[0]);
-        let table = self.used_as(&kept, &target.table);
+        let table = self.used_as(kept, &target.table);
         let sum = format!("SELECT COALESCE(SUM({counter}), 0) FROM {table}");
         let where_entity = match &*target.entity {
             [] => String::new(),
-            key => format!("WHERE {}", self.is_key(key, &kept, &entity)),
+            key => format!("WHERE {}", self.is_key(key, kept, entity)),
         };
         let between = if sum.len() + where_entity.len() > LONG {
             "\n    "
@@ -136,9 +494,65 @@ impl Counting {
             " "
         };
         let query = [sum, where_entity].join(between);
-        let has_none = format!("(\n    {}\n) = 0", query.trim_end());
-        sums.having.insert(0, has_none);
+        format!("(\n    {}\n) = 0", query.trim_end())
     }
+}
+
+/// What a column has for each entity.
+struct OfColumn {
+    key: Vec<String>,
+    counter: String,
+    from: String,
+    conditions: Vec<String>,
+    reads: Vec<String>,
+}
+
+impl OfColumn {
+    /// As a query whose columns have the names of the target's.
+    fn parts(self, counting: &Counting, target: &Target) -> Parts {
+        let mut names = counting.database.columns("", &target.entity);
+        names.extend(counting.counter_names(target));
+        let values = self.key.into_iter().chain([self.counter]).collect();
+        Parts {
+            reads: self.reads,
+            queries: vec![Query {
+                columns: named(values, &names),
+                from: self.from,
+                conditions: self.conditions,
+            }],
+        }
+    }
+}
+
+/// Queries that are added up, and the tables that they read, under the names that they have there.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Parts {
+    queries: Vec<Query>,
+    reads: Vec<String>,
+}
+
+impl Parts {
+    fn push(&mut self, other: Parts) {
+        self.queries.extend(other.queries);
+        self.reads.extend(other.reads);
+    }
+}
+
+/// The columns of the row that name the entity.
+pub fn entity_columns(source: &Source) -> Vec<String> {
+    source
+        .entity
+        .iter()
+        .map(|column| column.name.clone())
+        .collect()
+}
+
+fn key_names(target: &Target) -> Vec<&str> {
+    target.entity.iter().map(|key| &*key.name).collect()
+}
+
+fn only_of(target: &Target) -> Option<&str> {
+    target.only.as_ref().map(|only| &*only.text)
 }
 
 /// The rows of a source, to be added.
@@ -146,6 +560,7 @@ fn rows<'r>(target: &Target, source: &Source, name: &'r str, from: &'r str) -> R
     Rows {
         name,
         from,
+        place: 0,
         sign: Sign::Plus,
         entities: target.entities(source),
     }

@@ -42,34 +42,14 @@ pub fn name_of_lock(counting: &Counting, event: Event) -> String {
     format!("{}_lock_{}", counting.definition.name, event.lower())
 }
 
-/// What the comment on a function begins with that has the definition.
-pub const COMMENT: &str = "diesel_counters: ";
-
-/// The definition whose function this is, if it is one that has it.
-pub fn definition_of(function: &str) -> Option<&str> {
-    function.strip_suffix("_insert")
-}
-
 /// That name in SQL, with its schema if the definition names that.
 pub fn function_name(counting: &Counting, event: Event) -> String {
     POSTGRES.quoted_in(counting.rows.schema.as_deref(), &name_of(counting, event))
 }
 
-/// The text of the comment that stores the definition.
-pub fn comment_text(counting: &Counting) -> String {
-    POSTGRES.literal(&(COMMENT.to_owned() + &counting.definition.json()))
-}
-
-/// Stores the definition in place of the one that is there.
-pub fn comment(counting: &Counting) -> String {
-    let name = function_name(counting, Event::Insert);
-    let comment = comment_text(counting);
-    format!("COMMENT ON FUNCTION {name}() IS {comment};\n")
-}
-
-/// The statement that drops these functions. They are in this schema, or in the first one of the
-/// user's path.
-pub fn drop_functions(schema: Option<&str>, names: &[String]) -> String {
+/// The statement that drops these functions, which are in this schema, or in the first one of the
+/// user's path. `cascades` is whether it drops their triggers, too.
+pub fn drop_functions(schema: Option<&str>, names: &[String], cascades: bool) -> String {
     if names.is_empty() {
         return String::new();
     }
@@ -77,8 +57,9 @@ pub fn drop_functions(schema: Option<&str>, names: &[String]) -> String {
     let functions: Vec<_> = functions
         .map(|name| POSTGRES.quoted_in(schema, name) + "()")
         .collect();
+    let cascade = if cascades { " CASCADE" } else { "" };
     format!(
-        "DROP FUNCTION IF EXISTS {};\n",
+        "DROP FUNCTION IF EXISTS {}{cascade};\n",
         wrapped(&functions, "\n    ")
     )
 }

@@ -1,76 +1,174 @@
-//! The counts that a migration leaves as they are, although they are not those of the rows.
+//! Counts that a migration or a recount leaves as they are, although they aren't those of the rows.
 
 use anyhow::Result;
 use diesel::prelude::*;
-use diesel::sql_types::Text;
+use diesel::sql_types::{Nullable, Text};
 use serde_json::json;
 
-use super::correction::{Compared, Drift};
+use super::correction::{Drift, Which};
 use super::counting::Counting;
+use super::definition::{Deleted, Existing};
+use super::difference::Difference;
+use super::plan::Plan;
+use super::starts::{Counter, Start, is_counted};
 use super::target::Target;
 use crate::connection::AnyConnection;
 use crate::output::thousands;
 use crate::sql::sql;
 use crate::template::render;
 
-impl Counting {
-    /// Says for each counter how many entities keep another count than that of their rows, and by
-    /// how much. It is an error if the database refuses an expression of the definition.
+impl Plan {
+    /// Says for each counter that no definition has counted in how many entities keep another count
+    /// than that of their rows, and by how much. It is an error if the database refuses an expression
+    /// of the definition, so it compares all counters.
     pub fn kept_counts(&self, conn: &mut AnyConnection) -> Result<Vec<String>> {
         let mut told = Vec::new();
-        for all in &self.targets {
-            for place in 0..all.names.len() {
-                told.extend(self.kept_in(&all.only_counter(place), conn)?);
+        for Counter { target, start } in &self.counters {
+            let kept = self.counting.kept_in(target, Kept::NotZero, conn)?;
+            let is_new = !matches!(start, Start::Counted(_));
+            if let Some(kept) = kept.filter(|_| is_new && self.existing == Existing::Missing) {
+                told.push(self.kept(target, &kept));
             }
         }
         Ok(told)
     }
 
-    fn kept_in(&self, target: &Target, conn: &mut AnyConnection) -> Result<Option<String>> {
+    fn kept(&self, target: &Target, kept: &KeptCounts) -> String {
+        let Target { table, names, .. } = target;
+        let (counter, rows) = (&names[0], &self.counting.rows);
+        let KeptCounts {
+            entities,
+            difference,
+        } = kept;
+        let differs = match &**entities {
+            "1" => "the count of 1 entity differs from its rows".to_owned(),
+            _ => format!("the counts of {entities} entities differ from their rows"),
+        };
+        let advice = match self.counting.definition.deleted {
+            Deleted::TakenOff => {
+                " If they are older than the rows, leave them: with deleted = \"kept\", rows that are \
+                 deleted later stay counted, too"
+            }
+            Deleted::Kept => "",
+        };
+        format!(
+            "in {table}.{counter}, {differs} in {rows}, by {difference} in total, and the migration \
+             keeps them. To count the rows only, remove this migration and generate it with --existing \
+             rows.{advice}"
+        )
+    }
+}
+
+impl Difference {
+    /// Says which counters have more than their rows, and hand it on to none of those that count the
+    /// rows from now on.
+    pub fn left_behind(&self, conn: &mut AnyConnection) -> Result<Vec<String>> {
+        let mut told = Vec::new();
+        let new = self.new.iter().map(|plan| &plan.counting);
+        let after: Vec<_> = self.stay.iter().chain(new).collect();
+        for old in &self.restored {
+            let mut same = self.new.iter().filter(|plan| plan.name() == old.name());
+            let Some(plan) = same.next() else {
+                continue;
+            };
+            for Counter { target, .. } in &old.counters {
+                let is_taken = plan.counters.iter().any(|counter| {
+                    let before = counter.start.before();
+                    before.is_some_and(|one| {
+                        one.target.table.is(&target.table) && one.target.names == target.names
+                    })
+                });
+                if is_taken || is_counted(target, after.iter().copied()) {
+                    continue;
+                }
+                let kept = old.counting.kept_in(target, Kept::HigherThanRows, conn)?;
+                if let Some(KeptCounts { difference, .. }) = kept {
+                    told.push(format!(
+                        "{}.{} has {difference} more than its rows, which no other counter gets",
+                        target.table, target.names[0]
+                    ));
+                }
+            }
+        }
+        Ok(told)
+    }
+}
+
+/// Counts that differ from their rows, as they are printed.
+struct KeptCounts {
+    entities: String,
+    difference: String,
+}
+
+/// Which counts are kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    NotZero,
+    HigherThanRows,
+}
+
+impl Counting {
+    /// The counts in the only counter of a target that aren't those of the rows, if there are some.
+    fn kept_in(
+        &self,
+        target: &Target,
+        kept: Kept,
+        conn: &mut AnyConnection,
+    ) -> Result<Option<KeptCounts>> {
+        let query = sql(self.kept_counts(target, kept, &[])?).typed::<(Text, Nullable<Text>)>();
+        let (entities, difference): (String, Option<String>) = query.get_result(conn)?;
+        Ok(difference.map(|difference| KeptCounts {
+            entities: with_commas(&entities),
+            difference: with_commas(&difference),
+        }))
+    }
+
+    /// The query of the counts that are kept: for each counter the number of entities, and the
+    /// difference from their rows, as texts. `entity` is the key of the only one.
+    pub fn kept_counts(&self, target: &Target, kept: Kept, entity: &[String]) -> Result<String> {
         let drift = self.drift_of_entities(target);
-        let counter = &target.names[0];
-        let actual = format!("{}.{}", drift.name, self.database.quoted(counter));
-        let stored = format!("{}.{}", drift.name, self.stored_name(target, counter));
+        let mut columns = Vec::new();
+        for name in &target.names {
+            let actual = format!("{}.{}", drift.name, self.database.quoted(name));
+            let stored = format!("{}.{}", drift.name, self.stored_name(target, name));
+            let is_kept = match kept {
+                Kept::NotZero => format!("{stored} <> 0 AND {stored} <> {actual}"),
+                Kept::HigherThanRows => format!("{stored} > {actual}"),
+            };
+            let number = format!("COUNT(CASE WHEN {is_kept} THEN 1 END)");
+            let difference = format!("SUM(CASE WHEN {is_kept} THEN ABS({actual} - {stored}) END)");
+            columns.extend([number, difference].map(|column| self.database.text(&column)));
+        }
+        let conditions = match entity {
+            [] => Vec::new(),
+            entity => vec![self.is_key(&target.entity, &drift.name, entity)],
+        };
         let values = json!({
-            "number": self.database.text("COUNT(*)"),
-            "difference": self.database.text(&format!("SUM(ABS({actual} - {stored}))")),
-            "stored": stored,
+            "columns": columns,
+            "conditions": conditions,
             "drift_of_entities": drift,
         });
-        let query = sql(render("kept_counts.sql", values)?)
-            .typed::<(Text, diesel::sql_types::Nullable<Text>)>();
-        let (number, difference): (String, Option<String>) = query.get_result(conn)?;
-        let Some(difference) = difference else {
-            return Ok(None);
-        };
-        let name = &self.definition.name;
-        let entities = match &*number {
-            "1" => "1 entity keeps a count".to_owned(),
-            _ => format!("{} entities keep counts", thousands(number.parse()?)),
-        };
-        // A number of MySQL can have decimals.
-        let whole = difference.split('.').next().unwrap_or_default();
-        let difference = whole.parse().map_or(difference.clone(), thousands);
-        // Otherwise a recount leaves entities without a row that counts to other programs.
-        let zero = match self.compared(target) {
-            Compared::All => "",
-            Compared::WithRows => " (and with --zero, if nobody else counts in that column)",
-        };
-        Ok(Some(format!(
-            "{entities} in {}.{counter} that the rows of {} don't have, {difference} in total: see \
-             them with `diesel-counters recount {name} --dry-run` after the migration, and \
-             correct them without --dry-run{zero}",
-            target.table, self.rows
-        )))
+        render("kept_counts.sql", values)
     }
 
     /// The wrong counts of entities, on all days together.
     fn drift_of_entities(&self, target: &Target) -> Drift {
-        let mut drift = self.drift(target, &Compared::All, None);
+        let mut drift = self.drift(target, Which::All, None);
         let days = drift.group.len() - target.entity.len();
         for list in [&mut drift.columns, &mut drift.group] {
             list.drain(target.entity.len()..target.entity.len() + days);
         }
         drift
     }
+}
+
+/// A whole number that the database has written: MySQL can write decimals.
+pub fn whole(number: &str) -> String {
+    let whole = number.split('.').next().unwrap_or_default();
+    whole.to_owned()
+}
+
+fn with_commas(number: &str) -> String {
+    let whole = whole(number);
+    whole.parse().map_or(whole, thousands)
 }

@@ -4,7 +4,9 @@
 use anyhow::Result;
 
 use super::counting::Counting;
+use super::definition::Existing;
 use super::plan::{Gone, Plan};
+use super::starts::new_counters;
 use super::trigger::Trigger;
 use super::{mysql, postgres, sqlite};
 use crate::database::{MYSQL, POSTGRES};
@@ -13,6 +15,8 @@ impl Plan {
     pub fn new(counting: Counting) -> Result<Self> {
         Ok(Plan {
             triggers: triggers(&counting)?,
+            counters: new_counters(&counting),
+            existing: Existing::default(),
             counting,
         })
     }
@@ -33,7 +37,7 @@ fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
 pub fn migration(gone: &[Gone], new: &[Plan], comment: &str) -> Result<String> {
     let Some(first) = new.first() else {
         // In the order in which writers lock their tables, as `gone` is.
-        let drops = gone.iter().map(Gone::drops_all);
+        let drops = gone.iter().map(|gone| &*gone.drops);
         return Ok(drops.collect());
     };
     let up = match first.counting.database {

@@ -1,33 +1,36 @@
 //! What a migration creates and drops.
 
-use anyhow::Result;
 use serde::Serialize;
 
 use super::counting::Counting;
 use super::definition::Existing;
-use super::existing::Names;
-use super::statement::COUNTED;
-use super::stored;
-use super::trigger::{LiveTrigger, Trigger, TriggerTable};
-use super::values::Addition;
-use crate::catalogue::Table;
-use crate::database::{Database, POSTGRES};
+use super::existing::{Names, Step};
+use super::functions::drop_functions;
+use super::snapshot::Made;
+use super::starts::{Counter, Start};
+use super::trigger::{Trigger, drop_statement};
+use crate::catalogue::{Table, table};
+use crate::connection::AnyConnection;
+use crate::database::POSTGRES;
 
 /// Triggers to create.
 #[derive(Clone)]
 pub struct Plan {
     pub counting: Counting,
     pub triggers: Vec<Trigger>,
+    pub existing: Existing,
+    /// In the order of its targets and their names.
+    pub counters: Vec<Counter>,
 }
 
 /// What a migration writes of a plan.
 #[derive(Serialize)]
 pub struct PlanValues<'p> {
+    /// The statements that drop what it replaces.
+    drops: Vec<&'p str>,
     /// For the heading.
     rows: String,
     counters: Vec<String>,
-    /// The statements that store the definition, where no function has it.
-    view: String,
     /// The functions that the triggers call.
     functions: Vec<&'p str>,
     triggers: Vec<&'p Trigger>,
@@ -39,9 +42,7 @@ pub struct PlanValues<'p> {
 struct ExistingRows<'p> {
     name: &'p str,
     is_later: bool,
-    /// What the sums of an entity are called.
-    all_rows: String,
-    additions: Vec<Addition>,
+    steps: Vec<Step>,
 }
 
 impl Plan {
@@ -49,19 +50,33 @@ impl Plan {
         &self.counting.definition.name
     }
 
-    /// Whether the migration counts the existing rows.
-    pub fn corrects_now(&self) -> bool {
-        self.counting.definition.existing == Existing::Now
+    /// The counters of counter tables in which no definition has counted before.
+    pub fn new_in_slots(&self) -> Vec<String> {
+        let is_new = |counter: &&Counter| {
+            counter.target.slots.is_some() && !matches!(counter.start, Start::Counted(_))
+        };
+        let new = self.counters.iter().filter(is_new);
+        let names =
+            new.map(|Counter { target, .. }| format!("{}.{}", target.table, target.names[0]));
+        names.collect()
     }
 
-    /// The names of its functions on PostgreSQL: a trigger and its function have the same name.
-    pub fn functions(&self) -> Vec<String> {
-        let with_function = self.triggers.iter().filter(|one| one.function.is_some());
-        with_function.map(|trigger| trigger.name.clone()).collect()
+    /// Whether it adds something to counts that are there, and would add it twice if it ran twice.
+    pub fn adds_difference(&self) -> bool {
+        let mut counters = self.counters.iter();
+        let is_counted = counters.any(|counter| matches!(counter.start, Start::Counted(_)));
+        is_counted && self.existing == Existing::Missing
+    }
+
+    /// Whether these triggers count something that this plan starts from. They count until then: a
+    /// counter can be a weight of another one.
+    pub fn replaces(&self, gone: &Gone) -> bool {
+        let mut before = self.counters.iter().filter_map(|one| one.start.before());
+        gone.name == self.name() || before.any(|one| one.counting.definition.name == gone.name)
     }
 
     /// The values of the template of a migration. `names` are those of its queries.
-    pub fn values(&self, names: Names) -> Result<PlanValues<'_>> {
+    pub fn values<'p>(&'p self, names: Names, replaced: &[&'p Gone]) -> PlanValues<'p> {
         let counting = &self.counting;
         let counters = counting.counters();
         // Several triggers can call one function, which is created once.
@@ -72,25 +87,20 @@ impl Plan {
                 functions.push(function);
             }
         }
-        Ok(PlanValues {
+        PlanValues {
+            drops: replaced.iter().map(|gone| &*gone.drops).collect(),
             rows: counting.rows.to_string(),
             counters: counters
                 .map(|(table, name)| format!("{table}.{name}"))
                 .collect(),
-            view: match counting.database {
-                // The function of the INSERT has it.
-                POSTGRES => String::new(),
-                _ => stored::create(counting)?,
-            },
             functions,
             triggers: self.triggers.iter().collect(),
             existing: ExistingRows {
                 name: self.name(),
-                is_later: counting.definition.existing == Existing::Later,
-                all_rows: counting.free(COUNTED),
-                additions: counting.existing(names),
+                is_later: self.existing == Existing::Later,
+                steps: self.steps(names),
             },
-        })
+        }
     }
 }
 
@@ -100,109 +110,80 @@ pub struct Gone {
     pub name: String,
     /// The table of the rows, if it is there.
     pub rows: Option<Table>,
-    triggers: Vec<DroppedTrigger>,
-    /// The statement that drops the function, or the view with the definition.
-    pub drop_definition: String,
-}
-
-#[derive(Clone)]
-struct DroppedTrigger {
-    name: String,
-    table: TriggerTable,
-    drop: String,
+    /// The names of the tables of its triggers.
+    pub tables: Vec<String>,
+    /// The statements that drop everything.
+    pub drops: String,
 }
 
 impl From<&Plan> for Gone {
     fn from(plan: &Plan) -> Self {
+        let counting = &plan.counting;
         // In the reverse order of their creation.
-        let triggers = plan.triggers.iter().rev().map(|trigger| DroppedTrigger {
-            name: trigger.name.clone(),
-            table: trigger.table.clone(),
-            drop: trigger.drop.clone(),
-        });
+        let triggers = plan.triggers.iter().rev();
+        let mut drops: String = triggers.clone().map(|trigger| &*trigger.drop).collect();
+        let functions: Vec<_> = triggers
+            .clone()
+            .filter(|trigger| trigger.function.is_some())
+            .map(|trigger| trigger.name.clone())
+            .collect();
+        drops += &drop_functions(counting.rows.schema.as_deref(), &functions, false);
         Gone {
             name: plan.name().to_owned(),
-            rows: Some(plan.counting.rows.clone()),
-            triggers: triggers.collect(),
-            drop_definition: stored::drop(
-                plan.counting.rows.schema.as_deref(),
-                plan.name(),
-                &plan.functions(),
-                plan.counting.database,
-            ),
+            rows: Some(counting.rows.clone()),
+            tables: triggers.map(|trigger| trigger.table.name.clone()).collect(),
+            drops,
         }
     }
 }
 
 impl Gone {
-    /// Triggers whose plan cannot be made any more, and which are added. `rows` is the table of
-    /// their rows, if it is still there.
-    pub fn unplanned(name: &str, rows: Option<Table>) -> Self {
+    /// The triggers that a migration has made for the definition of this name, of these rows.
+    pub fn new(name: &str, rows: &str, made: &[Made], conn: &mut AnyConnection) -> Self {
+        let database = conn.database();
+        let rows_table = table(conn, rows).ok();
+        let mut tables = Vec::new();
+        let mut drops = String::new();
+        let mut functions = Vec::new();
+        for one in made.iter().rev() {
+            let found = if one.table == rows {
+                rows_table.clone()
+            } else {
+                table(conn, &one.table).ok()
+            };
+            let is_rule = one.trigger.ends_with(NO_MERGE);
+            if database == POSTGRES && !is_rule {
+                functions.push(one.trigger.clone());
+            }
+            if let Some(found) = &found {
+                tables.push(found.name.clone());
+            }
+            drops += &drop_statement(&one.trigger, found.as_ref(), is_rule, database);
+        }
+        let schema = rows.rsplit_once('.').map(|(schema, _)| schema);
+        // The table can have another name now, and still have the triggers.
+        drops += &drop_functions(schema, &functions, rows_table.is_none());
         Gone {
             name: name.to_owned(),
-            rows,
-            triggers: Vec::new(),
-            drop_definition: String::new(),
+            rows: rows_table,
+            tables,
+            drops,
         }
-    }
-
-    /// Whether a trigger is one of them.
-    pub fn has(&self, live: &LiveTrigger) -> bool {
-        let is_it = |one: &DroppedTrigger| one.name == live.name && one.table == live.table;
-        self.triggers.iter().any(is_it)
-    }
-
-    /// Adds triggers that are there.
-    pub fn add(&mut self, live: &[&LiveTrigger], database: Database) {
-        for trigger in live {
-            let is_same =
-                |known: &DroppedTrigger| known.name == trigger.name && known.table == trigger.table;
-            if self.triggers.iter().any(is_same) {
-                continue;
-            }
-            self.triggers.push(DroppedTrigger {
-                name: trigger.name.clone(),
-                table: trigger.table.clone(),
-                drop: trigger.drop(self.rows.as_ref(), database),
-            });
-        }
-    }
-
-    /// Does not drop triggers of these names.
-    pub fn keep(&mut self, names: &[String]) {
-        self.triggers
-            .retain(|trigger| !names.contains(&trigger.name));
-    }
-
-    /// The statements that drop everything.
-    pub fn drops_all(&self) -> String {
-        self.drops() + &self.drop_definition
-    }
-
-    /// The statements that drop its triggers.
-    pub fn drops(&self) -> String {
-        self.triggers.iter().map(|trigger| &*trigger.drop).collect()
-    }
-
-    /// The tables of its triggers.
-    pub fn tables(&self) -> impl Iterator<Item = &str> {
-        self.triggers.iter().map(|trigger| &*trigger.table.name)
     }
 }
 
-impl LiveTrigger {
-    /// `rows` is the table of the definition's rows.
-    fn drop(&self, rows: Option<&Table>, database: Database) -> String {
-        let name = database.quoted(&self.name);
-        if database != POSTGRES {
-            return format!("DROP TRIGGER IF EXISTS {name};\n");
+/// The end of the name of a rule.
+pub const NO_MERGE: &str = "_no_merge";
+
+/// What a migration drops first, and what it drops before each of these plans.
+pub fn by_plan<'g>(gone: &'g [Gone], plans: &[Plan]) -> (Vec<&'g Gone>, Vec<Vec<&'g Gone>>) {
+    let mut first = Vec::new();
+    let mut by_plan: Vec<Vec<&Gone>> = vec![Vec::new(); plans.len()];
+    for one in gone {
+        match plans.iter().position(|plan| plan.replaces(one)) {
+            Some(place) => by_plan[place].push(one),
+            None => first.push(one),
         }
-        let is_rule = self.event == "RULE";
-        let kind = if is_rule { "RULE" } else { "TRIGGER" };
-        let table = match rows {
-            Some(rows) if TriggerTable::of(rows) == self.table => POSTGRES.table_name(rows),
-            _ => POSTGRES.quoted_in(Some(&self.table.schema), &self.table.name),
-        };
-        format!("DROP {kind} IF EXISTS {name} ON {table};\n")
     }
+    (first, by_plan)
 }

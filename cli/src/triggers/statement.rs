@@ -25,6 +25,8 @@ pub struct Rows<'a> {
     pub name: &'a str,
     /// The table of the rows, or nothing.
     pub from: &'a str,
+    /// The number of queries of other definitions before, in the same statement.
+    pub place: usize,
     pub sign: Sign,
     pub entities: Entities,
 }
@@ -56,6 +58,7 @@ impl<'a> Rows<'a> {
         Rows {
             name,
             from: "",
+            place: 0,
             sign,
             entities,
         }
@@ -89,7 +92,7 @@ impl Counting {
     /// The day on which a row counts.
     pub fn day_of(&self, row: &str) -> String {
         let sql = self.sql;
-        let start_of = |day: &str| sql.start_of(self.definition.period, day);
+        let start_of = |day: &str| sql.start_of(self.period, day);
         match &self.day {
             None => start_of(sql.today),
             Some(column) => {
@@ -157,8 +160,8 @@ impl Counting {
         match rows.entities {
             Entities::All => {}
             Entities::Existing => {
-                let used_as = self.parent_of(target, source);
-                conditions.extend(self.exists_in(used_as.as_deref(), target, &entity));
+                let place = self.place_of(target, source, rows.place);
+                conditions.extend(self.exists_at(place, target, &entity));
             }
             Entities::ExistingOrMoved => {
                 let exists = self.exists(target, &entity);
@@ -280,7 +283,13 @@ impl Counting {
             // RAISE is known in triggers only.
             Place::Statement => OVERFLOW.to_owned(),
         };
-        format!("CASE WHEN {sum} BETWEEN {minimum} AND {maximum} THEN {sum} ELSE {fails} END")
+        let between = match place {
+            Place::Trigger => " ",
+            Place::Statement => "\n    ",
+        };
+        format!(
+            "CASE WHEN {sum} BETWEEN {minimum} AND {maximum}{between}THEN {sum} ELSE {fails} END"
+        )
     }
 }
 

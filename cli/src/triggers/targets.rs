@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail};
 use diesel::RunQueryDsl;
 use diesel::sql_types::BigInt;
 
-use super::definition::{Count, Definition};
+use super::definition::{Count, Definition, Period};
 use super::expression::Expression;
 use super::keys::{key_of, refuse_others};
 use super::target::{DayAndSlot, ParentTable, Target};
@@ -17,13 +17,14 @@ use crate::sql::sql;
 /// in this order, so that whoever has several definitions can choose one order for all.
 pub fn targets(
     definition: &Definition,
+    period: Period,
     rows: &Table,
     conn: &mut AnyConnection,
 ) -> Result<Vec<Target>> {
     let database = conn.database();
     let mut targets: Vec<Target> = Vec::new();
     for count in &definition.counts {
-        let (mut found, counter) = find(count, definition, conn)?;
+        let (mut found, counter) = find(count, definition, period, conn)?;
         let table = &found.table;
         let wide = table.wide_foreign_keys.first();
         if let Some(WideForeignKey { name, .. }) = wide.filter(|_| found.slots.is_some()) {
@@ -242,11 +243,12 @@ fn refuse_foreign_keys(entity: &[Column], target: &Target, rows: &Table) -> Resu
 fn find(
     count: &Count,
     definition: &Definition,
+    period: Period,
     conn: &mut AnyConnection,
 ) -> Result<(Target, String)> {
     match CounterTable::try_from(table(conn, &count.table)?) {
         Ok(counters) => {
-            let target = in_counter_table(count, definition, counters, conn.database())?;
+            let target = in_counter_table(count, definition, period, counters, conn.database())?;
             Ok((target, count.counter.clone()))
         }
         Err(table) => in_ordinary_table(count, definition, table, conn),
@@ -257,19 +259,18 @@ fn find(
 fn in_counter_table(
     count: &Count,
     definition: &Definition,
+    period: Period,
     counters: CounterTable,
     database: Database,
 ) -> Result<Target> {
     let counter = &*count.counter;
-    let period = definition.period;
     let table = &counters.table;
     let mark = counters.mark();
     if let Some(mark) = mark.as_ref().filter(|mark| mark.period != period) {
         let of_table = mark.period;
         bail!(
-            "{table} has the period {of_table}, as the comment of its day says, and these \
-             triggers have the period {period}: run `diesel-counters generate triggers`. \
-             Tables of several periods need definitions of their own"
+            "{table} has the period {of_table}, as the comment of its day says, and another table of \
+             this definition has the period {period}: write a definition for each period"
         );
     }
     if definition.only.is_some() {

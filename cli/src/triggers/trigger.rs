@@ -5,9 +5,10 @@ use diesel::sql_types::{Nullable, Text};
 use diesel::{QueryableByName, RunQueryDsl};
 use serde::Serialize;
 
+use super::recount::Line;
 use crate::catalogue::Table;
 use crate::connection::AnyConnection;
-use crate::database::SQLITE;
+use crate::database::{Database, POSTGRES, SQLITE};
 use crate::sql::sql;
 
 /// The table of a trigger.
@@ -49,6 +50,19 @@ pub struct Trigger {
     pub drop: String,
 }
 
+/// The statement that drops a trigger, or a rule, of a table. One of PostgreSQL goes with its table.
+pub fn drop_statement(name: &str, of: Option<&Table>, is_rule: bool, database: Database) -> String {
+    let name = database.quoted(name);
+    if database != POSTGRES {
+        return format!("DROP TRIGGER IF EXISTS {name};\n");
+    }
+    let kind = if is_rule { "RULE" } else { "TRIGGER" };
+    let Some(table) = of.map(|table| POSTGRES.table_name(table)) else {
+        return String::new();
+    };
+    format!("DROP {kind} IF EXISTS {name} ON {table};\n")
+}
+
 /// A trigger as it is in the database.
 #[derive(Debug, Clone, QueryableByName)]
 pub struct LiveTrigger {
@@ -70,6 +84,26 @@ pub struct LiveTrigger {
     #[diesel(sql_type = Nullable<Text>)]
     #[diesel(column_name = function_name)]
     pub function: Option<String>,
+}
+
+/// A row of the query of all triggers.
+impl From<Line> for LiveTrigger {
+    fn from(Line(texts): Line) -> Self {
+        let mut texts = texts.into_iter();
+        let mut next = || texts.next().flatten();
+        let mut text = || next().unwrap_or_default();
+        LiveTrigger {
+            table: TriggerTable {
+                schema: text(),
+                name: text(),
+            },
+            name: text(),
+            event: text(),
+            body: text(),
+            disabled: next(),
+            function: next(),
+        }
+    }
 }
 
 impl LiveTrigger {

@@ -25,7 +25,7 @@ pub struct Counters {
 }
 
 /// Rows that count.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Query {
     /// Their entity, their own day if they have one, and what they add to each counter.
     pub columns: Vec<String>,
@@ -35,7 +35,7 @@ pub struct Query {
 
 /// The sums of rows by entity and day, as rows to add to the counters. The entities are in order,
 /// so that two statements that share a slot do not deadlock.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Sums {
     pub columns: Vec<String>,
     /// The rows, from several tables or by several columns that name an entity, and what they are

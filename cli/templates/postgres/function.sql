@@ -1,5 +1,2 @@
 CREATE FUNCTION {{ name }}() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS {{ body }};
-{% if comment %}
-COMMENT ON FUNCTION {{ name }}() IS {{ comment }};
-{% endif %}

@@ -25,7 +25,7 @@ BEGIN
 END $$;
 
 {% endif %}
--- Until this commits, writers of these tables wait.
+-- Until this commits, writers of these tables wait{{ ", and readers of those in ACCESS EXCLUSIVE MODE" if has_drops }}.
 {% for lock in locks %}
 LOCK TABLE {{ lock.tables|wrapped }} IN {{ lock.mode }} MODE;
 {% endfor %}
@@ -36,6 +36,9 @@ LOCK TABLE {{ lock.tables|wrapped }} IN {{ lock.mode }} MODE;
 {% for plan in plans %}
 
 {% set counters = plan.counters|wrapped("\n-- ") %}
+{% if plan.drops %}
+{{ plan.drops|join("") }}
+{% endif %}
 -- Counts the rows of {{ plan.rows }} in{{ "\n--" if counters|length > 60 }} {{ counters }}.
 {{ plan.functions|join("\n") }}
 {% for trigger in plan.triggers %}

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::triggers::drop_trigger;
+use super::triggers::{count_likes, drop_trigger};
 use super::{assert_snapshot, check_of, quote};
 use crate::{BACKEND, BAD, TestDatabase};
 
@@ -200,7 +200,7 @@ fn the_command_for_a_table_without_the_key_names_no_table() {
 fn a_table_with_a_column_that_is_counted_in_is_good() {
     let database = super::triggers::tables(true);
     database.execute("ALTER TABLE articles ADD COLUMN likes BIGINT NOT NULL DEFAULT 0");
-    super::triggers::counted(&database, &["--count", "article_id:articles.likes"]);
+    database.count(&count_likes("count = ['article_id:articles.likes']"));
     let checked = database.command("check articles");
     checked.is_good("articles");
     checked.prints("article_likes: good");
@@ -235,7 +235,7 @@ fn triggers_that_count_in_a_table_with_a_point_in_its_name_are_checked() {
     database.execute(&format!(
         "ALTER TABLE article_counters RENAME TO {q}my.counters{q}"
     ));
-    super::triggers::counted(&database, &["--count", "article_id:my.counters.likes"]);
+    database.count(&count_likes("count = ['article_id:my.counters.likes']"));
     database.command("check my.counters").works();
     database.execute(&drop_trigger("count_likes_insert", "article_likes"));
     database

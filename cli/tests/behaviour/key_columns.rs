@@ -5,7 +5,8 @@ use crate::behaviour::words;
 use diesel::prelude::*;
 use diesel_counters::prelude::*;
 
-use super::triggers::{generate_triggers, migrate, open};
+use super::project::trigger;
+use super::triggers::open;
 use super::{check_of, run};
 use crate::{BACKEND, Conn, TestDatabase};
 
@@ -104,17 +105,18 @@ fn expected(counts: &[(i64, &str, i64)]) -> Vec<((i64, String), i64)> {
         .collect()
 }
 
-const COUNT_REACTIONS: &str = "count_reactions --rows reactions";
+/// Counts reactions by these columns.
+fn count_by(columns: &str) -> String {
+    let keys = format!("count = [\"{columns}:reaction_counters.given\"]");
+    trigger("count_reactions", "reactions", &keys)
+}
 
 #[test]
 fn rows_are_counted_by_two_of_their_columns() {
     let database = with_reactions();
-    let generate = |count| generate_triggers(&database, COUNT_REACTIONS, &["--count", count]);
-    let (one_column, _) = generate("article_id:reaction_counters.given");
+    let one_column = database.generate(&count_by("article_id"));
     one_column.fails("write \"COLUMN,COLUMN:reaction_counters.COUNTER\" in count");
-    let (ran, folder) = generate("article_id,emoji:reaction_counters.given");
-    ran.works();
-    migrate(&database, &folder);
+    database.count(&count_by("article_id,emoji"));
 
     let conn = &mut open(&database);
     let mut run = |sql: &str, counts: &[(i64, &str, i64)]| {
@@ -147,7 +149,7 @@ fn rows_are_counted_by_two_of_their_columns() {
     assert!(checked.summary().contains(": good"), "{checked:?}");
     increment(given).of((2, "joy")).by(9).execute(conn).unwrap();
     increment(given).of((2, "like")).execute(conn).unwrap();
-    let recounted = database.run(&["recount", "--json"]);
+    let recounted = database.command("recount --lower --json");
     let wrong = recounted.json()["triggers"][0]["wrong"].clone();
     let wrong = wrong.as_array().unwrap().iter();
     let wrong: Vec<_> = wrong.map(|one| one["entity"].clone()).collect();
@@ -171,8 +173,8 @@ fn a_foreign_key_of_several_columns_is_refused() {
                  ON DELETE CASCADE
          )"
     ));
-    let ran = database.command("generate triggers count_reactions --rows reactions --count article_id,emoji:reaction_counters.given");
-    ran.fails("has several columns");
+    let generated = database.generate(&count_by("article_id,emoji"));
+    generated.fails("has several columns");
 }
 
 #[test]

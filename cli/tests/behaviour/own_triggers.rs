@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::triggers::{LIKES_OF_ARTICLES, file_of, generate_triggers, migrate};
-use super::triggers::{counted, likes_of, open, tables};
+use super::project::trigger;
+use super::triggers::{count_likes, likes_of, open, tables};
 use crate::behaviour::Execute;
 use crate::{BACKEND, TestDatabase};
 
@@ -28,12 +28,9 @@ fn veto(table: &str, event: &str) -> String {
 fn counted_in_both() -> TestDatabase {
     let database = tables(true);
     database.execute("ALTER TABLE articles ADD COLUMN likes BIGINT NOT NULL DEFAULT 0");
-    let both = [
-        &LIKES_OF_ARTICLES[..],
-        &["--count", "article_id:articles.likes"],
-    ]
-    .concat();
-    counted(&database, &both);
+    database.count(&count_likes(
+        r#"count = ["article_id:article_counters.likes", "article_id:articles.likes"]"#,
+    ));
     database
 }
 
@@ -61,7 +58,7 @@ fn a_correction_that_a_trigger_vetoes_is_an_error() {
         );
         conn.run(&veto(table, event));
         for _ in 0..2 {
-            let ran = database.run(&["recount"]);
+            let ran = database.command("recount --lower");
             ran.fails(&format!("{table}.likes of 1"));
         }
     }
@@ -186,16 +183,15 @@ fn definition(i: usize) -> String {
         1 => format!("\"p_id:p{i}_counters.n\""),
         _ => format!("\"p_id:p{i}_counters.n\", \"p_id:p{i}.n\""),
     };
-    let mut all =
-        format!("[[trigger]]\nname = \"count_r{i}\"\nrows = \"r{i}\"\ncount = [{counts}]\n");
-    all += [
+    let mut keys = format!("count = [{counts}]\n");
+    keys += [
         "",
         "when = \"ok\"\n",
         "when = \"kind <> 'draft' AND weight > 0\"\n",
         "by = \"weight\"\n",
     ][i % 4];
-    all += ["", "day = \"created_at\"\n", "slots = 4\n"][i % 5 % 3];
-    all
+    keys += ["", "day = \"created_at\"\n", "slots = 4\n"][i % 5 % 3];
+    trigger(&format!("count_r{i}"), &format!("r{i}"), &keys)
 }
 
 #[test]
@@ -211,10 +207,7 @@ fn forty_tables_with_triggers_of_their_own_are_good() {
         database.set_period(&format!("p{i}_counters"), period);
     }
     let definitions: Vec<_> = (0..APPS).map(definition).collect();
-    let (_folder, file) = file_of(&definitions.concat());
-    let (ran, folder) = generate_triggers(&database, &file, &[]);
-    ran.works();
-    migrate(&database, &folder);
+    database.count(&definitions.concat());
     for i in 0..APPS {
         database.execute(&format!(
             "INSERT INTO p{i} (id) VALUES (1), (2); INSERT INTO r{i} (id, p_id) VALUES (1, 1), (2, 1), (3, 2);

@@ -1,6 +1,6 @@
 //! The period that a counter table counts by, which stands in the database.
 
-use crate::behaviour::words;
+use crate::behaviour::{Execute, words};
 use chrono::NaiveDate;
 use diesel::prelude::*;
 use diesel_counters::Period;
@@ -204,33 +204,47 @@ fn a_generated_table_has_its_period() {
     }
 }
 
-#[test]
-fn triggers_count_by_the_period_of_the_table() {
-    let database = counter_table(Some("month"));
-    database.execute("CREATE TABLE hits (id BIGINT NOT NULL PRIMARY KEY, article_id BIGINT)");
-    let words = "generate triggers count_hits --rows hits --count article_id:hit_counters.hits";
-    let generated = database.command(words);
-    generated.works();
-    generated.prints("\"period\":\"month\"");
+/// A counter table that counts by this period, and the triggers that count the rows of `hits` in it.
+fn with_triggers(period: Option<&str>) -> TestDatabase {
+    let database = counter_table(period);
+    database.execute(
+        "CREATE TABLE hits (id BIGINT NOT NULL PRIMARY KEY, article_id BIGINT, hit_on DATE)",
+    );
+    database.count(
+        r#"
+        [[trigger]]
+        name = "count_hits"
+        rows = "hits"
+        count = ["article_id:hit_counters.hits"]
+        day = "hit_on"
+        "#,
+    );
+    database
 }
 
 #[test]
-fn triggers_of_an_earlier_version_keep_their_period() {
-    let database = counter_table(None);
-    database.execute("CREATE TABLE hits (id BIGINT NOT NULL PRIMARY KEY, article_id BIGINT)");
-    let words = "generate triggers count_hits --rows hits --count article_id:hit_counters.hits";
-    let generated = database.command(words);
-    generated.prints("\"period\":\"day\"");
-    // As `--period week` wrote it.
-    let week = generated
-        .stdout
-        .replace("\"period\":\"day\"", "\"period\":\"week\"");
-    database.execute(&week);
-    database
-        .command(&format!("{words} --when id>7"))
-        .prints("\"period\":\"week\"");
+fn triggers_count_by_the_period_of_the_table() {
+    let database = with_triggers(Some("month"));
+    let conn = &mut database.connect();
+    conn.run(
+        "INSERT INTO hits VALUES (1, 1, '2025-02-10'), (2, 1, '2025-03-15'), (3, 1, '2025-03-16')",
+    );
+    assert_eq!(rows(conn), [(day("2025-02-01"), 1), (day("2025-03-01"), 2)]);
+    database.assert_agrees();
+}
+
+/// `counters.toml` stays the same, because the period stands in the database.
+#[test]
+fn triggers_are_generated_again_for_another_period() {
+    let database = with_triggers(None);
     database.set_period("hit_counters", "year");
-    let checked = database.command("check");
-    checked.finds("the period year, as the comment of its day says");
-    database.command(words).prints("\"period\":\"year\"");
+    let faults = database.trigger_faults("hit_counters");
+    assert_eq!(faults[0]["fault"], "trigger_changed", "{faults:?}");
+    let again = database.command("generate triggers by_year --repair count_hits");
+    again.works();
+    database.migrate();
+    assert_eq!(database.trigger_faults("hit_counters").len(), 0);
+    let conn = &mut database.connect();
+    conn.run("INSERT INTO hits VALUES (1, 1, '2025-03-15')");
+    assert_eq!(rows(conn), [(day("2025-01-01"), 1)]);
 }

@@ -22,9 +22,8 @@ use crate::behaviour::Execute;
 
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
-use diesel_migrations::{FileBasedMigrations, MigrationHarness};
-use tempfile::{TempDir, tempdir};
 
+use super::project::{key, trigger};
 use super::{Ran, quote};
 use crate::{BACKEND, Conn, REFERENCE, TestDatabase};
 
@@ -88,31 +87,6 @@ pub fn tables(is_rows_first: bool) -> TestDatabase {
     database
 }
 
-/// Runs `generate triggers`. Returns a folder with the migration, too.
-pub fn generate_triggers(database: &TestDatabase, words: &str, more: &[&str]) -> (Ran, TempDir) {
-    let mut all = vec!["generate", "triggers", "--json"];
-    all.extend(words.split_whitespace().chain(more.iter().copied()));
-    let ran = database.run(&all);
-    let folder = match ran.code {
-        0 => ran.migration(),
-        _ => tempdir().unwrap(),
-    };
-    (ran, folder)
-}
-
-/// Generates triggers, and creates them.
-#[track_caller]
-pub fn create_triggers(database: &TestDatabase, words: &str, more: &[&str]) {
-    let (ran, folder) = generate_triggers(database, words, more);
-    ran.works();
-    migrate(database, &folder);
-}
-
-/// Runs `generate triggers count_likes` for article_likes.
-pub fn generate(database: &TestDatabase, args: &[&str]) -> (Ran, TempDir) {
-    generate_triggers(database, "count_likes --rows article_likes", args)
-}
-
 /// Only PostgreSQL has names of triggers by table.
 pub fn drop_trigger(name: &str, table: &str) -> String {
     match BACKEND {
@@ -121,42 +95,30 @@ pub fn drop_trigger(name: &str, table: &str) -> String {
     }
 }
 
-/// A file of definitions, which goes when the folder is dropped, and the option that names it.
-pub fn file_of(definitions: &str) -> (TempDir, String) {
-    let folder = tempdir().unwrap();
-    let file = folder.path().join("counters.toml");
-    std::fs::write(&file, definitions).unwrap();
-    (folder, format!("--file {}", file.display()))
-}
-
-pub fn migrate(database: &TestDatabase, folder: &TempDir) {
-    let migrations = FileBasedMigrations::from_path(folder.path()).unwrap();
-    let mut conn = open(database);
-    conn.run_pending_migrations(migrations).unwrap();
-}
-
-/// Generates these triggers for article_likes, and creates them.
-pub fn counted(database: &TestDatabase, args: &[&str]) {
-    create_triggers(database, "count_likes --rows article_likes", args);
+/// A definition that counts the rows of article_likes, with these keys.
+pub fn count_likes(keys: &str) -> String {
+    trigger("count_likes", "article_likes", keys)
 }
 
 /// The tables, with triggers that count the likes of articles.
 pub fn counted_likes() -> TestDatabase {
     let database = tables(true);
-    counted(&database, &LIKES_OF_ARTICLES);
+    database.count(&count_likes(OF_ARTICLES));
     database
 }
 
-/// The same, by more options than [`LIKES_OF_ARTICLES`].
-pub fn counted_too(database: &TestDatabase, more: &[&str]) {
-    counted(database, &[&LIKES_OF_ARTICLES, more].concat());
-}
+/// Counts the likes of articles in slots.
+pub const OF_ARTICLES: &str = "count = [\"article_id:article_counters.likes\"]\n";
 
-/// What is counted: likes and stars of an article, stars of a user, and likes of the whole site.
-const COUNTS: &str = "
-    --count article_id:article_counters.likes --count article_id:article_counters.comments=stars
-    --count user_id:user_counters.stars=stars --count site_counters.likes";
-pub const LIKES_OF_ARTICLES: [&str; 2] = ["--count", "article_id:article_counters.likes"];
+/// Counts likes and stars of an article, stars of a user, and likes of the whole site.
+const COUNTS: &str = r#"
+count = [
+    "article_id:article_counters.likes",
+    "article_id:article_counters.comments=stars",
+    "user_id:user_counters.stars=stars",
+    "site_counters.likes",
+]
+"#;
 
 pub fn number(query: &str, conn: &mut Conn) -> i64 {
     let query = diesel::dsl::sql::<BigInt>(&format!("({query})"));
@@ -192,23 +154,10 @@ pub fn integer() -> &'static str {
     }
 }
 
-/// PostgreSQL itself refuses a second function.
-#[test]
-fn what_has_the_name_already_is_not_replaced() {
-    let database = tables(true);
-    let view = "CREATE VIEW count_likes AS SELECT COUNT(*) AS likes FROM article_likes";
-    database.execute(view);
-    let (ran, _) = generate(&database, &LIKES_OF_ARTICLES);
-    match BACKEND {
-        "postgres" => ran.works(),
-        _ => ran.fails("there is a table or view count_likes already"),
-    }
-}
-
 #[test]
 fn an_update_that_does_not_matter_writes_nothing() {
     let database = tables(true);
-    counted_too(&database, &["--when", "stars > 0"]);
+    database.count(&count_likes(&format!("{OF_ARTICLES}when = 'stars > 0'")));
     let conn = &mut open(&database);
     conn.run("INSERT INTO article_likes (id, article_id) VALUES (1, 1)");
     conn.run("UPDATE article_counters SET slot = slot + 1000");
@@ -216,20 +165,17 @@ fn an_update_that_does_not_matter_writes_nothing() {
     assert_eq!(number("SELECT COUNT(*) FROM article_counters", conn), 1);
 }
 
-/// Asserts that `generate triggers` said which counts the migration keeps, although they aren't
-/// those of the rows, and how many there are in total.
+/// Asserts that `generate triggers` said this beside the migration.
 #[track_caller]
-fn keeps(ran: &Ran, counts: &str, total: i64) {
-    let says = format!("{counts} that the rows of ");
-    let total = format!(" don't have, {total} in total: see them with `diesel-counters recount ");
-    let is_said = ran.stderr.contains(&says) && ran.stderr.contains(&total);
-    assert!(is_said, "{counts}, {total}: {ran:?}");
+fn notes(ran: &Ran, text: &str) {
+    assert!(ran.stderr.contains(text), "{text}: {ran:?}");
 }
 
-/// Some of a count can be older than the rows, so the migration keeps it. A recount corrects it.
+/// Some of a count can be older than the rows, so the migration keeps it. A recount adds what is
+/// missing, and lowers a count only if it's told to.
 #[test]
 fn existing_rows_are_counted_where_there_is_no_count_yet() {
-    for day in [&[][..], &["--day", "created_at"]] {
+    for day in ["", "day = 'created_at'"] {
         let database = tables(false);
         let conn = &mut open(&database);
         conn.run(
@@ -237,18 +183,22 @@ fn existing_rows_are_counted_where_there_is_no_count_yet() {
              INSERT INTO article_counters (article_id, day, slot, likes)
              VALUES (1, '2026-01-01', 1, 1), (3, '2026-01-01', 1, 5)",
         );
-        let (ran, folder) = generate(&database, &[&LIKES_OF_ARTICLES[..], day].concat());
-        keeps(&ran, "2 entities keep counts in article_counters.likes", 6);
-        migrate(&database, &folder);
+        let ran = database.count(&count_likes(&format!("{OF_ARTICLES}{day}")));
+        notes(
+            &ran,
+            "in article_counters.likes, the counts of 2 entities differ from their rows in article_likes, \
+             by 6 in total, and the migration keeps them",
+        );
         assert_eq!(likes([1, 2, 3], conn), [1, 1, 5]);
         database.command("recount").works();
+        assert_eq!(likes([1, 2, 3], conn), [2, 1, 5]);
+        database.command("recount --lower").works();
         assert_eq!(likes([1, 2, 3], conn), [2, 1, 0]);
-        let migrations = FileBasedMigrations::from_path(folder.path()).unwrap();
-        conn.revert_last_migration(migrations.clone()).unwrap();
+        database.revert();
         conn.run("DELETE FROM article_likes WHERE id = 1");
-        conn.run_pending_migrations(migrations).unwrap();
+        database.migrate();
         assert_eq!(likes([1, 2, 3], conn), [2, 1, 0]);
-        database.command("recount").works();
+        database.command("recount --lower").works();
         assert_eq!(likes([1, 2, 3], conn), [1, 1, 0]);
     }
 }
@@ -256,27 +206,31 @@ fn existing_rows_are_counted_where_there_is_no_count_yet() {
 #[test]
 fn a_recount_corrects_what_was_written_past_the_triggers() {
     let database = tables(true);
-    let site = ["--count", "site_counters.likes=stars"];
-    counted_too(&database, &[&site[..], &["--day", "created_at"]].concat());
+    database.count(&count_likes(
+        r#"
+        count = ["article_id:article_counters.likes", "site_counters.likes=stars"]
+        day = "created_at"
+        "#,
+    ));
     let conn = &mut open(&database);
     conn.run(
         "INSERT INTO article_likes (id, article_id) VALUES (1, 1), (2, 1), (3, 2);
          UPDATE article_counters SET likes = likes + 40 WHERE article_id = 1;
          UPDATE site_counters SET likes = 0",
     );
-    let dry = database.run(&["recount", "--dry-run"]);
+    let dry = database.command("recount --dry-run --lower");
     let expected = "count_likes: 2 counts would be corrected\n  \
         article_counters.likes of 1 on 2026-01-01: stored 42, rows 2\n  \
         site_counters.likes on 2026-01-01: stored 0, rows 3\n";
     assert_eq!(dry.stdout, expected, "{}", dry.stderr);
     let corrected = expected.replace("would be corrected", "corrected");
-    let ran = database.command("recount count_likes");
+    let ran = database.command("recount count_likes --lower");
     assert_eq!(ran.stdout, corrected);
     let agrees = "count_likes: all counts agree with article_likes\n";
     assert_eq!(database.command("recount").stdout, agrees);
     assert_eq!(likes([1, 2], conn), [2, 1]);
-    let unknown = database.run(&["recount", "likes"]);
-    unknown.fails("no triggers likes; there are count_likes");
+    let unknown = database.command("recount likes");
+    unknown.fails("counters.toml has no [[trigger]] likes; it has count_likes");
 }
 
 #[test]
@@ -312,22 +266,22 @@ fn what_cannot_be_counted_is_refused() {
         _ => ["random()", "unixepoch()"],
     };
     let cases = format!("
-        --when | aproved                             | names aproved, and article_likes has no such column
-        --when | created_at < CURRENT_TIMESTAMP      | {refuses_now}
-        --when | stars > {clock}                     | {clock_changes}
-        --when | stars < COUNT(*)                    | the database refuses
-        --by   | max(stars)                          | the database refuses
-        --by   | stars + ?                           | {no_parameter}
-        --when | user_id IN (SELECT user_id)         | the database refuses
-        --when | approved AND                        | cannot read the SQL expression
-        --when | approved\tOR TRUE                   | has a control character
-        --when | approved -- by an editor            | has a comment
-        --by   | {random}                            | the database refuses
-        --day  | stars                               | not a date or a time
-        --day  | day                                 | article_likes has no column day");
-    for [option, value, why] in table_of(&cases) {
-        let args = [&LIKES_OF_ARTICLES[..], &[option, value]].concat();
-        generate(&database, &args).0.fails(why);
+        when | aproved                             | names aproved, and article_likes has no such column
+        when | created_at < CURRENT_TIMESTAMP      | {refuses_now}
+        when | stars > {clock}                     | {clock_changes}
+        when | stars < COUNT(*)                    | the database refuses
+        by   | max(stars)                          | the database refuses
+        by   | stars + ?                           | {no_parameter}
+        when | user_id IN (SELECT user_id)         | the database refuses
+        when | approved AND                        | cannot read the SQL expression
+        when | approved\tOR TRUE                   | has a control character
+        when | approved -- by an editor            | has a comment
+        by   | {random}                            | the database refuses
+        day  | stars                               | not a date or a time
+        day  | day                                 | article_likes has no column day");
+    for [name, value, why] in table_of(&cases) {
+        let refused = count_likes(&format!("{OF_ARTICLES}{}", key(name, value)));
+        database.generate(&refused).fails(why);
     }
 }
 
@@ -342,8 +296,8 @@ pub fn table_of<const N: usize>(text: &str) -> Vec<[&str; N]> {
 #[track_caller]
 fn refuses(database: &TestDatabase, rows: &str, counts: &str) {
     for [count, why] in table_of(counts) {
-        let words = format!("generate triggers count_it --rows {rows} --count {count}");
-        database.command(&words).fails(why);
+        let refused = trigger("count_it", rows, &format!("count = [\"{count}\"]"));
+        database.generate(&refused).fails(why);
     }
 }
 
@@ -360,10 +314,13 @@ fn a_row_can_name_two_entities_of_one_counter() {
          INSERT INTO friendships (a, b) VALUES (1, 2), (1, 3), (2, 3);
          ALTER TABLE user_counters ADD COLUMN gifts BIGINT NOT NULL DEFAULT 0",
     );
-    create_triggers(
-        &database,
-        "count_friends --rows friendships --count a:user_counters.stars --count b:user_counters.stars --count b:user_counters.gifts=gifts",
-        &[],
+    database.count(
+        r#"
+        [[trigger]]
+        name = "count_friends"
+        rows = "friendships"
+        count = ["a:user_counters.stars", "b:user_counters.stars", "b:user_counters.gifts=gifts"]
+        "#,
     );
     let conn = &mut open(&database);
     let sums = "SELECT CAST(SUM(stars * 10 + gifts) AS BIGINT) FROM user_counters";
@@ -388,11 +345,7 @@ fn rows_without_their_entity_count_for_nobody() {
     database.execute(
         "CREATE TABLE notes (id BIGINT NOT NULL PRIMARY KEY, article_id BIGINT, text VARCHAR(9))",
     );
-    create_triggers(
-        &database,
-        "count_notes --rows notes --count article_id:article_counters.likes",
-        &[],
-    );
+    database.count(&trigger("count_notes", "notes", OF_ARTICLES));
     let conn = &mut open(&database);
     conn.run(
         "INSERT INTO notes VALUES (1, 1, 'a'), (2, 1, 'b'), (3, 99, 'c');
@@ -423,11 +376,8 @@ fn an_expression_keeps_its_text() {
     ] {
         let database = TestDatabase::with_article_counters();
         database.execute("CREATE TABLE notes (id BIGINT NOT NULL PRIMARY KEY, article_id BIGINT, text VARCHAR(20))");
-        create_triggers(
-            &database,
-            "count_notes --rows notes --count article_id:article_counters.likes",
-            &["--when", &condition],
-        );
+        let keys = format!("{OF_ARTICLES}{}", key("when", &condition));
+        database.count(&trigger("count_notes", "notes", &keys));
         let conn = &mut open(&database);
         diesel::sql_query(match BACKEND {
             "postgres" => "INSERT INTO notes VALUES (1, 1, $1), (2, 1, 'other')",
@@ -450,12 +400,15 @@ fn names_can_be_any() {
              [count] BIGINT NOT NULL DEFAULT 0, [table] BIGINT NOT NULL DEFAULT 0,
              PRIMARY KEY ([entity], [day], [slot]))",
     ));
-    let counts = quoted("--count group:select.count --count group:select.table=[key]");
-    create_triggers(
-        &database,
-        &format!("count-it --rows order {counts}"),
-        &["--when", &quoted("[when] OR [key] = 7")],
-    );
+    let weight = quoted("[key]");
+    let when = key("when", &quoted("[when] OR [key] = 7"));
+    database.count(&format!(
+        "[[trigger]]
+         name = 'count-it'
+         rows = 'order'
+         count = ['group:select.count', 'group:select.table={weight}']
+         {when}"
+    ));
     let conn = &mut open(&database);
     conn.run(&quoted(
         "INSERT INTO [order] VALUES (1, 7, FALSE), (1, 2, TRUE), (1, 3, FALSE)",
@@ -470,17 +423,23 @@ fn names_can_be_any() {
 }
 
 /// Compares the migration that the command writes with one that is kept in the repository.
-pub fn assert_kept(database: &TestDatabase, words: &str, folder: &str) {
-    let (ran, _folder) = generate_triggers(database, words, &[]);
+#[track_caller]
+pub fn assert_kept(database: &TestDatabase, toml: &str, folder: &str) {
+    let ran = database.printed(toml);
     ran.works();
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-    for part in ["up", "down"] {
+    let folder = folder.replace("{db}", BACKEND);
+    for (part, file) in [
+        ("up", "up.sql"),
+        ("down", "down.sql"),
+        ("counters", "counters.toml"),
+    ] {
         let written = ran.json()[part].as_str().unwrap().to_owned();
-        let path = format!("{root}/{}/{part}.sql", folder.replace("{db}", BACKEND));
+        let path = format!("{root}/{folder}/{file}");
         if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
             std::fs::write(&path, &written).unwrap();
         }
-        let kept = std::fs::read_to_string(&path).unwrap();
+        let kept = std::fs::read_to_string(&path).unwrap_or_default();
         let help = "write it again with INSTA_UPDATE=always";
         assert_eq!(written, kept, "{path}: {help}");
     }
@@ -498,24 +457,27 @@ fn the_triggers_of_the_reference_tables_are_what_it_writes() {
              FOREIGN KEY (article_id) REFERENCES articles (id) ON DELETE CASCADE
          )",
     );
+    let in_slots = trigger("count_article_likes", "article_likes", OF_ARTICLES);
     let kept = "migrations/triggers/{db}/00000000000002_count_article_likes";
-    assert_kept(&database, COUNT_LIKES, kept);
-    let both = format!("{COUNT_LIKES} --count article_id:articles.like_count");
-    assert_kept(&database, &both, "soak/triggers/{db}/count_article_likes");
+    assert_kept(&database, &in_slots, kept);
+    let in_both = r#"
+        [[trigger]]
+        name = "count_article_likes"
+        rows = "article_likes"
+        count = ["article_id:article_counters.likes", "article_id:articles.like_count"]
+        "#;
+    assert_kept(&database, in_both, "soak/triggers/{db}/count_article_likes");
 }
-
-const COUNT_LIKES: &str =
-    "count_article_likes --rows article_likes --count article_id:article_counters.likes";
 
 #[test]
 fn the_triggers_of_the_blog_are_what_it_writes() {
     let database = TestDatabase::create();
-    let blog = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/blog/migrations");
-    let tables = format!("{blog}/{BACKEND}/2026-11-24-000000_create_blog/up.sql");
+    let blog = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/blog");
+    let tables = format!("{blog}/migrations/{BACKEND}/2026-11-24-000000_create_blog/up.sql");
     database.execute(&std::fs::read_to_string(tables).unwrap());
+    let counters = std::fs::read_to_string(format!("{blog}/counters.toml")).unwrap();
     let kept = "examples/blog/migrations/{db}/2026-11-24-000100_count_article_likes";
-    let words = format!("{COUNT_LIKES} --day created_on --slots 16");
-    assert_kept(&database, &words, kept);
+    assert_kept(&database, &counters, kept);
 }
 
 #[test]
@@ -527,7 +489,11 @@ fn the_triggers_of_the_benchmark_are_what_it_writes() {
          );
          CREATE TABLE bench_hot_comments (id BIGINT NOT NULL PRIMARY KEY, article_id BIGINT NOT NULL)",
     );
-    let words =
-        "bench_count_hot --rows bench_hot_comments --count article_id:bench_hot_articles.comments";
-    assert_kept(&database, words, "bench/columns/{db}/bench_count_hot");
+    let comments = r#"
+        [[trigger]]
+        name = "bench_count_hot"
+        rows = "bench_hot_comments"
+        count = ["article_id:bench_hot_articles.comments"]
+        "#;
+    assert_kept(&database, comments, "bench/columns/{db}/bench_count_hot");
 }

@@ -1,5 +1,7 @@
 //! The command line.
 
+use super::project::trigger;
+use super::triggers::{OF_ARTICLES, count_likes};
 use super::{quote, run};
 use crate::TestDatabase;
 
@@ -57,12 +59,12 @@ fn an_empty_name_is_wrong_usage() {
             "check article_counters #",
             "doctor #",
             "recount #",
-            "generate triggers # --rows article_likes --count article_id:article_counters.likes",
-            "generate triggers count_likes --rows # --count article_id:article_counters.likes",
-            "generate triggers count_likes --rows article_likes --count article_id:#.likes",
-            "generate triggers count_likes --rows article_likes --count article_id:article_counters.likes --day #",
-            "generate triggers --file #",
+            "generate triggers #",
+            "generate triggers count_likes --file #",
+            "generate triggers count_likes --migrations #",
+            "generate triggers count_likes --repair #",
             "check --file #",
+            "recount --file #",
             &migration,
             &counters,
         ] {
@@ -75,6 +77,26 @@ fn an_empty_name_is_wrong_usage() {
         }
     }
     assert_eq!(database.rows_and_sum("article_counters", "views"), (2, 2));
+}
+
+#[test]
+fn an_empty_name_in_counters_toml_is_wrong_usage() {
+    let database = TestDatabase::with_article_counters();
+    for empty in ["", " "] {
+        for toml in [
+            trigger(empty, "article_likes", OF_ARTICLES),
+            trigger("count_likes", empty, OF_ARTICLES),
+            count_likes(&format!("count = ['article_id:{empty}.likes']")),
+            count_likes(&format!("{OF_ARTICLES}day = '{empty}'")),
+        ] {
+            database.define(&toml);
+            for words in ["generate triggers count_likes", "check", "recount"] {
+                let ran = database.command(words);
+                assert_eq!(ran.code, 2, "{words}: {toml}: {ran:?}");
+                assert_eq!(ran.stdout, "", "{words}: {toml}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -5,8 +5,9 @@ use diesel_counters::is_overflow;
 
 use super::accounts::Account;
 use crate::TestDatabase;
-use crate::behaviour::triggers::{create_triggers, number, open, tables};
-use crate::behaviour::{Execute, run_with, words};
+use crate::behaviour::project::trigger;
+use crate::behaviour::triggers::{OF_ARTICLES, count_likes, number, open, tables};
+use crate::behaviour::{Execute, words};
 
 /// 1690: a count that is lower than its rows would become negative.
 #[test]
@@ -17,8 +18,8 @@ fn an_unsigned_count_below_0_is_an_overflow_that_a_recount_repairs() {
          CREATE TABLE likes (id BIGINT PRIMARY KEY, post_id BIGINT);
          INSERT INTO posts (id) VALUES (1)",
     );
-    let words = "count_likes --rows likes --count post_id:posts.likes";
-    create_triggers(&database, words, &[]);
+    let count = "count = ['post_id:posts.likes']";
+    database.count(&trigger("count_likes", "likes", count));
     let conn = &mut open(&database);
     conn.run("INSERT INTO likes VALUES (1, 1), (2, 1); UPDATE posts SET likes = 0");
     let delete = "DELETE FROM likes WHERE id = 1";
@@ -40,9 +41,10 @@ fn an_unsigned_count_below_0_is_an_overflow_that_a_recount_repairs() {
 fn an_account_that_cannot_create_triggers_is_told() {
     let database = tables(true);
     let account = Account::create(&database, "ALL");
-    let line =
-        "generate triggers count_it --rows article_likes --count article_id:article_counters.likes";
-    let ran = run_with(&words(line), Some(&account.url()));
+    let own = database.printed(&count_likes(OF_ARTICLES));
+    own.works();
+    assert!(!own.stderr.contains("1419"), "{own:?}");
+    let ran = database.run_as(&account.url(), &words("generate triggers --json"));
     ran.works();
     let needs =
         "SELECT CAST(@@GLOBAL.log_bin AND NOT @@GLOBAL.log_bin_trust_function_creators AS SIGNED)";
@@ -52,8 +54,6 @@ fn an_account_that_cannot_create_triggers_is_told() {
         number(needs, &mut open(&database)),
         "{ran:?}"
     );
-    let own = database.command(line);
-    assert!(!own.stderr.contains("1419"), "{own:?}");
 }
 
 /// 1442: the rows' trigger updates `articles`, which the statement reads. MySQL 9.7 died with
@@ -69,9 +69,9 @@ fn a_server_survives_what_follows_a_statement_that_reads_the_counted_table() {
         let database = tables(true);
         database.execute("ALTER TABLE articles ADD COLUMN like_count BIGINT NOT NULL DEFAULT 0");
         // A count in slots, too: then a trigger before the event locks the article.
-        let words = "count_likes --rows article_likes --count article_id:article_counters.likes
-            --count article_id:articles.like_count";
-        create_triggers(&database, words, &[]);
+        let counts =
+            "count = ['article_id:article_counters.likes', 'article_id:articles.like_count']";
+        database.count(&count_likes(counts));
         database.execute("INSERT INTO article_likes (id, article_id) VALUES (1, 1), (2, 1)");
         for reads in [
             "INSERT INTO article_likes (id, article_id) SELECT 10 + id, id FROM articles",

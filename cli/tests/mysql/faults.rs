@@ -4,6 +4,7 @@ use diesel::connection::SimpleConnection;
 use serde_json::Value;
 
 use crate::TestDatabase;
+use crate::behaviour::project::trigger;
 use crate::behaviour::triggers::{counted_likes, number, open};
 
 /// Asserts that there is this fault, and none after its SQL has run.
@@ -52,9 +53,11 @@ fn rows_that_do_not_roll_back_are_found_and_refused() {
     let database = counted_likes();
     database
         .execute("CREATE TABLE visits (id BIGINT PRIMARY KEY, article_id BIGINT) ENGINE = MyISAM");
-    let words =
-        "generate triggers count_visits --rows visits --count article_id:article_counters.views";
-    database.command(words).fails("MyISAM");
+    let counted = database.defined();
+    let count = "count = ['article_id:article_counters.views']";
+    let generated = database.generate(&trigger("count_visits", "visits", count));
+    generated.fails("MyISAM");
+    database.define(&counted);
     database.execute(
         "ALTER TABLE article_likes DROP FOREIGN KEY article_likes_ibfk_1, DROP FOREIGN KEY article_likes_ibfk_2;
          ALTER TABLE article_likes ENGINE = MyISAM",

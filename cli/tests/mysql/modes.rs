@@ -3,22 +3,20 @@
 
 use crate::TestDatabase;
 use crate::behaviour::Execute;
-use crate::behaviour::triggers::{
-    file_of, generate, generate_triggers, likes_of, number, open, tables,
-};
+use crate::behaviour::project::{key, trigger};
+use crate::behaviour::triggers::{OF_ARTICLES, count_likes, likes_of, number, open, tables};
 
-/// Runs a migration in a session of this mode.
-fn migrate_in(mode: &str, database: &TestDatabase, args: &[&str]) {
-    let (ran, _) = generate(database, args);
+/// Counts the likes with a condition, by a migration that runs in a session of this mode.
+fn count_in(mode: &str, database: &TestDatabase, when: &str) {
+    database.generate(&likes_when(when)).works();
     let conn = &mut open(database);
     conn.run(&format!("SET SESSION sql_mode = '{mode}'"));
-    conn.run(ran.json()["up"].as_str().unwrap());
+    database.migrate_in(conn);
 }
 
-const LIKES: [&str; 3] = ["--count", "article_id:article_counters.likes", "--when"];
-
-fn with(when: &str) -> Vec<&str> {
-    [&LIKES[..], &[when]].concat()
+fn likes_when(condition: &str) -> String {
+    let when = key("when", condition);
+    count_likes(&format!("{OF_ARTICLES}{when}"))
 }
 
 /// `||` is OR, or joins texts. A migration sets the mode itself.
@@ -26,14 +24,15 @@ fn with(when: &str) -> Vec<&str> {
 fn a_migration_means_the_same_in_sessions_of_other_modes() {
     for mode in ["STRICT_TRANS_TABLES,PIPES_AS_CONCAT,ANSI_QUOTES", ""] {
         let database = tables(true);
-        migrate_in(mode, &database, &with("stars || 0 > 15"));
+        count_in(mode, &database, "stars || 0 > 15");
         let conn = &mut open(&database);
         conn.run("INSERT INTO article_likes (id, article_id, stars) VALUES (1, 1, 1), (2, 1, 2)");
         assert_eq!(likes_of(1, conn), 2, "{mode}");
         database.command("recount").prints("all counts agree");
         database.command("check article_counters").works();
         conn.run("UPDATE article_counters SET likes = 7");
-        database.command("recount").prints("1 count corrected");
+        let recounted = database.command("recount --lower");
+        recounted.prints("1 count corrected");
         assert_eq!(likes_of(1, conn), 2, "{mode}");
     }
 }
@@ -41,7 +40,7 @@ fn a_migration_means_the_same_in_sessions_of_other_modes() {
 #[test]
 fn a_trigger_of_another_mode_is_a_fault() {
     let database = tables(true);
-    migrate_in("", &database, &with("stars || 0"));
+    count_in("", &database, "stars || 0");
     let conn = &mut open(&database);
     let create: String = {
         use diesel::prelude::*;
@@ -86,18 +85,15 @@ fn literals_are_what_they_were() {
         "CREATE TABLE notes (id BIGINT PRIMARY KEY, note VARCHAR(20) CHARACTER SET utf8mb4 NOT NULL);
          CREATE TABLE note_counters (day DATE NOT NULL, slot SMALLINT NOT NULL, PRIMARY KEY (day, slot))",
     );
-    let mut file = String::new();
+    let mut toml = String::new();
     for (place, when) in conditions.iter().enumerate() {
         let add = "ALTER TABLE note_counters ADD COLUMN";
         database.execute(&format!("{add} notes{place} BIGINT NOT NULL DEFAULT 0"));
-        file += &format!(
-            "[[trigger]]\nname = 'count_{place}'\nrows = 'notes'\ncount = ['note_counters.notes{place}']\n\
-             when = '''{when} '''\n"
-        );
+        let when = key("when", when);
+        let keys = format!("count = ['note_counters.notes{place}']\n{when}");
+        toml += &trigger(&format!("count_{place}"), "notes", &keys);
     }
-    let (_folder, words) = file_of(&file);
-    let (ran, _) = generate_triggers(&database, &words, &[]);
-    database.execute(ran.json()["up"].as_str().unwrap());
+    database.count(&toml);
     let conn = &mut open(&database);
     conn.run(r"INSERT INTO notes VALUES (1, 'x'), (2, 'a\\b'), (3, ''), (4, 'é🦀'), (5, 'é????')");
     let of_crabs = "SELECT CAST(SUM(notes10) AS SIGNED) FROM note_counters";
@@ -124,7 +120,7 @@ fn a_migration_has_escapes_in_a_session_without() {
         let database = tables(true);
         database
             .execute("ALTER TABLE article_likes ADD COLUMN note VARCHAR(20) NOT NULL DEFAULT 'x'");
-        migrate_in("NO_BACKSLASH_ESCAPES", &database, &with(when));
+        count_in("NO_BACKSLASH_ESCAPES", &database, when);
         let conn = &mut open(&database);
         conn.run("INSERT INTO article_likes (id, article_id) VALUES (1, 1)");
         conn.run(r"INSERT INTO article_likes (id, article_id, note) VALUES (2, 1, 'a\\b')");
@@ -132,7 +128,8 @@ fn a_migration_has_escapes_in_a_session_without() {
         let checked = database.command("check article_counters");
         assert_eq!(checked.code, 0, "{when}: {checked:?}");
         conn.run("UPDATE article_counters SET likes = 7");
-        database.command("recount").prints("1 count corrected");
+        let recounted = database.command("recount --lower");
+        recounted.prints("1 count corrected");
         assert_eq!(likes_of(1, conn), likes, "{when}");
         database.command("check article_counters").works();
     }
@@ -142,6 +139,6 @@ fn a_migration_has_escapes_in_a_session_without() {
 #[test]
 fn a_definition_that_needs_a_mode_without_escapes_is_refused() {
     let database = tables(true);
-    let (refused, _) = generate(&database, &with(r"user_id <> '\'"));
+    let refused = database.generate(&likes_when(r"user_id <> '\'"));
     refused.fails("Unterminated string literal");
 }

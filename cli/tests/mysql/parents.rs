@@ -1,9 +1,10 @@
 //! Several foreign keys from one parent.
 
-use crate::behaviour::{Execute, words};
+use crate::behaviour::Execute;
+use crate::behaviour::project::trigger;
 use diesel::connection::SimpleConnection;
 
-use crate::behaviour::triggers::{create_triggers, generate_triggers, migrate, open, table_of};
+use crate::behaviour::triggers::{open, table_of};
 use crate::{TEXT, TestDatabase};
 
 /// Both cascades would change the row of the parent that is deleted, in a trigger that the deletion
@@ -13,15 +14,15 @@ fn several_foreign_keys_of_a_parent_with_counters_in_its_columns_are_refused_or_
     let mut wrong = Vec::new();
     // The actions of the two keys, what is counted, and whether it must work.
     for [first, second, counts, must_work] in table_of("
-        CASCADE  | CASCADE  | from_id:users.following to_id:users.followers                 |
-        CASCADE  | CASCADE  | from_id:users.following                                       |
-        CASCADE  | SET NULL | from_id:users.following to_id:users.followers                 |
-        SET NULL | SET NULL | from_id:users.following to_id:users.followers                 |
-        CASCADE  | CASCADE  | from_id:profiles(user_id).following to_id:profiles(user_id).followers           | works
-        CASCADE  | CASCADE  | from_id:user_counters.following to_id:user_counters.followers | works
-        CASCADE  |          | from_id:users.following                                       | works")
+        CASCADE  | CASCADE  | 'from_id:users.following', 'to_id:users.followers'                             |
+        CASCADE  | CASCADE  | 'from_id:users.following'                                                      |
+        CASCADE  | SET NULL | 'from_id:users.following', 'to_id:users.followers'                             |
+        SET NULL | SET NULL | 'from_id:users.following', 'to_id:users.followers'                             |
+        CASCADE  | CASCADE  | 'from_id:profiles(user_id).following', 'to_id:profiles(user_id).followers'     | works
+        CASCADE  | CASCADE  | 'from_id:user_counters.following', 'to_id:user_counters.followers'             | works
+        CASCADE  |          | 'from_id:users.following'                                                      | works")
     {
-        let (counts, must_work) = (words(counts), must_work == "works");
+        let must_work = must_work == "works";
         let database = TestDatabase::create();
         let second = match second {
             "" => String::new(),
@@ -40,23 +41,22 @@ fn several_foreign_keys_of_a_parent_with_counters_in_its_columns_are_refused_or_
              INSERT INTO users (id) VALUES (1), (2), (3);
              INSERT INTO profiles (user_id) VALUES (1), (2), (3)"
         ));
-        let mut args = words("generate triggers count_follows --rows follows --json");
-        args.extend(counts.iter().flat_map(|count| ["--count", count]));
-        let generated = database.run(&args);
+        let keys = format!("count = [{counts}]");
+        let generated = database.generate(&trigger("count_follows", "follows", &keys));
         if generated.code != 0 {
             if must_work || !generated.stderr.contains("users") {
-                wrong.push(format!("{first}{second} {counts:?}: {}", generated.stderr));
+                wrong.push(format!("{first}{second} {counts}: {}", generated.stderr));
             }
             continue;
         }
-        migrate(&database, &generated.migration());
+        database.migrate();
         let conn = &mut open(&database);
         conn.run("INSERT INTO follows VALUES (1, 1, 2), (2, 2, 1), (3, 3, 1), (4, 2, 3)");
         let deleted = conn.batch_execute("DELETE FROM users WHERE id = 1");
         let recounted = database.run(&["recount", "--dry-run"]);
         if deleted.is_err() || !recounted.stdout.contains("all counts agree") {
             wrong.push(format!(
-                "{first}{second} {counts:?}: {deleted:?} {}",
+                "{first}{second} {counts}: {deleted:?} {}",
                 recounted.stdout
             ));
         }
@@ -75,11 +75,12 @@ fn a_chain_of_triggers_back_to_the_parent_is_refused() {
          CREATE TABLE pairs (article_id BIGINT, user_id BIGINT, comments BIGINT NOT NULL DEFAULT 0,
              PRIMARY KEY (article_id, user_id), {of_article})"
     ));
-    let comments = "count_comments --rows comments --count article_id,user_id:pairs.comments";
-    create_triggers(&database, comments, &[]);
-    let pairs = "count_pairs --rows pairs --count article_id:articles.commenters";
-    let (ran, _) = generate_triggers(&database, pairs, &["--when", "comments > 0"]);
-    ran.fails("could delete no row of articles");
+    let comments = "count = ['article_id,user_id:pairs.comments']";
+    database.count(&trigger("count_comments", "comments", comments));
+    let pairs = "count = ['article_id:articles.commenters']\nwhen = 'comments > 0'";
+    let pairs = trigger("count_pairs", "pairs", pairs);
+    let generated = database.generate(&format!("{}\n{pairs}", database.defined()));
+    generated.fails("could delete no row of articles");
 }
 
 /// Each of them can delete rows.
@@ -102,8 +103,8 @@ fn two_foreign_keys_of_one_column_are_counted() {
              INSERT INTO users VALUES (1), (2), (3);
              INSERT INTO profiles VALUES (1), (2), (3)"
         ));
-        let count = "count_posts --rows posts --count user_id:user_counters.posts";
-        create_triggers(&database, count, &[]);
+        let count = "count = ['user_id:user_counters.posts']";
+        database.count(&trigger("count_posts", "posts", count));
         let conn = &mut open(&database);
         conn.run(
             "INSERT INTO posts VALUES (1, 1), (2, 1), (3, 2), (4, 3);
@@ -121,15 +122,9 @@ fn two_foreign_keys_of_one_column_are_counted() {
 /// The rows' collation takes texts as equal that are two entities.
 #[test]
 fn a_cascade_tells_texts_apart_as_the_counters_do() {
-    for [counters, count] in [
-        [
-            "day DATE NOT NULL, slot SMALLINT NOT NULL, hits BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (path, day, slot)",
-            "path:paths.hits",
-        ],
-        [
-            "hits BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (path)",
-            "path:paths.hits",
-        ],
+    for counters in [
+        "day DATE NOT NULL, slot SMALLINT NOT NULL, hits BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (path, day, slot)",
+        "hits BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (path)",
     ] {
         let database = TestDatabase::create();
         database.execute(&format!(
@@ -143,7 +138,8 @@ fn a_cascade_tells_texts_apart_as_the_counters_do() {
         if !counters.contains("slot") {
             database.execute("INSERT INTO paths (path) VALUES ('/a'), ('/A')");
         }
-        create_triggers(&database, "count_hits --rows hits", &["--count", count]);
+        let count = "count = ['path:paths.hits']";
+        database.count(&trigger("count_hits", "hits", count));
         open(&database).run(
             "INSERT INTO hits VALUES (1, 1, '/a'), (2, 1, '/A'), (3, 1, '/A'), (4, 2, '/a');
              DELETE FROM sites WHERE id = 1",

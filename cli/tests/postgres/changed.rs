@@ -4,9 +4,8 @@ use diesel::connection::SimpleConnection;
 
 use crate::Conn;
 use crate::behaviour::Execute;
-use crate::behaviour::triggers::{
-    LIKES_OF_ARTICLES, counted_likes, create_triggers, generate, likes_of, open, tables,
-};
+use crate::behaviour::project::trigger;
+use crate::behaviour::triggers::{counted_likes, likes_of, open, tables};
 
 /// Each of them, and `session_replication_role`, which leaves no trace but wrong counts.
 #[test]
@@ -110,8 +109,8 @@ fn triggers_of_a_renamed_schema_fail_until_they_are_created_again() {
     assert_not_there("article_counters", &again, conn);
     let faults = database.trigger_faults("article_counters");
     assert_eq!(faults[0]["fault"], "trigger_changed");
-    let generated = generate(&database, &LIKES_OF_ARTICLES).0.json();
-    conn.run(generated["up"].as_str().unwrap());
+    database.command("generate triggers again --repair").works();
+    database.migrate();
     assert!(database.trigger_faults("article_counters").is_empty());
     conn.run(&again);
     assert_eq!(likes_of(1, conn), 2);
@@ -124,11 +123,8 @@ fn disabled_triggers_of_any_schema_are_found() {
         "CREATE SCHEMA blog; ALTER TABLE article_counters SET SCHEMA blog; ALTER TABLE articles SET SCHEMA blog;
          ALTER TABLE users SET SCHEMA blog; ALTER TABLE article_likes SET SCHEMA blog",
     );
-    create_triggers(
-        &database,
-        "count_likes --rows blog.article_likes --count article_id:blog.article_counters.likes",
-        &[],
-    );
+    let count = "count = ['article_id:blog.article_counters.likes']";
+    database.count(&trigger("count_likes", "blog.article_likes", count));
     for table in ["blog.article_counters", "--json"] {
         assert_eq!(database.run(&["check", table]).code, 0);
     }

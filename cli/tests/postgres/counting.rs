@@ -6,8 +6,7 @@ use diesel::prelude::*;
 use crate::TestDatabase;
 use crate::behaviour::Execute;
 use crate::behaviour::triggers::{
-    LIKES_OF_ARTICLES, counted, counted_likes, counted_too, generate_triggers, likes, likes_of,
-    migrate, number, open, tables,
+    OF_ARTICLES, count_likes, counted_likes, likes, likes_of, number, open, tables,
 };
 
 diesel::table! {
@@ -41,7 +40,7 @@ fn to_count_in_one_slot_no_number_is_claimed() {
         "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()";
     for (slots, claimed) in [("1", 0), ("2", 1)] {
         let database = tables(true);
-        counted_too(&database, &["--slots", slots]);
+        database.count(&count_likes(&format!("{OF_ARTICLES}slots = {slots}")));
         let conn = &mut open(&database);
         conn.run("INSERT INTO article_likes (id, article_id) VALUES (1, 1)");
         assert_eq!(likes_of(1, conn), 1);
@@ -80,15 +79,11 @@ fn statistics_of_other_triggers_become_counters() {
     database.execute(include_str!("../statistics/before.sql"));
     database.set_period("tag_counters", "total");
     database.set_period("site_counters", "total");
-    let file = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/tests/statistics/counters.toml"
-    );
-    let (ran, folder) = generate_triggers(&database, "", &["--file", file]);
-    ran.works();
+    let generated = database.generate(include_str!("../statistics/counters.toml"));
+    generated.works();
     database
         .execute("DROP TRIGGER count_comments ON comments; DROP TRIGGER count_tags ON post_tags");
-    migrate(&database, &folder);
+    database.migrate();
     let conn = &mut open(&database);
     let mut then = |statement: &str| {
         conn.run(statement);
@@ -122,7 +117,7 @@ fn rows_of_a_partition_are_counted_by_the_name_of_its_table() {
          CREATE TABLE article_likes (id BIGINT, article_id BIGINT) PARTITION BY HASH (id);
          CREATE TABLE likes_0 PARTITION OF article_likes FOR VALUES WITH (MODULUS 1, REMAINDER 0)",
     );
-    counted(&database, &LIKES_OF_ARTICLES);
+    database.count(&count_likes(OF_ARTICLES));
     let conn = &mut open(&database);
     conn.run("INSERT INTO article_likes VALUES (1, 1), (2, 1)");
     conn.run("INSERT INTO likes_0 VALUES (3, 1)");
@@ -141,7 +136,7 @@ fn a_merge_into_a_partitioned_table_is_refused() {
          CREATE TABLE likes_0 PARTITION OF article_likes FOR VALUES FROM (0) TO (10);
          CREATE TABLE likes_1 PARTITION OF article_likes FOR VALUES FROM (10) TO (20)",
     );
-    counted(&database, &LIKES_OF_ARTICLES);
+    database.count(&count_likes(OF_ARTICLES));
     let conn = &mut open(&database);
     let merge = "MERGE INTO article_likes USING (VALUES (2, 2), (1, 2), (11, 2)) AS s (id, article)
         ON article_likes.id = s.id
@@ -165,7 +160,6 @@ fn a_merge_into_a_partitioned_table_is_refused() {
     assert_eq!(database.run(&["check", "article_counters"]).code, 0);
     conn.batch_execute(merge).unwrap_err();
     // Without triggers, it is good.
-    let words = "generate triggers count_likes --rows article_likes --count article_id:article_counters.likes --down";
-    conn.run(&database.command(words).stdout);
+    database.revert();
     conn.run(merge);
 }

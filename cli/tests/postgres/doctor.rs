@@ -187,8 +187,8 @@ fn a_wait_inside_of_a_generated_trigger_is_told() {
             "DELETE FROM articles WHERE id = 2",
         ] {
             let database = behaviour::triggers::tables(true);
-            let site = ["--count", "site_counters.likes", "--slots", "1"];
-            behaviour::triggers::counted(&database, &site);
+            let site = "count = ['site_counters.likes']\nslots = 1";
+            database.count(&behaviour::triggers::count_likes(site));
             if !existing.is_empty() {
                 database.execute(existing);
             }

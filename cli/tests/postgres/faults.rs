@@ -4,6 +4,7 @@ use diesel::connection::SimpleConnection;
 use serde_json::Value;
 
 use crate::TestDatabase;
+use crate::behaviour::project::trigger;
 use crate::behaviour::triggers::counted_likes;
 
 fn names(faults: &[Value]) -> Vec<&str> {
@@ -78,9 +79,9 @@ fn rows_that_a_crash_empties_are_found_and_refused() {
     database.execute(
         "CREATE UNLOGGED TABLE visits (id BIGINT PRIMARY KEY, article_id BIGINT REFERENCES articles)",
     );
-    let words =
-        "generate triggers count_visits --rows visits --count article_id:article_counters.views";
-    database.command(words).fails("UNLOGGED");
+    let count = "count = ['article_id:article_counters.views']";
+    let generated = database.generate(&trigger("count_visits", "visits", count));
+    generated.fails("UNLOGGED");
 }
 
 /// An index with a counter in its expression or in its condition.

@@ -6,10 +6,8 @@ use itertools::Itertools;
 
 use crate::TestDatabase;
 use crate::behaviour::Execute;
-use crate::behaviour::triggers::{
-    LIKES_OF_ARTICLES, cascades, counted, create_triggers, generate, generate_triggers, likes,
-    number, open, tables,
-};
+use crate::behaviour::project::trigger;
+use crate::behaviour::triggers::{OF_ARTICLES, cascades, count_likes, likes, number, open, tables};
 
 /// Rows without an entity are there in spite of the foreign key.
 #[test]
@@ -21,8 +19,7 @@ fn a_foreign_key_that_was_not_validated_is_none() {
          INSERT INTO posts VALUES (1, 0); INSERT INTO article_likes VALUES (1, 'a'), (77, 'b');
          ALTER TABLE article_likes ADD FOREIGN KEY (post_id) REFERENCES posts NOT VALID",
     );
-    let definition = ["--count", "post_id:posts.likes"];
-    counted(&database, &definition);
+    database.count(&count_likes("count = ['post_id:posts.likes']"));
     database.assert_agrees();
 }
 
@@ -35,7 +32,7 @@ fn a_foreign_key_that_was_not_validated_leaves_rows_without_an_entity() {
          ALTER TABLE article_likes ADD FOREIGN KEY (article_id) REFERENCES articles
              ON DELETE CASCADE NOT VALID",
     );
-    counted(&database, &LIKES_OF_ARTICLES);
+    database.count(&count_likes(OF_ARTICLES));
     let conn = &mut open(&database);
     conn.run("UPDATE article_likes SET id = id + 10, stars = 2");
     conn.run("DELETE FROM article_likes WHERE article_id = 77");
@@ -52,7 +49,7 @@ fn a_foreign_key_of_the_counters_that_was_not_validated_acts() {
          ALTER TABLE article_counters ADD FOREIGN KEY (article_id) REFERENCES articles
              ON DELETE CASCADE NOT VALID",
     );
-    counted(&database, &LIKES_OF_ARTICLES);
+    database.count(&count_likes(OF_ARTICLES));
     let conn = &mut open(&database);
     conn.run("INSERT INTO article_likes (id, article_id) VALUES (1, 1), (2, 2)");
     conn.run("DELETE FROM articles WHERE id = 1");
@@ -63,13 +60,9 @@ fn a_foreign_key_of_the_counters_that_was_not_validated_acts() {
         "ALTER TABLE article_counters DROP CONSTRAINT article_counters_article_id_fkey;
          ALTER TABLE article_counters ADD FOREIGN KEY (article_id) REFERENCES users NOT VALID",
     );
-    let ran = generate_triggers(
-        &database,
-        "count_others --rows article_likes",
-        &LIKES_OF_ARTICLES,
-    )
-    .0;
-    ran.fails("rows would count for the wrong entities");
+    let others = trigger("count_others", "article_likes", OF_ARTICLES);
+    let generated = database.generate(&others);
+    generated.fails("rows would count for the wrong entities");
 }
 
 /// It says which values a column has.
@@ -87,8 +80,8 @@ fn a_foreign_key_that_was_not_validated_names_the_key() {
          INSERT INTO posts VALUES (1, 1), (2, 77);
          ALTER TABLE posts ADD FOREIGN KEY (user_id) REFERENCES users NOT VALID",
     );
-    let words = "count_posts --rows posts --count user_id:profiles.posts";
-    create_triggers(&database, words, &[]);
+    let count = "count = ['user_id:profiles.posts']";
+    database.count(&trigger("count_posts", "posts", count));
     let conn = &mut open(&database);
     conn.run("INSERT INTO posts VALUES (3, 1)");
     let posts = |id| format!("SELECT posts FROM profiles WHERE id = {id}");
@@ -104,8 +97,8 @@ fn a_key_that_an_update_cascades_is_refused() {
          ALTER TABLE article_counters ADD FOREIGN KEY (article_id) REFERENCES articles (id)
              ON DELETE CASCADE ON UPDATE CASCADE",
     );
-    let ran = generate(&database, &LIKES_OF_ARTICLES).0;
-    ran.fails("Remove ON UPDATE CASCADE first");
+    let generated = database.generate(&count_likes(OF_ARTICLES));
+    generated.fails("Remove ON UPDATE CASCADE first");
 }
 
 /// The server runs the actions of foreign keys in the order in which these were created.
@@ -167,12 +160,11 @@ fn rows_can_come_before_their_entity() {
         "ALTER TABLE article_likes ALTER CONSTRAINT article_likes_article_id_fkey
              DEFERRABLE INITIALLY DEFERRED",
     );
-    let (ran, _) = generate(&database, &LIKES_OF_ARTICLES);
     let why = "Make it DEFERRABLE INITIALLY DEFERRED too";
-    ran.fails(why);
+    database.generate(&count_likes(OF_ARTICLES)).fails(why);
     let counters = "ALTER TABLE article_counters ALTER CONSTRAINT article_counters_article_id_fkey";
     database.execute(&format!("{counters} DEFERRABLE INITIALLY DEFERRED"));
-    counted(&database, &LIKES_OF_ARTICLES);
+    database.count(&count_likes(OF_ARTICLES));
     let conn = &mut open(&database);
     conn.run(
         "INSERT INTO article_likes (id, article_id) VALUES (1, 1), (2, 1), (3, 2);
@@ -203,7 +195,7 @@ fn rows_can_be_truncated_after_their_entity_is_gone() {
          ALTER TABLE article_counters ALTER CONSTRAINT article_counters_article_id_fkey
              DEFERRABLE INITIALLY DEFERRED",
     );
-    counted(&database, &LIKES_OF_ARTICLES);
+    database.count(&count_likes(OF_ARTICLES));
     let conn = &mut open(&database);
     conn.run("INSERT INTO article_likes (id, article_id) VALUES (1, 1), (2, 1), (3, 2)");
     conn.run("BEGIN; DELETE FROM articles WHERE id = 1; TRUNCATE article_likes; COMMIT");

@@ -1,11 +1,20 @@
 //! Counts that stay: the trigger of an UPDATE has all old rows and all new ones, and pairs them.
 
 use crate::behaviour::Execute;
-use crate::behaviour::triggers::{create_triggers, number, open};
+use crate::behaviour::triggers::{number, open};
 use crate::{Conn, TestDatabase};
 
-const COUNT_MESSAGES: &str = "count_messages --rows messages --count channel_id:channel_counters.messages \
-    --count site_counters.characters=characters --deleted kept";
+const COUNT_MESSAGES: &str = r#"
+[[trigger]]
+name = "count_messages"
+rows = "messages"
+count = ["channel_id:channel_counters.messages", "site_counters.characters=characters"]
+"#;
+
+/// The same, which keeps the counts of messages that are deleted.
+fn keep_deleted() -> String {
+    format!("{COUNT_MESSAGES}deleted = \"kept\"\n")
+}
 
 /// Messages, of which these columns are the key, and the counters.
 fn messages(key: &str, more: &str) -> TestDatabase {
@@ -46,7 +55,7 @@ fn assert_counts(channels: [i64; 3], characters: i64, conn: &mut Conn) {
 #[test]
 fn rows_that_exchange_their_keys_stay() {
     let database = messages("PRIMARY KEY DEFERRABLE", "");
-    create_triggers(&database, COUNT_MESSAGES, &[]);
+    database.count(&keep_deleted());
     let conn = &mut open(&database);
     conn.run("INSERT INTO messages VALUES (1, 7), (2, 8)");
     assert_counts([1, 1, 0], 2, conn);
@@ -65,8 +74,7 @@ fn rows_that_exchange_their_keys_stay() {
 #[test]
 fn rows_that_exchange_a_deferrable_key_are_counted() {
     let database = messages("PRIMARY KEY DEFERRABLE", "");
-    let count = COUNT_MESSAGES.trim_end_matches(" --deleted kept");
-    create_triggers(&database, count, &[]);
+    database.count(COUNT_MESSAGES);
     let conn = &mut open(&database);
     conn.run("INSERT INTO messages VALUES (1, 7), (2, 8)");
     conn.run("UPDATE messages SET id = 3 - id");
@@ -83,7 +91,7 @@ fn rows_that_exchange_a_deferrable_key_are_counted() {
 #[test]
 fn a_table_without_a_key_is_counted() {
     let database = messages("", "");
-    create_triggers(&database, COUNT_MESSAGES, &[]);
+    database.count(&keep_deleted());
     let conn = &mut open(&database);
     conn.run("INSERT INTO messages VALUES (1, 7), (1, 7), (1, 8)");
     conn.run("UPDATE messages SET id = 2, characters = 3");
@@ -102,7 +110,7 @@ fn a_row_that_a_statement_changes_twice_stays() {
          ALTER TABLE messages ADD writer_id BIGINT REFERENCES users ON DELETE SET NULL,
              ADD reader_id BIGINT REFERENCES users ON DELETE SET NULL",
     );
-    create_triggers(&database, COUNT_MESSAGES, &[]);
+    database.count(&keep_deleted());
     let conn = &mut open(&database);
     conn.run("INSERT INTO messages (id, channel_id, writer_id, reader_id) VALUES (1, 7, 1, 1), (2, 8, 1, NULL)");
     conn.run("DELETE FROM users");
@@ -113,7 +121,7 @@ fn a_row_that_a_statement_changes_twice_stays() {
 #[test]
 fn many_rows_are_paired_in_any_order() {
     let database = messages("PRIMARY KEY", "");
-    create_triggers(&database, COUNT_MESSAGES, &[]);
+    database.count(&keep_deleted());
     let conn = &mut open(&database);
     // The session keeps the plan of this statement.
     conn.run(
@@ -146,7 +154,7 @@ fn rows_that_change_their_partition_stay() {
         "CREATE TABLE few PARTITION OF messages FOR VALUES FROM (0) TO (100);
          CREATE TABLE more PARTITION OF messages FOR VALUES FROM (100) TO (1000)",
     );
-    create_triggers(&database, COUNT_MESSAGES, &[]);
+    database.count(&keep_deleted());
     let conn = &mut open(&database);
     conn.run("INSERT INTO messages VALUES (1, 7), (2, 7), (3, 8)");
     conn.run("UPDATE messages SET id = CASE id WHEN 2 THEN 20 ELSE id + 100 END");

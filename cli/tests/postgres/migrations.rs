@@ -2,15 +2,10 @@
 
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
-use diesel_migrations::{FileBasedMigrations, MigrationHarness};
-use tempfile::TempDir;
 
 use crate::TestDatabase;
 use crate::behaviour::Execute;
-use crate::behaviour::triggers::{
-    LIKES_OF_ARTICLES, file_of, generate, generate_triggers, likes_of, migrate, number, open,
-    tables,
-};
+use crate::behaviour::triggers::{OF_ARTICLES, count_likes, likes_of, number, open, tables};
 use crate::hot_row::wait_until;
 
 /// Until the migration waits for a lock.
@@ -32,12 +27,12 @@ fn a_migration_waits_for_writers_of_its_column() {
          INSERT INTO posts VALUES (1, 0), (2, 0);
          INSERT INTO article_likes VALUES (1, 'a'), (2, 'a'), (2, 'b')",
     );
-    let (ran, folder) = generate(&database, &["--count", "post_id:posts.likes"]);
-    ran.works();
+    let generated = database.generate(&count_likes("count = ['post_id:posts.likes']"));
+    generated.works();
     let writer = &mut open(&database);
     writer.run("BEGIN; UPDATE posts SET likes = 7 WHERE id = 1");
     std::thread::scope(|scope| {
-        let migrates = scope.spawn(|| migrate(&database, &folder));
+        let migrates = scope.spawn(|| database.migrate());
         await_migration(&database);
         writer.run("INSERT INTO article_likes VALUES (1, 'c'), (2, 'c'); COMMIT");
         migrates.join().unwrap();
@@ -57,51 +52,54 @@ fn a_migration_that_drops_triggers_locks_tables_as_a_writer_does() {
          CREATE TABLE votes (comment_id BIGINT NOT NULL REFERENCES comments);
          INSERT INTO posts VALUES (1, 0); INSERT INTO comments VALUES (1, 1, 0)",
     );
-    let (_folder, words) = file_of(
-        "[[trigger]]
-         name = \"count_votes\"
-         rows = \"votes\"
-         count = [\"comment_id:comments.likes\"]
-         [[trigger]]
-         name = \"count_comments\"
-         rows = \"comments\"
-         count = [\"post_id:posts.likes=likes\"]",
+    database.count(
+        r#"
+        [[trigger]]
+        name = "count_votes"
+        rows = "votes"
+        count = ["comment_id:comments.likes"]
+
+        [[trigger]]
+        name = "count_comments"
+        rows = "comments"
+        count = ["post_id:posts.likes=likes"]
+        "#,
     );
-    let (ran, folder) = generate_triggers(&database, &words, &[]);
-    migrate(&database, &folder);
-    let ran = ran.json();
-    let down = ran["down"].as_str().unwrap();
     let writer = &mut open(&database);
     // What an INSERT locks before its triggers run.
     writer.run("BEGIN; LOCK TABLE votes IN ROW EXCLUSIVE MODE");
     std::thread::scope(|scope| {
-        let migrates = scope.spawn(|| open(&database).batch_execute(down));
+        let reverts = scope.spawn(|| database.revert());
         await_migration(&database);
-        let written = writer.batch_execute("INSERT INTO votes VALUES (1); COMMIT");
-        assert_eq!((written, migrates.join().unwrap()), (Ok(()), Ok(())));
+        writer.run("INSERT INTO votes VALUES (1); COMMIT");
+        reverts.join().unwrap();
     });
     assert_eq!(number("SELECT likes FROM posts", writer), 1);
 }
 
-/// Runs the migration of a folder in a session with this default level.
-fn migrate_at(level: &str, database: &TestDatabase, folder: &TempDir) -> Result<(), String> {
+/// The tables, and a migration that has not run yet.
+fn with_a_migration() -> TestDatabase {
+    let database = tables(true);
+    database.generate(&count_likes(OF_ARTICLES)).works();
+    database
+}
+
+/// Runs the migration in a session with this default level.
+fn migrate_at(level: &str, database: &TestDatabase) -> Result<(), String> {
     let conn = &mut open(database);
     conn.run(&format!("SET default_transaction_isolation = '{level}'"));
-    let migrations = FileBasedMigrations::from_path(folder.path()).unwrap();
-    let ran = conn.run_pending_migrations(migrations);
-    ran.map(|_| ()).map_err(|error| error.to_string())
+    database.migrate_in(conn)
 }
 
 /// It runs at READ COMMITTED. At another level, its snapshot would be older than its locks.
 #[test]
 fn a_migration_counts_what_is_committed_while_it_waits_at_each_default_level() {
     for level in ["read committed", "repeatable read", "serializable"] {
-        let database = tables(true);
-        let (_, folder) = generate(&database, &LIKES_OF_ARTICLES);
+        let database = with_a_migration();
         let writer = &mut open(&database);
         writer.run("BEGIN; INSERT INTO article_likes (id, article_id) VALUES (1, 1)");
         std::thread::scope(|scope| {
-            let migrates = scope.spawn(|| migrate_at(level, &database, &folder));
+            let migrates = scope.spawn(|| migrate_at(level, &database));
             await_migration(&database);
             writer.run("COMMIT");
             assert_eq!(migrates.join().unwrap(), Ok(()), "{level}");
@@ -112,11 +110,10 @@ fn a_migration_counts_what_is_committed_while_it_waits_at_each_default_level() {
 
 #[test]
 fn a_migration_in_a_transaction_with_an_older_snapshot_fails() {
-    let database = tables(true);
-    let (ran, _) = generate(&database, &LIKES_OF_ARTICLES);
+    let database = with_a_migration();
     let conn = &mut open(&database);
     conn.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT * FROM article_likes");
-    let up = ran.json()["up"].as_str().unwrap().to_owned();
+    let up = database.last_migration("up.sql");
     let failed = conn.batch_execute(&up).unwrap_err().to_string();
     let says = "SET TRANSACTION ISOLATION LEVEL must be called before any query";
     assert!(failed.contains(says), "{failed}");
@@ -125,33 +122,30 @@ fn a_migration_in_a_transaction_with_an_older_snapshot_fails() {
 /// As tests of an application do.
 #[test]
 fn a_migration_runs_in_a_test_transaction() {
-    let database = tables(true);
-    let (_, folder) = generate(&database, &LIKES_OF_ARTICLES);
+    let database = with_a_migration();
     let conn = &mut open(&database);
     conn.begin_test_transaction().unwrap();
     conn.run("INSERT INTO article_likes (id, article_id) VALUES (1, 1)");
-    let migrations = FileBasedMigrations::from_path(folder.path()).unwrap();
-    conn.run_pending_migrations(migrations).unwrap();
+    database.migrate_in(conn).unwrap();
     conn.run("INSERT INTO article_likes (id, article_id) VALUES (2, 1)");
     assert_eq!(likes_of(1, conn), 2);
 }
 
 #[test]
 fn a_migration_that_fails_leaves_nothing() {
-    let database = tables(true);
-    let (_, folder) = generate(&database, &LIKES_OF_ARTICLES);
+    let database = with_a_migration();
     let conn = &mut open(&database);
     conn.run("INSERT INTO article_likes (id, article_id) VALUES (1, 1)");
     conn.run(
         "CREATE FUNCTION count_likes_delete() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'",
     );
-    let failed = migrate_at("read committed", &database, &folder).unwrap_err();
+    let failed = migrate_at("read committed", &database).unwrap_err();
     assert!(failed.contains("already exists"), "{failed}");
     let triggers = "SELECT COUNT(*) FROM pg_trigger WHERE NOT tgisinternal";
     assert_eq!(number(triggers, conn), 0);
     assert_eq!(likes_of(1, conn), 0);
     conn.run("DROP FUNCTION count_likes_delete()");
-    migrate(&database, &folder);
+    database.migrate();
     conn.run("INSERT INTO article_likes (id, article_id) VALUES (2, 1)");
     assert_eq!(likes_of(1, conn), 2);
 }
@@ -159,9 +153,8 @@ fn a_migration_that_fails_leaves_nothing() {
 /// As `psql` runs them without `--single-transaction`.
 #[test]
 fn a_lock_fails_if_the_statements_of_a_migration_are_not_in_a_transaction() {
-    let database = tables(true);
-    let (ran, _) = generate(&database, &LIKES_OF_ARTICLES);
-    let up = ran.json()["up"].as_str().unwrap().to_owned();
+    let database = with_a_migration();
+    let up = database.last_migration("up.sql");
     let lock = up
         .lines()
         .find(|line| line.starts_with("LOCK TABLE"))

@@ -17,6 +17,7 @@ mod types;
 
 use diesel::prelude::*;
 use diesel::sql_types::Text;
+use diesel_migrations::{FileBasedMigrations, MigrationHarness};
 
 use crate::{Conn, TestDatabase};
 
@@ -34,5 +35,12 @@ impl TestDatabase {
         let url = self.url();
         let (_user, server) = url.rsplit_once('@').unwrap();
         format!("postgres://{role}:{role}@{server}")
+    }
+
+    /// Runs the migrations that have not run yet, in this session.
+    fn migrate_in(&self, conn: &mut Conn) -> Result<(), String> {
+        let migrations = FileBasedMigrations::from_path(self.project().join("migrations")).unwrap();
+        let ran = conn.run_pending_migrations(migrations);
+        ran.map(drop).map_err(|error| error.to_string())
     }
 }

@@ -1,11 +1,10 @@
 //! Names that need quotes, or that mean something in a function.
 
-use super::roles::{Roles, generate};
+use super::roles::{COUNT_LIKES, Roles};
 use crate::TestDatabase;
 use crate::behaviour::Execute;
-use crate::behaviour::triggers::{
-    create_triggers, generate_triggers, migrate, number, open, tables,
-};
+use crate::behaviour::project::{key, trigger};
+use crate::behaviour::triggers::{OF_ARTICLES, number, open, tables};
 
 /// The counter table refers to a table whose names would end the text of a function, or a comment.
 #[test]
@@ -29,8 +28,8 @@ fn names_do_not_end_the_text_of_a_function() {
              );
              CREATE TABLE uses (id BIGINT PRIMARY KEY, word BIGINT)"
         ));
-        let count = "count_uses --rows uses --count word:word_counters.uses";
-        create_triggers(&database, count, &[]);
+        let count = "count = ['word:word_counters.uses']";
+        database.count(&trigger("count_uses", "uses", count));
         let conn = &mut open(&database);
         conn.run("INSERT INTO uses VALUES (1, 1), (2, 1); DELETE FROM uses WHERE id = 1");
         let uses = "SELECT CAST(SUM(uses) AS BIGINT) FROM word_counters";
@@ -45,11 +44,9 @@ fn names_do_not_end_the_text_of_a_function() {
 #[test]
 fn a_definition_can_have_any_name() {
     let database = tables(true);
-    let name = "it's \"$x$ -- */ \\ é🦀";
-    let words = "--rows article_likes --count article_id:article_counters.likes";
-    let (ran, folder) = generate_triggers(&database, words, &[name]);
-    ran.works();
-    migrate(&database, &folder);
+    let name = key("name", "it's \"$x$ -- */ \\ é🦀");
+    let rows = key("rows", "article_likes");
+    database.count(&format!("[[trigger]]\n{name}{rows}{OF_ARTICLES}"));
     database.execute("INSERT INTO article_likes (id, article_id) VALUES (1, 1), (2, 1)");
     assert!(database.trigger_faults("article_counters").is_empty());
     database.assert_agrees();
@@ -86,11 +83,20 @@ fn columns_can_have_the_names_of_variables() {
              INSERT INTO articles VALUES (1), (2); INSERT INTO sums VALUES (1), (2);
              INSERT INTO likes VALUES (1, 1), (2, NULL)"
         ));
-        let count = format!(
-            "count_likes --rows likes --count {name}:articles.likes --count {name}:sums.{name}
-             --count {name}:article_counters.likes --count site_counters.{name}=stars"
-        );
-        create_triggers(&database, &count, &["--when", &format!("{name} < 9")]);
+        database.count(&format!(
+            r#"
+            [[trigger]]
+            name = "count_likes"
+            rows = "likes"
+            count = [
+                "{name}:articles.likes",
+                "{name}:sums.{name}",
+                "{name}:article_counters.likes",
+                "site_counters.{name}=stars",
+            ]
+            when = "{name} < 9"
+            "#
+        ));
         let conn = &mut open(&database);
         for statement in [
             "INSERT INTO likes VALUES (3, 1, 2), (4, 2, 3), (5, 9, 4)".to_owned(),
@@ -116,9 +122,5 @@ fn names_of_several_lines_are_refused() {
     roles
         .owner()
         .run("ALTER TABLE posts RENAME COLUMN code TO \"co\nde\"");
-    let generated = roles.run(&generate());
-    assert!(
-        generated.code == 1 && generated.stderr.contains("control character"),
-        "{generated:?}"
-    );
+    roles.generate(COUNT_LIKES).fails("control character");
 }

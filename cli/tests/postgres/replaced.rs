@@ -1,9 +1,10 @@
 //! Tables that a copy replaced.
 
-use crate::behaviour::{Execute, words};
+use crate::behaviour::Execute;
+use crate::behaviour::project::trigger;
 use diesel::connection::SimpleConnection;
 
-use super::roles::Roles;
+use super::roles::{COUNT_LIKES, Roles};
 
 /// Puts a copy with all rows in the place of a table.
 fn copied(table: &str) -> String {
@@ -63,7 +64,7 @@ fn a_recount_is_right_or_fails_if_a_copy_replaced_a_table() {
             let written = roles.owner().batch_execute(insert);
             let mut outputs = Vec::new();
             for round in 1..=3 {
-                let ran = roles.run(&["recount"]);
+                let ran = roles.run(&["recount", "--lower"]);
                 outputs.push(format!("{} {}{}", ran.code, ran.stdout, ran.stderr));
                 if ran.code == 0 && roles.wrong() != 0 {
                     wrong.push(format!(
@@ -140,21 +141,20 @@ fn a_virtual_column_is_refused() {
              on_day DATE GENERATED ALWAYS AS (voted_on) VIRTUAL
          ); INSERT INTO votes (id, code) VALUES (1, 'a')",
     );
-    for (column, definition) in [
-        ("post", &["--count", "post:posts.likes"][..]),
-        ("doubled", &["--count", "code:posts.likes=doubled"]),
+    for (column, keys) in [
+        ("post", "count = ['post:posts.likes']"),
+        ("doubled", "count = ['code:posts.likes=doubled']"),
         (
             "doubled",
-            &["--count", "code:posts.likes", "--when", "doubled > 0"],
+            "count = ['code:posts.likes']\nwhen = 'doubled > 0'",
         ),
-        ("post", &["--count", "post:post_counters.likes"]),
+        ("post", "count = ['post:post_counters.likes']"),
         (
             "on_day",
-            &["--count", "code:post_counters.likes", "--day", "on_day"],
+            "count = ['code:post_counters.likes']\nday = 'on_day'",
         ),
     ] {
-        let generate = words("generate triggers count_votes --rows votes");
-        let refused = roles.run(&[&generate[..], definition].concat());
+        let refused = roles.generate(&trigger("count_votes", "votes", keys));
         refused.fails(&format!("votes.{column} is a virtual generated column"));
     }
 }
@@ -179,15 +179,15 @@ fn tables_that_share_rows_are_refused() {
     ] {
         let roles = Roles::create(false);
         roles.owner().run(share);
-        let generated = roles.run(&super::roles::generate());
+        let generated = roles.generate(COUNT_LIKES);
         assert_eq!(generated.code, 1, "{share}");
         assert!(generated.stderr.contains(table), "{share}: {generated:?}");
 
         let roles = Roles::create(false);
         roles.counted();
         roles.owner().run(share);
-        let checked = roles.run(&words("check"));
+        let checked = roles.run(&["check"]);
         checked.finds(table);
-        assert_eq!(roles.run(&words("recount")).code, 1, "{share}");
+        assert_eq!(roles.run(&["recount"]).code, 1, "{share}");
     }
 }

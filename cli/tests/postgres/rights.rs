@@ -4,7 +4,8 @@ use diesel::connection::SimpleConnection;
 
 use super::roles::Roles;
 use crate::Conn;
-use crate::behaviour::{Execute, words};
+use crate::behaviour::Execute;
+use crate::behaviour::project::trigger;
 
 /// Likes of posts, which have a foreign key or not, counted in slots or in a column. The writer has
 /// no rights but those on likes.
@@ -15,10 +16,8 @@ fn counted(has_foreign_key: bool, count: &str) -> Roles {
     if !has_foreign_key {
         owner.run("ALTER TABLE likes DROP CONSTRAINT likes_post_fkey");
     }
-    let generate = format!("generate triggers count_likes --rows likes --count {count}");
-    let generated = roles.run(&words(&generate));
-    generated.works();
-    owner.run(&generated.stdout);
+    let count = format!("count = ['{count}']");
+    roles.count(&trigger("count_likes", "likes", &count));
     roles
 }
 

@@ -5,8 +5,8 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use uuid::Uuid;
 
+use crate::behaviour::Ran;
 use crate::behaviour::triggers::number;
-use crate::behaviour::{Ran, run_with, words};
 use crate::{Conn, TestDatabase};
 
 /// Likes of posts, whose key is text, are counted in slots, in a column and for the whole site.
@@ -46,14 +46,18 @@ const WRONG: &str = "
             <> (SELECT COALESCE(sum(likes), 0) FROM site_counters)
     ) AS wrong";
 
-pub fn generate() -> Vec<&'static str> {
-    let words = words(
-        "generate triggers count_likes --rows likes --count post:post_counters.likes
-         --count post:post_counters.stars=stars --count post:posts.likes
-         --count site_counters.likes --when",
-    );
-    [&words[..], &["kind <> 'draft'"]].concat()
-}
+pub const COUNT_LIKES: &str = r#"
+[[trigger]]
+name = "count_likes"
+rows = "likes"
+count = [
+    "post:post_counters.likes",
+    "post:post_counters.stars=stars",
+    "post:posts.likes",
+    "site_counters.likes",
+]
+when = "kind <> 'draft'"
+"#;
 
 /// Writes that move all counts, each with its own way to run the triggers.
 pub const WRITES: [&str; 8] = [
@@ -129,20 +133,32 @@ impl Roles {
 
     /// The command, run by the owner.
     pub fn run(&self, args: &[&str]) -> Ran {
-        run_with(args, Some(&self.database.url_as(&self.owner)))
+        let url = self.database.url_as(&self.owner);
+        self.database.run_as(&url, args)
     }
 
-    /// The migration that the owner generates.
-    pub fn migration(&self) -> String {
-        let generated = self.run(&generate());
-        generated.works();
-        generated.stdout
+    /// The owner writes the migration to these definitions.
+    pub fn generate(&self, toml: &str) -> Ran {
+        self.database.define(toml);
+        self.run(&["generate", "triggers", "step"])
+    }
+
+    /// Runs the migration in this session.
+    pub fn migrate_in(&self, conn: &mut Conn) -> Result<(), String> {
+        self.database.migrate_in(conn)
+    }
+
+    /// The owner has the database count what these definitions say.
+    #[track_caller]
+    pub fn count(&self, toml: &str) {
+        self.generate(toml).works();
+        self.migrate_in(&mut self.owner()).unwrap();
     }
 
     /// The owner's database counts likes.
+    #[track_caller]
     pub fn counted(&self) {
-        let up = self.migration();
-        self.owner().run(&up);
+        self.count(COUNT_LIKES);
         self.assert_right();
     }
 

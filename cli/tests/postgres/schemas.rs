@@ -1,6 +1,8 @@
 //! Schemas with the same tables, one for each tenant.
 
-use crate::behaviour::triggers::{file_of, number};
+use diesel_migrations::{FileBasedMigrations, MigrationHarness};
+
+use crate::behaviour::triggers::number;
 use crate::behaviour::{Execute, Ran};
 use crate::{Conn, TestDatabase};
 
@@ -64,14 +66,11 @@ impl Tenants {
         self.database.command(command)
     }
 
-    /// The same, of a file.
-    fn run(&self, path: &str, command: &str, toml: &str) -> Ran {
-        let (_folder, file) = file_of(toml);
-        self.command(path, &format!("{command} {file}"))
-    }
-
-    fn show(&self, path: &str) -> String {
-        self.command(path, "show").stdout
+    /// Writes the migration to these definitions, for the tables of this search path.
+    #[track_caller]
+    fn generate(&self, path: &str, toml: &str) {
+        self.database.define(toml);
+        self.command(path, "generate triggers step").works();
     }
 
     /// A session with this path, which another schema can have.
@@ -81,17 +80,29 @@ impl Tenants {
         conn
     }
 
-    /// Runs the migration of a tenant, and asserts that it is whole.
+    /// Runs the migrations that this tenant has not run yet.
     #[track_caller]
-    fn migrate(&self, path: &str, toml: &str) -> Ran {
-        let generated = self.run(path, "generate triggers", toml);
-        generated.works();
-        self.session(path).run(&generated.stdout);
-        let again = self.run(path, "generate triggers", toml);
-        assert!(again.stderr.contains("the database has what"), "{again:?}");
-        let checked = self.run(path, "check", toml);
-        checked.works();
-        generated
+    fn migrate(&self, path: &str) {
+        let migrated = self.database.migrate_in(&mut self.session(path));
+        migrated.unwrap();
+    }
+
+    /// Takes back the last migration that this tenant has run.
+    #[track_caller]
+    fn revert(&self, path: &str) {
+        let folder = self.database.project().join("migrations");
+        let migrations = FileBasedMigrations::from_path(folder).unwrap();
+        let reverted = self.session(path).revert_last_migration(migrations);
+        reverted.map(drop).unwrap();
+    }
+
+    /// Writes the migration to these definitions, runs it for this tenant, and asserts that it is
+    /// whole.
+    #[track_caller]
+    fn count(&self, path: &str, toml: &str) {
+        self.generate(path, toml);
+        self.migrate(path);
+        self.command(path, "check").works();
     }
 
     /// Asserts that the counts of both tenants are those of their own rows.
@@ -134,10 +145,9 @@ fn one_migration_serves_every_tenant_whatever_the_path_of_the_writer_is() {
     tenants
         .database
         .execute("INSERT INTO a.likes VALUES (1, 1); INSERT INTO b.likes VALUES (1, 2), (2, 2)");
-    let generated = tenants.run("a", "generate triggers", FILE);
-    generated.works();
+    tenants.generate("a", FILE);
     for schema in ["a", "b"] {
-        tenants.session(schema).run(&generated.stdout);
+        tenants.migrate(schema);
     }
     tenants.assert_right("the migrations");
     for path in ["a", "b", "b, a", "public", "pg_catalog", "''"] {
@@ -146,7 +156,7 @@ fn one_migration_serves_every_tenant_whatever_the_path_of_the_writer_is() {
         }
     }
     for path in ["a", "b"] {
-        tenants.run(path, "check", FILE).works();
+        tenants.command(path, "check").works();
         tenants.command(path, "recount").prints("all counts agree");
     }
 }
@@ -154,8 +164,8 @@ fn one_migration_serves_every_tenant_whatever_the_path_of_the_writer_is() {
 #[test]
 fn a_temporary_table_takes_no_name() {
     let tenants = Tenants::new();
-    tenants.migrate("a", FILE);
-    tenants.migrate("b", FILE);
+    tenants.count("a", FILE);
+    tenants.migrate("b");
     for path in ["a", "b", "pg_temp, a", "''"] {
         let conn = &mut tenants.session(path);
         for table in ["articles", "article_counters", "likes"] {
@@ -174,83 +184,75 @@ fn a_temporary_table_takes_no_name() {
     }
 }
 
+/// As while the migrations of a release run for one tenant after the other.
 #[test]
-fn each_schema_has_its_own_definitions() {
+fn each_schema_has_its_own_triggers() {
     let tenants = Tenants::new();
-    tenants.migrate("a", FILE);
-    let of_b = tenants.migrate("b", FILE);
-    let creates = of_b
-        .stderr
-        .contains("this creates the triggers count_likes");
-    assert!(creates, "{of_b:?}");
+    tenants.count("a", FILE);
+    tenants.migrate("b");
     tenants.counts(&["a", "b"]);
-    let changed = format!("{FILE}when = 'id > 0'");
-    tenants.migrate("b", &changed);
+    tenants.count("b", &format!("{FILE}when = 'id > 0'"));
     tenants.counts(&["a", "b"]);
-    let none = tenants.run("b", "generate triggers", "");
-    none.prints("DROP FUNCTION");
-    tenants.session("b").run(&none.stdout);
+    let checked = tenants.command("a", "check --json");
+    checked.finds("trigger_changed");
+    let recounted = tenants.command("a", "recount");
+    recounted.fails("are not those of");
+    for _ in 0..2 {
+        tenants.revert("b");
+    }
     tenants.counts(&["a"]);
-    tenants.run("a", "check", FILE).works();
-    tenants
-        .run("b", "check --json", FILE)
-        .finds("has the triggers count_likes, and the database does not");
+    let checked = tenants.command("b", "check --json");
+    checked.finds("likes has no trigger count_likes_insert");
+    tenants.migrate("a");
+    tenants.counts(&["a"]);
+    tenants.command("a", "check").works();
 }
 
 #[test]
 fn a_file_can_name_the_schema_of_a_tenant() {
     let tenants = Tenants::new();
-    tenants.migrate("public", OF_A);
+    tenants.count("public", OF_A);
     tenants.counts(&["a"]);
-    tenants.migrate("public", &format!("{OF_A}when = 'id > 0'"));
+    tenants.count("public", &format!("{OF_A}when = 'id > 0'"));
     tenants.counts(&["a"]);
-    // Each path has it.
-    for path in ["a", "b", "b, a"] {
-        assert!(tenants.show(path).contains("rows = \"a.likes\""), "{path}");
-    }
-    let dropped = tenants.run("public", "generate triggers", "");
-    dropped.prints("DROP FUNCTION");
-    tenants.session("public").run(&dropped.stdout);
-    assert_eq!(tenants.show("a"), "");
+    tenants.command("public", "check").works();
+    tenants
+        .command("public", "recount")
+        .prints("all counts agree");
+    tenants.count("public", "");
+    let left = "SELECT COUNT(*) FROM pg_trigger WHERE NOT tgisinternal";
+    assert_eq!(number(left, &mut tenants.session("a")), 0);
 }
 
 #[test]
-fn definitions_of_schemas_that_are_not_in_the_path_are_ignored() {
+fn triggers_of_schemas_that_are_not_in_the_path_are_ignored() {
     let tenants = Tenants::new();
-    tenants.migrate("a", FILE);
-    for path in ["b", "public"] {
-        assert_eq!(tenants.show(path), "", "{path}");
-        let generated = tenants.run(path, "generate triggers", "");
-        assert_eq!(generated.stdout, "", "{path}: {generated:?}");
-        let checked = tenants.run(path, "check", "");
-        assert!(
-            !checked.stdout.contains("count_likes"),
-            "{path}: {checked:?}"
-        );
+    tenants.count("a", FILE);
+    for (path, fault) in [("b", "trigger_missing"), ("public", "trigger_definition")] {
+        let checked = tenants.command(path, "check --json");
+        checked.finds(fault);
         let recounted = tenants.command(path, "recount");
-        recounted.fails("this database has no triggers that count rows");
+        assert_eq!(recounted.code, 1, "{path}: {recounted:?}");
     }
-    assert_eq!(tenants.show("a").matches("[[trigger]]").count(), 1);
+    tenants.command("a", "check").works();
     tenants.counts(&["a"]);
 }
 
 /// As a query finds its tables.
 #[test]
-fn the_first_schema_of_the_path_has_the_definition() {
+fn the_first_schema_of_the_path_has_the_triggers() {
     let tenants = Tenants::new();
-    tenants.migrate("a", FILE);
-    tenants.migrate("b", &format!("{FILE}when = 'id > 0'"));
-    for (path, has_condition) in [("a, b", false), ("b, a", true)] {
-        let shown = tenants.show(path);
-        assert_eq!(shown.matches("[[trigger]]").count(), 1, "{shown}");
-        assert_eq!(shown.contains("id > 0"), has_condition, "{shown}");
-        let generated = tenants.run(path, "generate triggers", &shown);
-        assert_eq!(generated.stdout, "", "{generated:?}");
-        tenants.run(path, "check", &shown).works();
+    tenants.count("a", FILE);
+    tenants.count("b", &format!("{FILE}when = 'id > 0'"));
+    tenants.command("b, a", "check").works();
+    let checked = tenants.command("a, b", "check --json");
+    checked.finds("trigger_changed");
+    for _ in 0..2 {
+        tenants.revert("b, a");
     }
-    let dropped = tenants.run("b, a", "generate triggers", "");
-    tenants.session("b, a").run(&dropped.stdout);
     tenants.counts(&["a"]);
+    let checked = tenants.command("b, a", "check --json");
+    checked.finds("trigger_missing");
 }
 
 /// A table of all tenants, which is not in the path.
@@ -265,7 +267,7 @@ fn a_function_names_the_schema_of_a_table_that_is_not_in_the_path() {
         "article_id:articles.likes",
         "article_id:shared.sites(id).likes",
     );
-    tenants.migrate("a", &file);
+    tenants.count("a", &file);
     let conn = &mut tenants.session("''");
     conn.run(
         "INSERT INTO a.likes VALUES (11, 1), (12, 2), (13, 2); DELETE FROM a.likes WHERE id = 11",

@@ -1,10 +1,11 @@
 //! Keys of texts, and of types that are not the system's, whose operators are in another schema.
 
-use crate::behaviour::{Execute, Ran, words};
+use crate::behaviour::project::{key, trigger};
+use crate::behaviour::triggers::number;
+use crate::behaviour::{Execute, Ran};
 use diesel::connection::SimpleConnection;
 
-use super::roles::Roles;
-use crate::behaviour::triggers::number;
+use super::roles::{COUNT_LIKES, Roles};
 
 #[test]
 fn keys_of_each_type_are_counted() {
@@ -63,13 +64,17 @@ fn keys_of_each_type_are_counted() {
             } else {
                 "thing:thing_counters.tags"
             };
-            let generate = format!("generate triggers count_tags --rows tags --count {count}");
-            let generated = roles.run(&words(&generate));
+            let keys = format!("count = ['{count}']");
+            let generated = roles.generate(&trigger("count_tags", "tags", &keys));
             if generated.code != 0 {
                 wrong.push(format!("{sql_type} in {schema}: {}", generated.stderr));
                 continue;
             }
             let conn = &mut roles.owner();
+            if let Err(error) = roles.migrate_in(conn) {
+                wrong.push(format!("{sql_type} in {schema}, {count}: {error}"));
+                continue;
+            }
             let of_a = match in_column {
                 true => format!("SELECT tags FROM things WHERE id = {a}"),
                 false => format!(
@@ -77,7 +82,7 @@ fn keys_of_each_type_are_counted() {
                 ),
             };
             for (statement, expected) in [
-                (generated.stdout.clone(), 1),
+                ("SELECT 1".to_owned(), 1),
                 (
                     format!("INSERT INTO tags VALUES (3, {also_a}), (4, {a})"),
                     3,
@@ -124,30 +129,31 @@ fn with_notes() -> Roles {
     roles
 }
 
-fn generate_notes(option: &str, value: &str, roles: &Roles) -> Ran {
-    let generate = words("generate triggers count_notes --rows notes --count post:posts.likes");
-    roles.run(&[&generate[..], &[option, value]].concat())
+/// Generates triggers that count notes with this condition, or this number of each.
+fn generate_notes(name: &str, expression: &str, roles: &Roles) -> Ran {
+    let expression = key(name, expression);
+    let keys = format!("count = ['post:posts.likes']\n{expression}");
+    roles.generate(&trigger("count_notes", "notes", &keys))
 }
 
 /// Their operators and functions are found by the path of the migration, whatever that of the
 /// writer is.
 #[test]
 fn conditions_of_a_type_of_an_extension_are_counted() {
-    for (option, value) in [
-        ("--when", "label = 'NEW'"),
-        ("--when", "label IN ('New', 'x')"),
-        ("--when", "label <> 'old'"),
-        ("--when", "is_new(label)"),
-        ("--when", "public.is_new(label)"),
-        ("--when", "CASE label WHEN 'NEW' THEN true ELSE false END"),
-        ("--by", "weight_of(label)"),
-        ("--by", "CASE WHEN label = 'NEW' THEN 1 ELSE 0 END"),
+    for (name, expression) in [
+        ("when", "label = 'NEW'"),
+        ("when", "label IN ('New', 'x')"),
+        ("when", "label <> 'old'"),
+        ("when", "is_new(label)"),
+        ("when", "public.is_new(label)"),
+        ("when", "CASE label WHEN 'NEW' THEN true ELSE false END"),
+        ("by", "weight_of(label)"),
+        ("by", "CASE WHEN label = 'NEW' THEN 1 ELSE 0 END"),
     ] {
         let roles = with_notes();
-        let generated = generate_notes(option, value, &roles);
-        generated.works();
+        generate_notes(name, expression, &roles).works();
         let owner = &mut roles.owner();
-        owner.run(&generated.stdout);
+        roles.migrate_in(owner).unwrap();
         owner.run("SET search_path = ''");
         for (statement, expected) in [
             ("SELECT 1", 1),
@@ -161,7 +167,7 @@ fn conditions_of_a_type_of_an_extension_are_counted() {
         ] {
             owner.run(statement);
             let likes = roles.number("SELECT likes FROM posts WHERE code = 'a'");
-            assert_eq!(likes, expected, "{value}: {statement}");
+            assert_eq!(likes, expected, "{expression}: {statement}");
         }
         roles.run(&["recount"]).prints("all counts agree");
     }
@@ -170,18 +176,18 @@ fn conditions_of_a_type_of_an_extension_are_counted() {
 /// Another name of a label of the enum changes the value.
 #[test]
 fn a_condition_that_makes_an_enum_of_a_text_is_refused() {
-    let refused = generate_notes("--when", "(label::text)::mood = 'new'", &with_notes());
+    let refused = generate_notes("when", "(label::text)::mood = 'new'", &with_notes());
     refused.fails("functions in index expression must be marked IMMUTABLE");
 }
 
 #[test]
 fn a_condition_of_an_enum_of_another_schema_is_counted() {
     let roles = with_notes();
-    let generated = generate_notes("--when", "feeling = 'new'", &roles);
-    generated.works();
+    generate_notes("when", "feeling = 'new'", &roles).works();
     let conn = &mut roles.owner();
+    roles.migrate_in(conn).unwrap();
     for (statement, expected) in [
-        (&*generated.stdout, 1),
+        ("SELECT 1", 1),
         (
             "INSERT INTO notes VALUES (3, 'a', 'new', 'new'), (4, 'a', 'old', 'old')",
             2,
@@ -213,9 +219,9 @@ fn a_trigger_of_a_counted_column_finds_its_tables_by_the_path_of_the_migration()
              'BEGIN INSERT INTO changes VALUES (NEW.code); RETURN NEW; END';
          CREATE TRIGGER app_notes AFTER UPDATE ON posts FOR EACH ROW EXECUTE FUNCTION note_change()",
     );
-    let migration = roles.migration();
+    roles.generate(COUNT_LIKES).works();
     owner.run("SET search_path = public, \"Audit\"");
-    owner.run(&migration);
+    roles.migrate_in(owner).unwrap();
     let changes = "SELECT COUNT(*) FROM \"Audit\".changes";
     // The migration has counted the likes of a and of b.
     assert_eq!(roles.number(changes), 2);
@@ -233,6 +239,8 @@ fn a_name_without_quotes_is_found_as_the_server_finds_it() {
     let roles = Roles::create(false);
     let owner = &mut roles.owner();
     owner.run("ALTER TABLE likes ADD COLUMN ÄBc BIGINT NOT NULL DEFAULT 1; SELECT Äbc FROM likes");
-    let count = words("generate triggers count_likes --rows likes --count post:posts.likes --when");
-    roles.run(&[&count[..], &["ÄBC > 0"]].concat()).works();
+    let keys = "count = ['post:posts.likes']\nwhen = 'ÄBC > 0'";
+    roles
+        .generate(&trigger("count_likes", "likes", keys))
+        .works();
 }

@@ -5,7 +5,8 @@ use diesel::connection::SimpleConnection;
 
 use crate::TestDatabase;
 use crate::behaviour::Execute;
-use crate::behaviour::triggers::{create_triggers, number, open};
+use crate::behaviour::project::trigger;
+use crate::behaviour::triggers::{number, open};
 
 const POLICIES: [&str; 6] = [
     "",
@@ -25,20 +26,21 @@ const POSTS: &str = "
     CREATE TABLE post_likes (id INTEGER PRIMARY KEY, post_id INTEGER, stars INTEGER NOT NULL DEFAULT 1);
     INSERT INTO posts (id) VALUES (1), (2), (3)";
 
+/// A definition that counts likes in this counter.
+fn likes_in(rows: &str, counter: &str) -> String {
+    trigger("count_likes", rows, &format!("count = ['{counter}']"))
+}
+
 /// Runs each statement with each policy, in a transaction and without one. Returns those after which a
 /// count is not that of the rows.
-fn miscounted(counts: &str, before: &str, statements: &[&str]) -> Vec<String> {
+fn miscounted(counter: &str, before: &str, statements: &[&str]) -> Vec<String> {
     let mut wrong = Vec::new();
     for policy in POLICIES {
         for begin in ["", "BEGIN"] {
             for statement in statements {
                 let database = TestDatabase::create();
                 database.execute(POSTS);
-                create_triggers(
-                    &database,
-                    "count_likes --rows post_likes",
-                    &["--count", counts],
-                );
+                database.count(&likes_in("post_likes", counter));
                 let conn = &mut open(&database);
                 conn.run(before);
                 conn.run(begin);
@@ -70,12 +72,12 @@ fn a_row_whose_count_is_refused_by_a_check_is_refused_too() {
 
 #[test]
 fn a_row_whose_count_is_out_of_range_is_refused_too() {
-    for counts in [
+    for counter in [
         "post_id:post_counters.likes=stars",
         "post_id:posts.likes=stars - 9223372036854775806",
     ] {
         let wrong = miscounted(
-            counts,
+            counter,
             "INSERT INTO post_likes (id, post_id, stars) VALUES (1, 1, 9223372036854775806), (2, 2, 9223372036854775806)",
             &[
                 "INSERT OR ? INTO post_likes (post_id, stars) VALUES (3, 9223372036854775806), (1, 9223372036854775807), (1, 9223372036854775807), (1, 9223372036854775807)",
@@ -100,7 +102,7 @@ fn a_counter_table_that_refuses_new_rows_is_refused() {
         CREATE TABLE posts (id INTEGER PRIMARY KEY, likes INTEGER NOT NULL DEFAULT 0 UNIQUE)";
     let database = TestDatabase::create();
     database.execute(tables);
-    for (count, why) in [
+    for (counter, why) in [
         (
             "post_id:noted.likes",
             "noted.note is NOT NULL and has no default",
@@ -109,8 +111,7 @@ fn a_counter_table_that_refuses_new_rows_is_refused() {
         ("post_id:few.likes", "a CHECK of few"),
         ("post_id:posts.likes", "a unique index of posts"),
     ] {
-        let line = format!("generate triggers count_it --rows likes --count {count}");
-        database.command(&line).fails(why);
+        database.generate(&likes_in("likes", counter)).fails(why);
     }
 }
 
@@ -118,11 +119,7 @@ fn a_counter_table_that_refuses_new_rows_is_refused() {
 fn a_row_without_an_entity_is_ignored_as_before() {
     let database = TestDatabase::create();
     database.execute(POSTS);
-    create_triggers(
-        &database,
-        "count_likes --rows post_likes",
-        &["--count", "post_id:posts.likes"],
-    );
+    database.count(&likes_in("post_likes", "post_id:posts.likes"));
     let conn = &mut open(&database);
     conn.run(
         "INSERT OR IGNORE INTO post_likes (id, post_id) VALUES (1, 9), (1, 1), (2, NULL), (3, 1)",
@@ -139,8 +136,6 @@ fn a_check_that_cannot_be_read_is_refused() {
         "CREATE TABLE posts (id INTEGER PRIMARY KEY, likes INTEGER NOT NULL DEFAULT 0, CHECK (posts.likes >= 0));
          CREATE TABLE likes (id INTEGER PRIMARY KEY, post_id INTEGER)",
     );
-    let line = "generate triggers count_it --rows likes --count post_id:posts.likes";
-    database
-        .command(line)
-        .fails("write it with columns only, and without their table");
+    let generated = database.generate(&likes_in("likes", "post_id:posts.likes"));
+    generated.fails("write it with columns only, and without their table");
 }

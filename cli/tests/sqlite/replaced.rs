@@ -4,7 +4,8 @@ use diesel::connection::SimpleConnection;
 
 use crate::TestDatabase;
 use crate::behaviour::Execute;
-use crate::behaviour::triggers::{create_triggers, number, open};
+use crate::behaviour::project::trigger;
+use crate::behaviour::triggers::{number, open};
 
 const SAYS: &str = "run PRAGMA recursive_triggers = ON";
 
@@ -18,11 +19,8 @@ fn counted(rows: &str) -> TestDatabase {
          );
          CREATE TABLE post_likes {rows}"
     ));
-    create_triggers(
-        &database,
-        "count_likes --rows post_likes",
-        &["--count", "post_id:post_counters.likes"],
-    );
+    let count = "count = ['post_id:post_counters.likes']";
+    database.count(&trigger("count_likes", "post_likes", count));
     database
 }
 

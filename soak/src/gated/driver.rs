@@ -1,5 +1,6 @@
 //! Runs the statements of several connections in one order, and reads what they leave.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -20,6 +21,7 @@ use crate::interleave::outcome::{Ended, Kind, Outcome, Transaction};
 use crate::interleave::schedule::Orders;
 use crate::interleave::state::State;
 use crate::interleave::trace::{Step, Trace};
+use crate::tables::COUNTERS;
 
 /// How long nothing may happen at all.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -91,7 +93,7 @@ impl Driver {
     /// in turns: the first the first one, the second the second one, and so on from the start.
     pub fn new(url: &str, connections: usize, set_up: &[String]) -> Result<Self> {
         let (sender, events) = channel();
-        let recounts = Arc::new(recounts(url)?);
+        let recounts = Arc::new(recounts(url, Path::new(COUNTERS))?);
         let workers = (0..connections)
             .zip(set_up.iter().cycle())
             .map(|(connection, set)| {

@@ -1,4 +1,3 @@
 DROP TRIGGER IF EXISTS bench_count_hot_delete;
 DROP TRIGGER IF EXISTS bench_count_hot_update;
 DROP TRIGGER IF EXISTS bench_count_hot_insert;
-DROP VIEW IF EXISTS bench_count_hot;

@@ -3,12 +3,21 @@
 -- A trigger keeps the mode in which it is created.
 SET @sql_mode_before = @@sql_mode, sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION';
 
-CREATE OR REPLACE VIEW bench_count_hot AS SELECT '{"name":"bench_count_hot","rows":"bench_hot_comments","count":["article_id:bench_hot_articles.comments"],"by":"1","period":"day","slots":32,"migration":1}' AS diesel_counters_trigger;
-
 -- Counts the rows of bench_hot_comments in bench_hot_articles.comments.
 -- Until UNLOCK TABLES, other sessions wait for these tables. If this stops half way, run it again, and then
 -- `diesel-counters recount bench_count_hot`.
 LOCK TABLES bench_hot_comments WRITE, bench_hot_articles WRITE, bench_hot_comments AS counted READ;
+
+-- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
+-- `diesel-counters recount` compares them with the rows.
+UPDATE bench_hot_articles JOIN (
+    SELECT counted.article_id AS id, COUNT(*) AS comments
+    FROM bench_hot_comments AS counted
+    GROUP BY 1
+) AS counted
+ON bench_hot_articles.id = counted.id
+    AND bench_hot_articles.comments = 0
+SET bench_hot_articles.comments = counted.comments;
 
 DROP TRIGGER IF EXISTS bench_count_hot_insert;
 CREATE TRIGGER bench_count_hot_insert AFTER INSERT ON bench_hot_comments FOR EACH ROW
@@ -40,17 +49,6 @@ BEGIN
     UPDATE bench_hot_articles SET comments = comments - 1
     WHERE id = OLD.article_id;
 END;
-
--- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
--- `diesel-counters recount` compares them with the rows.
-UPDATE bench_hot_articles JOIN (
-    SELECT counted.article_id AS id, COUNT(*) AS comments
-    FROM bench_hot_comments AS counted
-    GROUP BY 1
-) AS counted
-ON bench_hot_articles.id = counted.id
-    AND bench_hot_articles.comments = 0
-SET bench_hot_articles.comments = counted.comments;
 
 UNLOCK TABLES;
 SET sql_mode = @sql_mode_before;

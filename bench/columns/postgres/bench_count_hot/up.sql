@@ -29,7 +29,6 @@ BEGIN
     END LOOP;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION bench_count_hot_insert() IS 'diesel_counters: {"name":"bench_count_hot","rows":"bench_hot_comments","count":["article_id:bench_hot_articles.comments"],"by":"1","period":"day","slots":32,"migration":1}';
 
 CREATE FUNCTION bench_count_hot_update() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$

@@ -1,5 +1,4 @@
 -- Counts the rows of bench_hot_comments in bench_hot_articles.comments.
-CREATE VIEW bench_count_hot AS SELECT '{"name":"bench_count_hot","rows":"bench_hot_comments","count":["article_id:bench_hot_articles.comments"],"by":"1","period":"day","slots":32,"migration":1}' AS diesel_counters_trigger;
 
 CREATE TRIGGER bench_count_hot_insert AFTER INSERT ON bench_hot_comments BEGIN
     UPDATE bench_hot_articles SET comments = comments + 1

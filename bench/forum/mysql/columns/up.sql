@@ -4,17 +4,6 @@
 -- A trigger keeps the mode in which it is created.
 SET @sql_mode_before = @@sql_mode, sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION';
 
-CREATE OR REPLACE VIEW bench_count_post_votes AS SELECT '{"name":"bench_count_post_votes","rows":"bench_forum_post_votes","count":["post_id:bench_forum_posts.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END","post_id:bench_forum_posts.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END","post_id:bench_forum_posts.score=vote"],"by":"1","period":"day","slots":32,"migration":1}' AS diesel_counters_trigger;
-CREATE OR REPLACE VIEW bench_count_comment_votes AS SELECT '{"name":"bench_count_comment_votes","rows":"bench_forum_comment_votes","count":["comment_id:bench_forum_comments.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END","comment_id:bench_forum_comments.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END","comment_id:bench_forum_comments.score=vote"],"by":"1","period":"day","slots":32,"migration":1}' AS diesel_counters_trigger;
-CREATE OR REPLACE VIEW bench_count_comments_by_post AS SELECT '{"name":"bench_count_comments_by_post","rows":"bench_forum_comments","count":["post_id:bench_forum_posts.comments","creator_id:bench_forum_people.comment_count"],"by":"1","when":"NOT deleted AND NOT removed","period":"day","slots":32,"migration":1}' AS diesel_counters_trigger;
-CREATE OR REPLACE VIEW bench_count_comments_by_score AS SELECT '{"name":"bench_count_comments_by_score","rows":"bench_forum_comments","count":["creator_id:bench_forum_people.comment_score=score"],"by":"1","period":"day","slots":32,"migration":1}' AS diesel_counters_trigger;
-CREATE OR REPLACE VIEW bench_count_comments_by_site AS SELECT '{"name":"bench_count_comments_by_site","rows":"bench_forum_comments","count":[":bench_forum_site.comments"],"by":"1","when":"local AND NOT deleted AND NOT removed","period":"day","slots":32,"migration":1}' AS diesel_counters_trigger;
-CREATE OR REPLACE VIEW bench_count_posts_by_community AS SELECT '{"name":"bench_count_posts_by_community","rows":"bench_forum_posts","count":["community_id:bench_forum_communities.posts"],"by":"1","when":"NOT deleted AND NOT removed","only":"local","period":"day","slots":32,"migration":1}' AS diesel_counters_trigger;
-CREATE OR REPLACE VIEW bench_count_posts_by_comments AS SELECT '{"name":"bench_count_posts_by_comments","rows":"bench_forum_posts","count":["community_id:bench_forum_communities.comments=comments"],"by":"1","only":"local","period":"day","slots":32,"migration":1}' AS diesel_counters_trigger;
-CREATE OR REPLACE VIEW bench_count_posts_by_person AS SELECT '{"name":"bench_count_posts_by_person","rows":"bench_forum_posts","count":["creator_id:bench_forum_people.post_count"],"by":"1","when":"NOT deleted AND NOT removed","period":"day","slots":32,"migration":1}' AS diesel_counters_trigger;
-CREATE OR REPLACE VIEW bench_count_posts_by_score AS SELECT '{"name":"bench_count_posts_by_score","rows":"bench_forum_posts","count":["creator_id:bench_forum_people.post_score=score"],"by":"1","period":"day","slots":32,"migration":1}' AS diesel_counters_trigger;
-CREATE OR REPLACE VIEW bench_count_posts_by_site AS SELECT '{"name":"bench_count_posts_by_site","rows":"bench_forum_posts","count":[":bench_forum_site.posts"],"by":"1","when":"local AND NOT deleted AND NOT removed","period":"day","slots":32,"migration":1}' AS diesel_counters_trigger;
-
 -- Counts the rows of bench_forum_post_votes in
 -- bench_forum_posts.upvotes, bench_forum_posts.downvotes, bench_forum_posts.score.
 -- Counts the rows of bench_forum_comment_votes in
@@ -35,6 +24,180 @@ LOCK TABLES bench_forum_post_votes WRITE, bench_forum_posts WRITE, bench_forum_c
     bench_forum_comment_votes AS counted_bench_forum_comment_votes READ,
     bench_forum_comments AS counted_bench_forum_comments READ,
     bench_forum_posts AS counted_bench_forum_posts READ;
+
+-- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
+-- `diesel-counters recount` compares them with the rows.
+UPDATE bench_forum_posts JOIN (
+    SELECT counted_bench_forum_post_votes.post_id AS id,
+        SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_post_votes.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) AS upvotes
+    FROM bench_forum_post_votes AS counted_bench_forum_post_votes
+    GROUP BY 1
+    HAVING SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_post_votes.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) <> 0
+) AS counted
+ON bench_forum_posts.id = counted.id
+    AND bench_forum_posts.upvotes = 0
+SET bench_forum_posts.upvotes = bench_forum_posts.upvotes + counted.upvotes;
+UPDATE bench_forum_posts JOIN (
+    SELECT counted_bench_forum_post_votes.post_id AS id,
+        SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_post_votes.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) AS downvotes
+    FROM bench_forum_post_votes AS counted_bench_forum_post_votes
+    GROUP BY 1
+    HAVING SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_post_votes.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) <> 0
+) AS counted
+ON bench_forum_posts.id = counted.id
+    AND bench_forum_posts.downvotes = 0
+SET bench_forum_posts.downvotes = bench_forum_posts.downvotes + counted.downvotes;
+UPDATE bench_forum_posts JOIN (
+    SELECT counted_bench_forum_post_votes.post_id AS id,
+        SUM(COALESCE(CAST(counted_bench_forum_post_votes.vote AS DECIMAL(65, 0)), 0)) AS score
+    FROM bench_forum_post_votes AS counted_bench_forum_post_votes
+    GROUP BY 1
+    HAVING SUM(COALESCE(CAST(counted_bench_forum_post_votes.vote AS DECIMAL(65, 0)), 0)) <> 0
+) AS counted
+ON bench_forum_posts.id = counted.id
+    AND bench_forum_posts.score = 0
+SET bench_forum_posts.score = bench_forum_posts.score + counted.score;
+
+-- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
+-- `diesel-counters recount` compares them with the rows.
+UPDATE bench_forum_comments JOIN (
+    SELECT counted_bench_forum_comment_votes.comment_id AS id,
+        SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_comment_votes.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) AS upvotes
+    FROM bench_forum_comment_votes AS counted_bench_forum_comment_votes
+    GROUP BY 1
+    HAVING SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_comment_votes.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) <> 0
+) AS counted
+ON bench_forum_comments.id = counted.id
+    AND bench_forum_comments.upvotes = 0
+SET bench_forum_comments.upvotes = bench_forum_comments.upvotes + counted.upvotes;
+UPDATE bench_forum_comments JOIN (
+    SELECT counted_bench_forum_comment_votes.comment_id AS id,
+        SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_comment_votes.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) AS downvotes
+    FROM bench_forum_comment_votes AS counted_bench_forum_comment_votes
+    GROUP BY 1
+    HAVING SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_comment_votes.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) <> 0
+) AS counted
+ON bench_forum_comments.id = counted.id
+    AND bench_forum_comments.downvotes = 0
+SET bench_forum_comments.downvotes = bench_forum_comments.downvotes + counted.downvotes;
+UPDATE bench_forum_comments JOIN (
+    SELECT counted_bench_forum_comment_votes.comment_id AS id,
+        SUM(COALESCE(CAST(counted_bench_forum_comment_votes.vote AS DECIMAL(65, 0)), 0)) AS score
+    FROM bench_forum_comment_votes AS counted_bench_forum_comment_votes
+    GROUP BY 1
+    HAVING SUM(COALESCE(CAST(counted_bench_forum_comment_votes.vote AS DECIMAL(65, 0)), 0)) <> 0
+) AS counted
+ON bench_forum_comments.id = counted.id
+    AND bench_forum_comments.score = 0
+SET bench_forum_comments.score = bench_forum_comments.score + counted.score;
+
+-- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
+-- `diesel-counters recount` compares them with the rows.
+UPDATE bench_forum_posts JOIN (
+    SELECT counted_bench_forum_comments.post_id AS id, COUNT(*) AS comments
+    FROM bench_forum_comments AS counted_bench_forum_comments
+    WHERE (NOT counted_bench_forum_comments.deleted AND NOT counted_bench_forum_comments.removed)
+    GROUP BY 1
+) AS counted
+ON bench_forum_posts.id = counted.id
+    AND bench_forum_posts.comments = 0
+SET bench_forum_posts.comments = counted.comments;
+UPDATE bench_forum_people JOIN (
+    SELECT counted_bench_forum_comments.creator_id AS id, COUNT(*) AS comment_count
+    FROM bench_forum_comments AS counted_bench_forum_comments
+    WHERE (NOT counted_bench_forum_comments.deleted AND NOT counted_bench_forum_comments.removed)
+    GROUP BY 1
+) AS counted
+ON bench_forum_people.id = counted.id
+    AND bench_forum_people.comment_count = 0
+SET bench_forum_people.comment_count = counted.comment_count;
+
+-- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
+-- `diesel-counters recount` compares them with the rows.
+UPDATE bench_forum_people JOIN (
+    SELECT counted_bench_forum_comments.creator_id AS id,
+        SUM(counted_bench_forum_comments.score) AS comment_score
+    FROM bench_forum_comments AS counted_bench_forum_comments
+    GROUP BY 1
+    HAVING SUM(counted_bench_forum_comments.score) <> 0
+) AS counted
+ON bench_forum_people.id = counted.id
+    AND bench_forum_people.comment_score = 0
+SET bench_forum_people.comment_score = bench_forum_people.comment_score + counted.comment_score;
+
+-- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
+-- `diesel-counters recount` compares them with the rows.
+UPDATE bench_forum_site JOIN (
+    SELECT COUNT(*) AS comments
+    FROM bench_forum_comments AS counted_bench_forum_comments
+    WHERE (counted_bench_forum_comments.local AND NOT counted_bench_forum_comments.deleted AND NOT counted_bench_forum_comments.removed)
+    HAVING COUNT(*) <> 0
+) AS counted
+ON 1 = 1
+    AND bench_forum_site.comments = 0
+SET bench_forum_site.comments = counted.comments;
+
+-- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
+-- `diesel-counters recount` compares them with the rows.
+UPDATE bench_forum_communities JOIN (
+    SELECT counted_bench_forum_posts.community_id AS id, COUNT(*) AS posts
+    FROM bench_forum_posts AS counted_bench_forum_posts
+    WHERE (NOT counted_bench_forum_posts.deleted AND NOT counted_bench_forum_posts.removed)
+    GROUP BY 1
+) AS counted
+ON bench_forum_communities.id = counted.id
+    AND bench_forum_communities.local
+    AND bench_forum_communities.posts = 0
+SET bench_forum_communities.posts = counted.posts;
+
+-- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
+-- `diesel-counters recount` compares them with the rows.
+UPDATE bench_forum_communities JOIN (
+    SELECT counted_bench_forum_posts.community_id AS id, SUM(counted_bench_forum_posts.comments) AS comments
+    FROM bench_forum_posts AS counted_bench_forum_posts
+    GROUP BY 1
+    HAVING SUM(counted_bench_forum_posts.comments) <> 0
+) AS counted
+ON bench_forum_communities.id = counted.id
+    AND bench_forum_communities.local
+    AND bench_forum_communities.comments = 0
+SET bench_forum_communities.comments = bench_forum_communities.comments + counted.comments;
+
+-- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
+-- `diesel-counters recount` compares them with the rows.
+UPDATE bench_forum_people JOIN (
+    SELECT counted_bench_forum_posts.creator_id AS id, COUNT(*) AS post_count
+    FROM bench_forum_posts AS counted_bench_forum_posts
+    WHERE (NOT counted_bench_forum_posts.deleted AND NOT counted_bench_forum_posts.removed)
+    GROUP BY 1
+) AS counted
+ON bench_forum_people.id = counted.id
+    AND bench_forum_people.post_count = 0
+SET bench_forum_people.post_count = counted.post_count;
+
+-- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
+-- `diesel-counters recount` compares them with the rows.
+UPDATE bench_forum_people JOIN (
+    SELECT counted_bench_forum_posts.creator_id AS id, SUM(counted_bench_forum_posts.score) AS post_score
+    FROM bench_forum_posts AS counted_bench_forum_posts
+    GROUP BY 1
+    HAVING SUM(counted_bench_forum_posts.score) <> 0
+) AS counted
+ON bench_forum_people.id = counted.id
+    AND bench_forum_people.post_score = 0
+SET bench_forum_people.post_score = bench_forum_people.post_score + counted.post_score;
+
+-- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
+-- `diesel-counters recount` compares them with the rows.
+UPDATE bench_forum_site JOIN (
+    SELECT COUNT(*) AS posts
+    FROM bench_forum_posts AS counted_bench_forum_posts
+    WHERE (counted_bench_forum_posts.local AND NOT counted_bench_forum_posts.deleted AND NOT counted_bench_forum_posts.removed)
+    HAVING COUNT(*) <> 0
+) AS counted
+ON 1 = 1
+    AND bench_forum_site.posts = 0
+SET bench_forum_site.posts = counted.posts;
 
 -- Locks what is counted in before a foreign key share-locks it: two sessions that both have that lock deadlock.
 DROP TRIGGER IF EXISTS bench_count_post_votes_lock_insert;
@@ -116,39 +279,6 @@ BEGIN
         OR COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0) <> 0);
 END;
 
--- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
--- `diesel-counters recount` compares them with the rows.
-UPDATE bench_forum_posts JOIN (
-    SELECT counted_bench_forum_post_votes.post_id AS id,
-        SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_post_votes.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) AS upvotes
-    FROM bench_forum_post_votes AS counted_bench_forum_post_votes
-    GROUP BY 1
-    HAVING SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_post_votes.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) <> 0
-) AS counted
-ON bench_forum_posts.id = counted.id
-    AND bench_forum_posts.upvotes = 0
-SET bench_forum_posts.upvotes = bench_forum_posts.upvotes + counted.upvotes;
-UPDATE bench_forum_posts JOIN (
-    SELECT counted_bench_forum_post_votes.post_id AS id,
-        SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_post_votes.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) AS downvotes
-    FROM bench_forum_post_votes AS counted_bench_forum_post_votes
-    GROUP BY 1
-    HAVING SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_post_votes.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) <> 0
-) AS counted
-ON bench_forum_posts.id = counted.id
-    AND bench_forum_posts.downvotes = 0
-SET bench_forum_posts.downvotes = bench_forum_posts.downvotes + counted.downvotes;
-UPDATE bench_forum_posts JOIN (
-    SELECT counted_bench_forum_post_votes.post_id AS id,
-        SUM(COALESCE(CAST(counted_bench_forum_post_votes.vote AS DECIMAL(65, 0)), 0)) AS score
-    FROM bench_forum_post_votes AS counted_bench_forum_post_votes
-    GROUP BY 1
-    HAVING SUM(COALESCE(CAST(counted_bench_forum_post_votes.vote AS DECIMAL(65, 0)), 0)) <> 0
-) AS counted
-ON bench_forum_posts.id = counted.id
-    AND bench_forum_posts.score = 0
-SET bench_forum_posts.score = bench_forum_posts.score + counted.score;
-
 -- Locks what is counted in before a foreign key share-locks it: two sessions that both have that lock deadlock.
 DROP TRIGGER IF EXISTS bench_count_comment_votes_lock_insert;
 CREATE TRIGGER bench_count_comment_votes_lock_insert BEFORE INSERT ON bench_forum_comment_votes FOR EACH ROW
@@ -228,39 +358,6 @@ BEGIN
         OR COALESCE(CAST((CASE WHEN OLD.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0) <> 0
         OR COALESCE(CAST(OLD.vote AS DECIMAL(65, 0)), 0) <> 0);
 END;
-
--- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
--- `diesel-counters recount` compares them with the rows.
-UPDATE bench_forum_comments JOIN (
-    SELECT counted_bench_forum_comment_votes.comment_id AS id,
-        SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_comment_votes.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) AS upvotes
-    FROM bench_forum_comment_votes AS counted_bench_forum_comment_votes
-    GROUP BY 1
-    HAVING SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_comment_votes.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) <> 0
-) AS counted
-ON bench_forum_comments.id = counted.id
-    AND bench_forum_comments.upvotes = 0
-SET bench_forum_comments.upvotes = bench_forum_comments.upvotes + counted.upvotes;
-UPDATE bench_forum_comments JOIN (
-    SELECT counted_bench_forum_comment_votes.comment_id AS id,
-        SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_comment_votes.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) AS downvotes
-    FROM bench_forum_comment_votes AS counted_bench_forum_comment_votes
-    GROUP BY 1
-    HAVING SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_comment_votes.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) <> 0
-) AS counted
-ON bench_forum_comments.id = counted.id
-    AND bench_forum_comments.downvotes = 0
-SET bench_forum_comments.downvotes = bench_forum_comments.downvotes + counted.downvotes;
-UPDATE bench_forum_comments JOIN (
-    SELECT counted_bench_forum_comment_votes.comment_id AS id,
-        SUM(COALESCE(CAST(counted_bench_forum_comment_votes.vote AS DECIMAL(65, 0)), 0)) AS score
-    FROM bench_forum_comment_votes AS counted_bench_forum_comment_votes
-    GROUP BY 1
-    HAVING SUM(COALESCE(CAST(counted_bench_forum_comment_votes.vote AS DECIMAL(65, 0)), 0)) <> 0
-) AS counted
-ON bench_forum_comments.id = counted.id
-    AND bench_forum_comments.score = 0
-SET bench_forum_comments.score = bench_forum_comments.score + counted.score;
 
 -- Locks what is counted in before a foreign key share-locks it: two sessions that both have that lock deadlock.
 DROP TRIGGER IF EXISTS bench_count_comments_by_post_lock_insert;
@@ -389,27 +486,6 @@ BEGIN
     SET bench_forum_people.comment_count = bench_forum_people.comment_count + changes.comment_count;
 END;
 
--- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
--- `diesel-counters recount` compares them with the rows.
-UPDATE bench_forum_posts JOIN (
-    SELECT counted_bench_forum_comments.post_id AS id, COUNT(*) AS comments
-    FROM bench_forum_comments AS counted_bench_forum_comments
-    WHERE (NOT counted_bench_forum_comments.deleted AND NOT counted_bench_forum_comments.removed)
-    GROUP BY 1
-) AS counted
-ON bench_forum_posts.id = counted.id
-    AND bench_forum_posts.comments = 0
-SET bench_forum_posts.comments = counted.comments;
-UPDATE bench_forum_people JOIN (
-    SELECT counted_bench_forum_comments.creator_id AS id, COUNT(*) AS comment_count
-    FROM bench_forum_comments AS counted_bench_forum_comments
-    WHERE (NOT counted_bench_forum_comments.deleted AND NOT counted_bench_forum_comments.removed)
-    GROUP BY 1
-) AS counted
-ON bench_forum_people.id = counted.id
-    AND bench_forum_people.comment_count = 0
-SET bench_forum_people.comment_count = counted.comment_count;
-
 DROP TRIGGER IF EXISTS bench_count_comments_by_score_insert;
 CREATE TRIGGER bench_count_comments_by_score_insert AFTER INSERT ON bench_forum_comments FOR EACH ROW
 BEGIN
@@ -488,19 +564,6 @@ BEGIN
     SET bench_forum_people.comment_score = bench_forum_people.comment_score + changes.comment_score;
 END;
 
--- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
--- `diesel-counters recount` compares them with the rows.
-UPDATE bench_forum_people JOIN (
-    SELECT counted_bench_forum_comments.creator_id AS id,
-        SUM(counted_bench_forum_comments.score) AS comment_score
-    FROM bench_forum_comments AS counted_bench_forum_comments
-    GROUP BY 1
-    HAVING SUM(counted_bench_forum_comments.score) <> 0
-) AS counted
-ON bench_forum_people.id = counted.id
-    AND bench_forum_people.comment_score = 0
-SET bench_forum_people.comment_score = bench_forum_people.comment_score + counted.comment_score;
-
 DROP TRIGGER IF EXISTS bench_count_comments_by_site_insert;
 CREATE TRIGGER bench_count_comments_by_site_insert AFTER INSERT ON bench_forum_comments FOR EACH ROW
 BEGIN
@@ -574,18 +637,6 @@ BEGIN
     SET bench_forum_site.comments = bench_forum_site.comments + changes.comments;
 END;
 
--- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
--- `diesel-counters recount` compares them with the rows.
-UPDATE bench_forum_site JOIN (
-    SELECT COUNT(*) AS comments
-    FROM bench_forum_comments AS counted_bench_forum_comments
-    WHERE (counted_bench_forum_comments.local AND NOT counted_bench_forum_comments.deleted AND NOT counted_bench_forum_comments.removed)
-    HAVING COUNT(*) <> 0
-) AS counted
-ON 1 = 1
-    AND bench_forum_site.comments = 0
-SET bench_forum_site.comments = counted.comments;
-
 -- Locks what is counted in before a foreign key share-locks it: two sessions that both have that lock deadlock.
 DROP TRIGGER IF EXISTS bench_count_posts_by_community_lock_insert;
 CREATE TRIGGER bench_count_posts_by_community_lock_insert BEFORE INSERT ON bench_forum_posts FOR EACH ROW
@@ -651,19 +702,6 @@ BEGIN
         AND (NOT OLD.deleted AND NOT OLD.removed);
 END;
 
--- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
--- `diesel-counters recount` compares them with the rows.
-UPDATE bench_forum_communities JOIN (
-    SELECT counted_bench_forum_posts.community_id AS id, COUNT(*) AS posts
-    FROM bench_forum_posts AS counted_bench_forum_posts
-    WHERE (NOT counted_bench_forum_posts.deleted AND NOT counted_bench_forum_posts.removed)
-    GROUP BY 1
-) AS counted
-ON bench_forum_communities.id = counted.id
-    AND bench_forum_communities.local
-    AND bench_forum_communities.posts = 0
-SET bench_forum_communities.posts = counted.posts;
-
 -- Locks what is counted in before a foreign key share-locks it: two sessions that both have that lock deadlock.
 DROP TRIGGER IF EXISTS bench_count_posts_by_comments_lock_insert;
 CREATE TRIGGER bench_count_posts_by_comments_lock_insert BEFORE INSERT ON bench_forum_posts FOR EACH ROW
@@ -726,19 +764,6 @@ BEGIN
         AND OLD.comments <> 0;
 END;
 
--- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
--- `diesel-counters recount` compares them with the rows.
-UPDATE bench_forum_communities JOIN (
-    SELECT counted_bench_forum_posts.community_id AS id, SUM(counted_bench_forum_posts.comments) AS comments
-    FROM bench_forum_posts AS counted_bench_forum_posts
-    GROUP BY 1
-    HAVING SUM(counted_bench_forum_posts.comments) <> 0
-) AS counted
-ON bench_forum_communities.id = counted.id
-    AND bench_forum_communities.local
-    AND bench_forum_communities.comments = 0
-SET bench_forum_communities.comments = bench_forum_communities.comments + counted.comments;
-
 -- Locks what is counted in before a foreign key share-locks it: two sessions that both have that lock deadlock.
 DROP TRIGGER IF EXISTS bench_count_posts_by_person_lock_insert;
 CREATE TRIGGER bench_count_posts_by_person_lock_insert BEFORE INSERT ON bench_forum_posts FOR EACH ROW
@@ -800,18 +825,6 @@ BEGIN
         AND (NOT OLD.deleted AND NOT OLD.removed);
 END;
 
--- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
--- `diesel-counters recount` compares them with the rows.
-UPDATE bench_forum_people JOIN (
-    SELECT counted_bench_forum_posts.creator_id AS id, COUNT(*) AS post_count
-    FROM bench_forum_posts AS counted_bench_forum_posts
-    WHERE (NOT counted_bench_forum_posts.deleted AND NOT counted_bench_forum_posts.removed)
-    GROUP BY 1
-) AS counted
-ON bench_forum_people.id = counted.id
-    AND bench_forum_people.post_count = 0
-SET bench_forum_people.post_count = counted.post_count;
-
 -- Locks what is counted in before a foreign key share-locks it: two sessions that both have that lock deadlock.
 DROP TRIGGER IF EXISTS bench_count_posts_by_score_lock_insert;
 CREATE TRIGGER bench_count_posts_by_score_lock_insert BEFORE INSERT ON bench_forum_posts FOR EACH ROW
@@ -870,18 +883,6 @@ BEGIN
         AND OLD.score <> 0;
 END;
 
--- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
--- `diesel-counters recount` compares them with the rows.
-UPDATE bench_forum_people JOIN (
-    SELECT counted_bench_forum_posts.creator_id AS id, SUM(counted_bench_forum_posts.score) AS post_score
-    FROM bench_forum_posts AS counted_bench_forum_posts
-    GROUP BY 1
-    HAVING SUM(counted_bench_forum_posts.score) <> 0
-) AS counted
-ON bench_forum_people.id = counted.id
-    AND bench_forum_people.post_score = 0
-SET bench_forum_people.post_score = bench_forum_people.post_score + counted.post_score;
-
 DROP TRIGGER IF EXISTS bench_count_posts_by_site_insert;
 CREATE TRIGGER bench_count_posts_by_site_insert AFTER INSERT ON bench_forum_posts FOR EACH ROW
 BEGIN
@@ -914,18 +915,6 @@ BEGIN
     UPDATE bench_forum_site SET posts = posts - 1
     WHERE (OLD.local AND NOT OLD.deleted AND NOT OLD.removed);
 END;
-
--- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
--- `diesel-counters recount` compares them with the rows.
-UPDATE bench_forum_site JOIN (
-    SELECT COUNT(*) AS posts
-    FROM bench_forum_posts AS counted_bench_forum_posts
-    WHERE (counted_bench_forum_posts.local AND NOT counted_bench_forum_posts.deleted AND NOT counted_bench_forum_posts.removed)
-    HAVING COUNT(*) <> 0
-) AS counted
-ON 1 = 1
-    AND bench_forum_site.posts = 0
-SET bench_forum_site.posts = counted.posts;
 
 UNLOCK TABLES;
 SET sql_mode = @sql_mode_before;

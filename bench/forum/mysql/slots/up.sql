@@ -1,13 +1,6 @@
 -- A trigger keeps the mode in which it is created.
 SET @sql_mode_before = @@sql_mode, sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION';
 
-CREATE OR REPLACE VIEW bench_count_comment_votes AS SELECT '{"name":"bench_count_comment_votes","rows":"bench_forum_comment_votes","count":["comment_id:bench_forum_comment_counters.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END","comment_id:bench_forum_comment_counters.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END","comment_id:bench_forum_comment_counters.score=vote","creator_id:bench_forum_person_counters.comment_score=vote"],"by":"1","period":"total","slots":32,"migration":1}' AS diesel_counters_trigger;
-CREATE OR REPLACE VIEW bench_count_post_votes AS SELECT '{"name":"bench_count_post_votes","rows":"bench_forum_post_votes","count":["post_id:bench_forum_post_counters.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END","post_id:bench_forum_post_counters.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END","post_id:bench_forum_post_counters.score=vote","creator_id:bench_forum_person_counters.post_score=vote"],"by":"1","period":"total","slots":32,"migration":1}' AS diesel_counters_trigger;
-CREATE OR REPLACE VIEW bench_count_comments AS SELECT '{"name":"bench_count_comments","rows":"bench_forum_comments","count":["post_id:bench_forum_post_counters.comments","community_id:bench_forum_community_counters.comments","creator_id:bench_forum_person_counters.comment_count"],"by":"1","when":"NOT deleted AND NOT removed","period":"total","slots":32,"migration":1}' AS diesel_counters_trigger;
-CREATE OR REPLACE VIEW bench_count_site_comments AS SELECT '{"name":"bench_count_site_comments","rows":"bench_forum_comments","count":["bench_forum_site_counters.comments"],"by":"1","when":"local AND NOT deleted AND NOT removed","period":"total","slots":32,"migration":1}' AS diesel_counters_trigger;
-CREATE OR REPLACE VIEW bench_count_posts AS SELECT '{"name":"bench_count_posts","rows":"bench_forum_posts","count":["community_id:bench_forum_community_counters.posts","creator_id:bench_forum_person_counters.post_count"],"by":"1","when":"NOT deleted AND NOT removed","period":"total","slots":32,"migration":1}' AS diesel_counters_trigger;
-CREATE OR REPLACE VIEW bench_count_site_posts AS SELECT '{"name":"bench_count_site_posts","rows":"bench_forum_posts","count":["bench_forum_site_counters.posts"],"by":"1","when":"local AND NOT deleted AND NOT removed","period":"total","slots":32,"migration":1}' AS diesel_counters_trigger;
-
 -- Counts the rows of bench_forum_comment_votes in
 -- bench_forum_comment_counters.upvotes, bench_forum_comment_counters.downvotes,
 -- bench_forum_comment_counters.score, bench_forum_person_counters.comment_score.
@@ -26,16 +19,205 @@ CREATE OR REPLACE VIEW bench_count_site_posts AS SELECT '{"name":"bench_count_si
 LOCK TABLES bench_forum_comment_votes WRITE, bench_forum_comments WRITE, bench_forum_comment_counters WRITE,
     bench_forum_person_counters WRITE, bench_forum_post_votes WRITE, bench_forum_posts WRITE,
     bench_forum_post_counters WRITE, bench_forum_community_counters WRITE,
-    bench_forum_site_counters WRITE,
-    bench_forum_comment_counters AS kept_bench_forum_comment_counters READ,
-    bench_forum_comment_votes AS counted_bench_forum_comment_votes READ,
-    bench_forum_person_counters AS kept_bench_forum_person_counters READ, bench_forum_people READ,
-    bench_forum_post_counters AS kept_bench_forum_post_counters READ,
+    bench_forum_site_counters WRITE, bench_forum_comment_votes AS counted_bench_forum_comment_votes READ,
+    bench_forum_comment_counters AS kept_bench_forum_comment_counters READ, bench_forum_people READ,
+    bench_forum_person_counters AS kept_bench_forum_person_counters READ,
     bench_forum_post_votes AS counted_bench_forum_post_votes READ,
-    bench_forum_comments AS counted_bench_forum_comments READ,
+    bench_forum_post_counters AS kept_bench_forum_post_counters READ,
+    bench_forum_comments AS counted_bench_forum_comments READ, bench_forum_communities READ,
     bench_forum_community_counters AS kept_bench_forum_community_counters READ,
-    bench_forum_communities READ, bench_forum_site_counters AS kept_bench_forum_site_counters READ,
+    bench_forum_site_counters AS kept_bench_forum_site_counters READ,
     bench_forum_posts AS counted_bench_forum_posts READ;
+
+-- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
+-- `diesel-counters recount` compares them with the rows.
+INSERT INTO bench_forum_comment_counters (comment_id, day, slot, upvotes)
+SELECT counted_bench_forum_comment_votes.comment_id, DATE '1970-01-01', 0,
+    SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_comment_votes.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0))
+FROM bench_forum_comment_votes AS counted_bench_forum_comment_votes
+GROUP BY 1
+HAVING (
+    SELECT COALESCE(SUM(upvotes), 0) FROM bench_forum_comment_counters AS kept_bench_forum_comment_counters
+    WHERE kept_bench_forum_comment_counters.comment_id = counted_bench_forum_comment_votes.comment_id
+) = 0
+    AND SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_comment_votes.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) <> 0
+ORDER BY 1
+ON DUPLICATE KEY UPDATE upvotes = bench_forum_comment_counters.upvotes + VALUES(upvotes);
+INSERT INTO bench_forum_comment_counters (comment_id, day, slot, downvotes)
+SELECT counted_bench_forum_comment_votes.comment_id, DATE '1970-01-01', 0,
+    SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_comment_votes.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0))
+FROM bench_forum_comment_votes AS counted_bench_forum_comment_votes
+GROUP BY 1
+HAVING (
+    SELECT COALESCE(SUM(downvotes), 0) FROM bench_forum_comment_counters AS kept_bench_forum_comment_counters
+    WHERE kept_bench_forum_comment_counters.comment_id = counted_bench_forum_comment_votes.comment_id
+) = 0
+    AND SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_comment_votes.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) <> 0
+ORDER BY 1
+ON DUPLICATE KEY UPDATE downvotes = bench_forum_comment_counters.downvotes + VALUES(downvotes);
+INSERT INTO bench_forum_comment_counters (comment_id, day, slot, score)
+SELECT counted_bench_forum_comment_votes.comment_id, DATE '1970-01-01', 0,
+    SUM(COALESCE(CAST(counted_bench_forum_comment_votes.vote AS DECIMAL(65, 0)), 0))
+FROM bench_forum_comment_votes AS counted_bench_forum_comment_votes
+GROUP BY 1
+HAVING (
+    SELECT COALESCE(SUM(score), 0) FROM bench_forum_comment_counters AS kept_bench_forum_comment_counters
+    WHERE kept_bench_forum_comment_counters.comment_id = counted_bench_forum_comment_votes.comment_id
+) = 0
+    AND SUM(COALESCE(CAST(counted_bench_forum_comment_votes.vote AS DECIMAL(65, 0)), 0)) <> 0
+ORDER BY 1
+ON DUPLICATE KEY UPDATE score = bench_forum_comment_counters.score + VALUES(score);
+INSERT INTO bench_forum_person_counters (person_id, day, slot, comment_score)
+SELECT counted_bench_forum_comment_votes.creator_id, DATE '1970-01-01', 0,
+    SUM(COALESCE(CAST(counted_bench_forum_comment_votes.vote AS DECIMAL(65, 0)), 0))
+FROM bench_forum_comment_votes AS counted_bench_forum_comment_votes
+WHERE EXISTS (SELECT 1 FROM bench_forum_people WHERE bench_forum_people.id = counted_bench_forum_comment_votes.creator_id)
+GROUP BY 1
+HAVING (
+    SELECT COALESCE(SUM(comment_score), 0) FROM bench_forum_person_counters AS kept_bench_forum_person_counters
+    WHERE kept_bench_forum_person_counters.person_id = counted_bench_forum_comment_votes.creator_id
+) = 0
+    AND SUM(COALESCE(CAST(counted_bench_forum_comment_votes.vote AS DECIMAL(65, 0)), 0)) <> 0
+ORDER BY 1
+ON DUPLICATE KEY UPDATE comment_score = bench_forum_person_counters.comment_score + VALUES(comment_score);
+
+-- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
+-- `diesel-counters recount` compares them with the rows.
+INSERT INTO bench_forum_post_counters (post_id, day, slot, upvotes)
+SELECT counted_bench_forum_post_votes.post_id, DATE '1970-01-01', 0,
+    SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_post_votes.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0))
+FROM bench_forum_post_votes AS counted_bench_forum_post_votes
+GROUP BY 1
+HAVING (
+    SELECT COALESCE(SUM(upvotes), 0) FROM bench_forum_post_counters AS kept_bench_forum_post_counters
+    WHERE kept_bench_forum_post_counters.post_id = counted_bench_forum_post_votes.post_id
+) = 0
+    AND SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_post_votes.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) <> 0
+ORDER BY 1
+ON DUPLICATE KEY UPDATE upvotes = bench_forum_post_counters.upvotes + VALUES(upvotes);
+INSERT INTO bench_forum_post_counters (post_id, day, slot, downvotes)
+SELECT counted_bench_forum_post_votes.post_id, DATE '1970-01-01', 0,
+    SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_post_votes.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0))
+FROM bench_forum_post_votes AS counted_bench_forum_post_votes
+GROUP BY 1
+HAVING (
+    SELECT COALESCE(SUM(downvotes), 0) FROM bench_forum_post_counters AS kept_bench_forum_post_counters
+    WHERE kept_bench_forum_post_counters.post_id = counted_bench_forum_post_votes.post_id
+) = 0
+    AND SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_post_votes.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) <> 0
+ORDER BY 1
+ON DUPLICATE KEY UPDATE downvotes = bench_forum_post_counters.downvotes + VALUES(downvotes);
+INSERT INTO bench_forum_post_counters (post_id, day, slot, score)
+SELECT counted_bench_forum_post_votes.post_id, DATE '1970-01-01', 0,
+    SUM(COALESCE(CAST(counted_bench_forum_post_votes.vote AS DECIMAL(65, 0)), 0))
+FROM bench_forum_post_votes AS counted_bench_forum_post_votes
+GROUP BY 1
+HAVING (
+    SELECT COALESCE(SUM(score), 0) FROM bench_forum_post_counters AS kept_bench_forum_post_counters
+    WHERE kept_bench_forum_post_counters.post_id = counted_bench_forum_post_votes.post_id
+) = 0
+    AND SUM(COALESCE(CAST(counted_bench_forum_post_votes.vote AS DECIMAL(65, 0)), 0)) <> 0
+ORDER BY 1
+ON DUPLICATE KEY UPDATE score = bench_forum_post_counters.score + VALUES(score);
+INSERT INTO bench_forum_person_counters (person_id, day, slot, post_score)
+SELECT counted_bench_forum_post_votes.creator_id, DATE '1970-01-01', 0,
+    SUM(COALESCE(CAST(counted_bench_forum_post_votes.vote AS DECIMAL(65, 0)), 0))
+FROM bench_forum_post_votes AS counted_bench_forum_post_votes
+WHERE EXISTS (SELECT 1 FROM bench_forum_people WHERE bench_forum_people.id = counted_bench_forum_post_votes.creator_id)
+GROUP BY 1
+HAVING (
+    SELECT COALESCE(SUM(post_score), 0) FROM bench_forum_person_counters AS kept_bench_forum_person_counters
+    WHERE kept_bench_forum_person_counters.person_id = counted_bench_forum_post_votes.creator_id
+) = 0
+    AND SUM(COALESCE(CAST(counted_bench_forum_post_votes.vote AS DECIMAL(65, 0)), 0)) <> 0
+ORDER BY 1
+ON DUPLICATE KEY UPDATE post_score = bench_forum_person_counters.post_score + VALUES(post_score);
+
+-- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
+-- `diesel-counters recount` compares them with the rows.
+INSERT INTO bench_forum_post_counters (post_id, day, slot, comments)
+SELECT counted_bench_forum_comments.post_id, DATE '1970-01-01', 0, COUNT(*)
+FROM bench_forum_comments AS counted_bench_forum_comments
+WHERE (NOT counted_bench_forum_comments.deleted AND NOT counted_bench_forum_comments.removed)
+GROUP BY 1
+HAVING (
+    SELECT COALESCE(SUM(comments), 0) FROM bench_forum_post_counters AS kept_bench_forum_post_counters
+    WHERE kept_bench_forum_post_counters.post_id = counted_bench_forum_comments.post_id
+) = 0
+ORDER BY 1
+ON DUPLICATE KEY UPDATE comments = bench_forum_post_counters.comments + VALUES(comments);
+INSERT INTO bench_forum_community_counters (community_id, day, slot, comments)
+SELECT counted_bench_forum_comments.community_id, DATE '1970-01-01', 0, COUNT(*)
+FROM bench_forum_comments AS counted_bench_forum_comments
+WHERE EXISTS (SELECT 1 FROM bench_forum_communities WHERE bench_forum_communities.id = counted_bench_forum_comments.community_id)
+    AND (NOT counted_bench_forum_comments.deleted AND NOT counted_bench_forum_comments.removed)
+GROUP BY 1
+HAVING (
+    SELECT COALESCE(SUM(comments), 0) FROM bench_forum_community_counters AS kept_bench_forum_community_counters
+    WHERE kept_bench_forum_community_counters.community_id = counted_bench_forum_comments.community_id
+) = 0
+ORDER BY 1
+ON DUPLICATE KEY UPDATE comments = bench_forum_community_counters.comments + VALUES(comments);
+INSERT INTO bench_forum_person_counters (person_id, day, slot, comment_count)
+SELECT counted_bench_forum_comments.creator_id, DATE '1970-01-01', 0, COUNT(*)
+FROM bench_forum_comments AS counted_bench_forum_comments
+WHERE (NOT counted_bench_forum_comments.deleted AND NOT counted_bench_forum_comments.removed)
+GROUP BY 1
+HAVING (
+    SELECT COALESCE(SUM(comment_count), 0) FROM bench_forum_person_counters AS kept_bench_forum_person_counters
+    WHERE kept_bench_forum_person_counters.person_id = counted_bench_forum_comments.creator_id
+) = 0
+ORDER BY 1
+ON DUPLICATE KEY UPDATE comment_count = bench_forum_person_counters.comment_count + VALUES(comment_count);
+
+-- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
+-- `diesel-counters recount` compares them with the rows.
+INSERT INTO bench_forum_site_counters (day, slot, comments)
+SELECT DATE '1970-01-01', 0, COUNT(*)
+FROM bench_forum_comments AS counted_bench_forum_comments
+WHERE (counted_bench_forum_comments.local AND NOT counted_bench_forum_comments.deleted AND NOT counted_bench_forum_comments.removed)
+GROUP BY 1, 2
+HAVING (
+    SELECT COALESCE(SUM(comments), 0) FROM bench_forum_site_counters AS kept_bench_forum_site_counters
+) = 0
+ON DUPLICATE KEY UPDATE comments = bench_forum_site_counters.comments + VALUES(comments);
+
+-- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
+-- `diesel-counters recount` compares them with the rows.
+INSERT INTO bench_forum_community_counters (community_id, day, slot, posts)
+SELECT counted_bench_forum_posts.community_id, DATE '1970-01-01', 0, COUNT(*)
+FROM bench_forum_posts AS counted_bench_forum_posts
+WHERE (NOT counted_bench_forum_posts.deleted AND NOT counted_bench_forum_posts.removed)
+GROUP BY 1
+HAVING (
+    SELECT COALESCE(SUM(posts), 0) FROM bench_forum_community_counters AS kept_bench_forum_community_counters
+    WHERE kept_bench_forum_community_counters.community_id = counted_bench_forum_posts.community_id
+) = 0
+ORDER BY 1
+ON DUPLICATE KEY UPDATE posts = bench_forum_community_counters.posts + VALUES(posts);
+INSERT INTO bench_forum_person_counters (person_id, day, slot, post_count)
+SELECT counted_bench_forum_posts.creator_id, DATE '1970-01-01', 0, COUNT(*)
+FROM bench_forum_posts AS counted_bench_forum_posts
+WHERE (NOT counted_bench_forum_posts.deleted AND NOT counted_bench_forum_posts.removed)
+GROUP BY 1
+HAVING (
+    SELECT COALESCE(SUM(post_count), 0) FROM bench_forum_person_counters AS kept_bench_forum_person_counters
+    WHERE kept_bench_forum_person_counters.person_id = counted_bench_forum_posts.creator_id
+) = 0
+ORDER BY 1
+ON DUPLICATE KEY UPDATE post_count = bench_forum_person_counters.post_count + VALUES(post_count);
+
+-- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
+-- `diesel-counters recount` compares them with the rows.
+INSERT INTO bench_forum_site_counters (day, slot, posts)
+SELECT DATE '1970-01-01', 0, COUNT(*)
+FROM bench_forum_posts AS counted_bench_forum_posts
+WHERE (counted_bench_forum_posts.local AND NOT counted_bench_forum_posts.deleted AND NOT counted_bench_forum_posts.removed)
+GROUP BY 1, 2
+HAVING (
+    SELECT COALESCE(SUM(posts), 0) FROM bench_forum_site_counters AS kept_bench_forum_site_counters
+) = 0
+ON DUPLICATE KEY UPDATE posts = bench_forum_site_counters.posts + VALUES(posts);
 
 DROP TRIGGER IF EXISTS bench_count_comment_votes_insert;
 CREATE TRIGGER bench_count_comment_votes_insert AFTER INSERT ON bench_forum_comment_votes FOR EACH ROW
@@ -186,58 +368,6 @@ BEGIN
     ON DUPLICATE KEY UPDATE comment_score = bench_forum_person_counters.comment_score + VALUES(comment_score);
 END;
 
--- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
--- `diesel-counters recount` compares them with the rows.
-INSERT INTO bench_forum_comment_counters (comment_id, day, slot, upvotes)
-SELECT counted_bench_forum_comment_votes.comment_id, DATE '1970-01-01', 0,
-    SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_comment_votes.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0))
-FROM bench_forum_comment_votes AS counted_bench_forum_comment_votes
-GROUP BY 1
-HAVING (
-    SELECT COALESCE(SUM(upvotes), 0) FROM bench_forum_comment_counters AS kept_bench_forum_comment_counters
-    WHERE kept_bench_forum_comment_counters.comment_id = counted_bench_forum_comment_votes.comment_id
-) = 0
-    AND SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_comment_votes.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) <> 0
-ORDER BY 1
-ON DUPLICATE KEY UPDATE upvotes = bench_forum_comment_counters.upvotes + VALUES(upvotes);
-INSERT INTO bench_forum_comment_counters (comment_id, day, slot, downvotes)
-SELECT counted_bench_forum_comment_votes.comment_id, DATE '1970-01-01', 0,
-    SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_comment_votes.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0))
-FROM bench_forum_comment_votes AS counted_bench_forum_comment_votes
-GROUP BY 1
-HAVING (
-    SELECT COALESCE(SUM(downvotes), 0) FROM bench_forum_comment_counters AS kept_bench_forum_comment_counters
-    WHERE kept_bench_forum_comment_counters.comment_id = counted_bench_forum_comment_votes.comment_id
-) = 0
-    AND SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_comment_votes.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) <> 0
-ORDER BY 1
-ON DUPLICATE KEY UPDATE downvotes = bench_forum_comment_counters.downvotes + VALUES(downvotes);
-INSERT INTO bench_forum_comment_counters (comment_id, day, slot, score)
-SELECT counted_bench_forum_comment_votes.comment_id, DATE '1970-01-01', 0,
-    SUM(COALESCE(CAST(counted_bench_forum_comment_votes.vote AS DECIMAL(65, 0)), 0))
-FROM bench_forum_comment_votes AS counted_bench_forum_comment_votes
-GROUP BY 1
-HAVING (
-    SELECT COALESCE(SUM(score), 0) FROM bench_forum_comment_counters AS kept_bench_forum_comment_counters
-    WHERE kept_bench_forum_comment_counters.comment_id = counted_bench_forum_comment_votes.comment_id
-) = 0
-    AND SUM(COALESCE(CAST(counted_bench_forum_comment_votes.vote AS DECIMAL(65, 0)), 0)) <> 0
-ORDER BY 1
-ON DUPLICATE KEY UPDATE score = bench_forum_comment_counters.score + VALUES(score);
-INSERT INTO bench_forum_person_counters (person_id, day, slot, comment_score)
-SELECT counted_bench_forum_comment_votes.creator_id, DATE '1970-01-01', 0,
-    SUM(COALESCE(CAST(counted_bench_forum_comment_votes.vote AS DECIMAL(65, 0)), 0))
-FROM bench_forum_comment_votes AS counted_bench_forum_comment_votes
-WHERE EXISTS (SELECT 1 FROM bench_forum_people WHERE bench_forum_people.id = counted_bench_forum_comment_votes.creator_id)
-GROUP BY 1
-HAVING (
-    SELECT COALESCE(SUM(comment_score), 0) FROM bench_forum_person_counters AS kept_bench_forum_person_counters
-    WHERE kept_bench_forum_person_counters.person_id = counted_bench_forum_comment_votes.creator_id
-) = 0
-    AND SUM(COALESCE(CAST(counted_bench_forum_comment_votes.vote AS DECIMAL(65, 0)), 0)) <> 0
-ORDER BY 1
-ON DUPLICATE KEY UPDATE comment_score = bench_forum_person_counters.comment_score + VALUES(comment_score);
-
 DROP TRIGGER IF EXISTS bench_count_post_votes_insert;
 CREATE TRIGGER bench_count_post_votes_insert AFTER INSERT ON bench_forum_post_votes FOR EACH ROW
 BEGIN
@@ -386,58 +516,6 @@ BEGIN
     ORDER BY 1
     ON DUPLICATE KEY UPDATE post_score = bench_forum_person_counters.post_score + VALUES(post_score);
 END;
-
--- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
--- `diesel-counters recount` compares them with the rows.
-INSERT INTO bench_forum_post_counters (post_id, day, slot, upvotes)
-SELECT counted_bench_forum_post_votes.post_id, DATE '1970-01-01', 0,
-    SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_post_votes.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0))
-FROM bench_forum_post_votes AS counted_bench_forum_post_votes
-GROUP BY 1
-HAVING (
-    SELECT COALESCE(SUM(upvotes), 0) FROM bench_forum_post_counters AS kept_bench_forum_post_counters
-    WHERE kept_bench_forum_post_counters.post_id = counted_bench_forum_post_votes.post_id
-) = 0
-    AND SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_post_votes.vote > 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) <> 0
-ORDER BY 1
-ON DUPLICATE KEY UPDATE upvotes = bench_forum_post_counters.upvotes + VALUES(upvotes);
-INSERT INTO bench_forum_post_counters (post_id, day, slot, downvotes)
-SELECT counted_bench_forum_post_votes.post_id, DATE '1970-01-01', 0,
-    SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_post_votes.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0))
-FROM bench_forum_post_votes AS counted_bench_forum_post_votes
-GROUP BY 1
-HAVING (
-    SELECT COALESCE(SUM(downvotes), 0) FROM bench_forum_post_counters AS kept_bench_forum_post_counters
-    WHERE kept_bench_forum_post_counters.post_id = counted_bench_forum_post_votes.post_id
-) = 0
-    AND SUM(COALESCE(CAST((CASE WHEN counted_bench_forum_post_votes.vote < 0 THEN 1 ELSE 0 END) AS DECIMAL(65, 0)), 0)) <> 0
-ORDER BY 1
-ON DUPLICATE KEY UPDATE downvotes = bench_forum_post_counters.downvotes + VALUES(downvotes);
-INSERT INTO bench_forum_post_counters (post_id, day, slot, score)
-SELECT counted_bench_forum_post_votes.post_id, DATE '1970-01-01', 0,
-    SUM(COALESCE(CAST(counted_bench_forum_post_votes.vote AS DECIMAL(65, 0)), 0))
-FROM bench_forum_post_votes AS counted_bench_forum_post_votes
-GROUP BY 1
-HAVING (
-    SELECT COALESCE(SUM(score), 0) FROM bench_forum_post_counters AS kept_bench_forum_post_counters
-    WHERE kept_bench_forum_post_counters.post_id = counted_bench_forum_post_votes.post_id
-) = 0
-    AND SUM(COALESCE(CAST(counted_bench_forum_post_votes.vote AS DECIMAL(65, 0)), 0)) <> 0
-ORDER BY 1
-ON DUPLICATE KEY UPDATE score = bench_forum_post_counters.score + VALUES(score);
-INSERT INTO bench_forum_person_counters (person_id, day, slot, post_score)
-SELECT counted_bench_forum_post_votes.creator_id, DATE '1970-01-01', 0,
-    SUM(COALESCE(CAST(counted_bench_forum_post_votes.vote AS DECIMAL(65, 0)), 0))
-FROM bench_forum_post_votes AS counted_bench_forum_post_votes
-WHERE EXISTS (SELECT 1 FROM bench_forum_people WHERE bench_forum_people.id = counted_bench_forum_post_votes.creator_id)
-GROUP BY 1
-HAVING (
-    SELECT COALESCE(SUM(post_score), 0) FROM bench_forum_person_counters AS kept_bench_forum_person_counters
-    WHERE kept_bench_forum_person_counters.person_id = counted_bench_forum_post_votes.creator_id
-) = 0
-    AND SUM(COALESCE(CAST(counted_bench_forum_post_votes.vote AS DECIMAL(65, 0)), 0)) <> 0
-ORDER BY 1
-ON DUPLICATE KEY UPDATE post_score = bench_forum_person_counters.post_score + VALUES(post_score);
 
 DROP TRIGGER IF EXISTS bench_count_comments_insert;
 CREATE TRIGGER bench_count_comments_insert AFTER INSERT ON bench_forum_comments FOR EACH ROW
@@ -623,43 +701,6 @@ BEGIN
     ON DUPLICATE KEY UPDATE comment_count = bench_forum_person_counters.comment_count + VALUES(comment_count);
 END;
 
--- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
--- `diesel-counters recount` compares them with the rows.
-INSERT INTO bench_forum_post_counters (post_id, day, slot, comments)
-SELECT counted_bench_forum_comments.post_id, DATE '1970-01-01', 0, COUNT(*)
-FROM bench_forum_comments AS counted_bench_forum_comments
-WHERE (NOT counted_bench_forum_comments.deleted AND NOT counted_bench_forum_comments.removed)
-GROUP BY 1
-HAVING (
-    SELECT COALESCE(SUM(comments), 0) FROM bench_forum_post_counters AS kept_bench_forum_post_counters
-    WHERE kept_bench_forum_post_counters.post_id = counted_bench_forum_comments.post_id
-) = 0
-ORDER BY 1
-ON DUPLICATE KEY UPDATE comments = bench_forum_post_counters.comments + VALUES(comments);
-INSERT INTO bench_forum_community_counters (community_id, day, slot, comments)
-SELECT counted_bench_forum_comments.community_id, DATE '1970-01-01', 0, COUNT(*)
-FROM bench_forum_comments AS counted_bench_forum_comments
-WHERE EXISTS (SELECT 1 FROM bench_forum_communities WHERE bench_forum_communities.id = counted_bench_forum_comments.community_id)
-    AND (NOT counted_bench_forum_comments.deleted AND NOT counted_bench_forum_comments.removed)
-GROUP BY 1
-HAVING (
-    SELECT COALESCE(SUM(comments), 0) FROM bench_forum_community_counters AS kept_bench_forum_community_counters
-    WHERE kept_bench_forum_community_counters.community_id = counted_bench_forum_comments.community_id
-) = 0
-ORDER BY 1
-ON DUPLICATE KEY UPDATE comments = bench_forum_community_counters.comments + VALUES(comments);
-INSERT INTO bench_forum_person_counters (person_id, day, slot, comment_count)
-SELECT counted_bench_forum_comments.creator_id, DATE '1970-01-01', 0, COUNT(*)
-FROM bench_forum_comments AS counted_bench_forum_comments
-WHERE (NOT counted_bench_forum_comments.deleted AND NOT counted_bench_forum_comments.removed)
-GROUP BY 1
-HAVING (
-    SELECT COALESCE(SUM(comment_count), 0) FROM bench_forum_person_counters AS kept_bench_forum_person_counters
-    WHERE kept_bench_forum_person_counters.person_id = counted_bench_forum_comments.creator_id
-) = 0
-ORDER BY 1
-ON DUPLICATE KEY UPDATE comment_count = bench_forum_person_counters.comment_count + VALUES(comment_count);
-
 DROP TRIGGER IF EXISTS bench_count_site_comments_insert;
 CREATE TRIGGER bench_count_site_comments_insert AFTER INSERT ON bench_forum_comments FOR EACH ROW
 BEGIN
@@ -741,18 +782,6 @@ BEGIN
     ON DUPLICATE KEY UPDATE comments = bench_forum_site_counters.comments + VALUES(comments);
 END;
 
--- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
--- `diesel-counters recount` compares them with the rows.
-INSERT INTO bench_forum_site_counters (day, slot, comments)
-SELECT DATE '1970-01-01', 0, COUNT(*)
-FROM bench_forum_comments AS counted_bench_forum_comments
-WHERE (counted_bench_forum_comments.local AND NOT counted_bench_forum_comments.deleted AND NOT counted_bench_forum_comments.removed)
-GROUP BY 1, 2
-HAVING (
-    SELECT COALESCE(SUM(comments), 0) FROM bench_forum_site_counters AS kept_bench_forum_site_counters
-) = 0
-ON DUPLICATE KEY UPDATE comments = bench_forum_site_counters.comments + VALUES(comments);
-
 DROP TRIGGER IF EXISTS bench_count_posts_insert;
 CREATE TRIGGER bench_count_posts_insert AFTER INSERT ON bench_forum_posts FOR EACH ROW
 BEGIN
@@ -828,31 +857,6 @@ BEGIN
     END IF;
 END;
 
--- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
--- `diesel-counters recount` compares them with the rows.
-INSERT INTO bench_forum_community_counters (community_id, day, slot, posts)
-SELECT counted_bench_forum_posts.community_id, DATE '1970-01-01', 0, COUNT(*)
-FROM bench_forum_posts AS counted_bench_forum_posts
-WHERE (NOT counted_bench_forum_posts.deleted AND NOT counted_bench_forum_posts.removed)
-GROUP BY 1
-HAVING (
-    SELECT COALESCE(SUM(posts), 0) FROM bench_forum_community_counters AS kept_bench_forum_community_counters
-    WHERE kept_bench_forum_community_counters.community_id = counted_bench_forum_posts.community_id
-) = 0
-ORDER BY 1
-ON DUPLICATE KEY UPDATE posts = bench_forum_community_counters.posts + VALUES(posts);
-INSERT INTO bench_forum_person_counters (person_id, day, slot, post_count)
-SELECT counted_bench_forum_posts.creator_id, DATE '1970-01-01', 0, COUNT(*)
-FROM bench_forum_posts AS counted_bench_forum_posts
-WHERE (NOT counted_bench_forum_posts.deleted AND NOT counted_bench_forum_posts.removed)
-GROUP BY 1
-HAVING (
-    SELECT COALESCE(SUM(post_count), 0) FROM bench_forum_person_counters AS kept_bench_forum_person_counters
-    WHERE kept_bench_forum_person_counters.person_id = counted_bench_forum_posts.creator_id
-) = 0
-ORDER BY 1
-ON DUPLICATE KEY UPDATE post_count = bench_forum_person_counters.post_count + VALUES(post_count);
-
 DROP TRIGGER IF EXISTS bench_count_site_posts_insert;
 CREATE TRIGGER bench_count_site_posts_insert AFTER INSERT ON bench_forum_posts FOR EACH ROW
 BEGIN
@@ -897,18 +901,6 @@ BEGIN
         ON DUPLICATE KEY UPDATE posts = posts - 1;
     END IF;
 END;
-
--- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
--- `diesel-counters recount` compares them with the rows.
-INSERT INTO bench_forum_site_counters (day, slot, posts)
-SELECT DATE '1970-01-01', 0, COUNT(*)
-FROM bench_forum_posts AS counted_bench_forum_posts
-WHERE (counted_bench_forum_posts.local AND NOT counted_bench_forum_posts.deleted AND NOT counted_bench_forum_posts.removed)
-GROUP BY 1, 2
-HAVING (
-    SELECT COALESCE(SUM(posts), 0) FROM bench_forum_site_counters AS kept_bench_forum_site_counters
-) = 0
-ON DUPLICATE KEY UPDATE posts = bench_forum_site_counters.posts + VALUES(posts);
 
 UNLOCK TABLES;
 SET sql_mode = @sql_mode_before;

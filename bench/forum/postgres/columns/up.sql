@@ -39,7 +39,6 @@ BEGIN
     END LOOP;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION bench_count_post_votes_insert() IS 'diesel_counters: {"name":"bench_count_post_votes","rows":"bench_forum_post_votes","count":["post_id:bench_forum_posts.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END","post_id:bench_forum_posts.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END","post_id:bench_forum_posts.score=vote"],"by":"1","period":"day","slots":32,"migration":1}';
 
 CREATE FUNCTION bench_count_post_votes_update() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$
@@ -196,7 +195,6 @@ BEGIN
     END LOOP;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION bench_count_comment_votes_insert() IS 'diesel_counters: {"name":"bench_count_comment_votes","rows":"bench_forum_comment_votes","count":["comment_id:bench_forum_comments.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END","comment_id:bench_forum_comments.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END","comment_id:bench_forum_comments.score=vote"],"by":"1","period":"day","slots":32,"migration":1}';
 
 CREATE FUNCTION bench_count_comment_votes_update() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$
@@ -360,7 +358,6 @@ BEGIN
     END LOOP;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION bench_count_comments_by_post_insert() IS 'diesel_counters: {"name":"bench_count_comments_by_post","rows":"bench_forum_comments","count":["post_id:bench_forum_posts.comments","creator_id:bench_forum_people.comment_count"],"by":"1","when":"NOT deleted AND NOT removed","period":"day","slots":32,"migration":1}';
 
 CREATE FUNCTION bench_count_comments_by_post_update() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$
@@ -525,7 +522,6 @@ BEGIN
     END LOOP;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION bench_count_comments_by_score_insert() IS 'diesel_counters: {"name":"bench_count_comments_by_score","rows":"bench_forum_comments","count":["creator_id:bench_forum_people.comment_score=score"],"by":"1","period":"day","slots":32,"migration":1}';
 
 CREATE FUNCTION bench_count_comments_by_score_update() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$
@@ -637,7 +633,6 @@ BEGIN
     END LOOP;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION bench_count_comments_by_site_insert() IS 'diesel_counters: {"name":"bench_count_comments_by_site","rows":"bench_forum_comments","count":[":bench_forum_site.comments"],"by":"1","when":"local AND NOT deleted AND NOT removed","period":"day","slots":32,"migration":1}';
 
 CREATE FUNCTION bench_count_comments_by_site_update() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$
@@ -749,7 +744,6 @@ BEGIN
     END LOOP;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION bench_count_posts_by_community_insert() IS 'diesel_counters: {"name":"bench_count_posts_by_community","rows":"bench_forum_posts","count":["community_id:bench_forum_communities.posts"],"by":"1","when":"NOT deleted AND NOT removed","only":"local","period":"day","slots":32,"migration":1}';
 
 CREATE FUNCTION bench_count_posts_by_community_update() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$
@@ -867,7 +861,6 @@ BEGIN
     END LOOP;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION bench_count_posts_by_comments_insert() IS 'diesel_counters: {"name":"bench_count_posts_by_comments","rows":"bench_forum_posts","count":["community_id:bench_forum_communities.comments=comments"],"by":"1","only":"local","period":"day","slots":32,"migration":1}';
 
 CREATE FUNCTION bench_count_posts_by_comments_update() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$
@@ -982,7 +975,6 @@ BEGIN
     END LOOP;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION bench_count_posts_by_person_insert() IS 'diesel_counters: {"name":"bench_count_posts_by_person","rows":"bench_forum_posts","count":["creator_id:bench_forum_people.post_count"],"by":"1","when":"NOT deleted AND NOT removed","period":"day","slots":32,"migration":1}';
 
 CREATE FUNCTION bench_count_posts_by_person_update() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$
@@ -1095,7 +1087,6 @@ BEGIN
     END LOOP;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION bench_count_posts_by_score_insert() IS 'diesel_counters: {"name":"bench_count_posts_by_score","rows":"bench_forum_posts","count":["creator_id:bench_forum_people.post_score=score"],"by":"1","period":"day","slots":32,"migration":1}';
 
 CREATE FUNCTION bench_count_posts_by_score_update() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$
@@ -1205,7 +1196,6 @@ BEGIN
     END LOOP;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION bench_count_posts_by_site_insert() IS 'diesel_counters: {"name":"bench_count_posts_by_site","rows":"bench_forum_posts","count":[":bench_forum_site.posts"],"by":"1","when":"local AND NOT deleted AND NOT removed","period":"day","slots":32,"migration":1}';
 
 CREATE FUNCTION bench_count_posts_by_site_update() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$

@@ -53,7 +53,6 @@ BEGIN
     ON CONFLICT (person_id, day, slot) DO UPDATE SET comment_score = counters.comment_score + excluded.comment_score;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION bench_count_comment_votes_insert() IS 'diesel_counters: {"name":"bench_count_comment_votes","rows":"bench_forum_comment_votes","count":["comment_id:bench_forum_comment_counters.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END","comment_id:bench_forum_comment_counters.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END","comment_id:bench_forum_comment_counters.score=vote","creator_id:bench_forum_person_counters.comment_score=vote"],"by":"1","period":"total","slots":32,"migration":1}';
 
 CREATE FUNCTION bench_count_comment_votes_update() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$
@@ -251,7 +250,6 @@ BEGIN
     ON CONFLICT (person_id, day, slot) DO UPDATE SET post_score = counters.post_score + excluded.post_score;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION bench_count_post_votes_insert() IS 'diesel_counters: {"name":"bench_count_post_votes","rows":"bench_forum_post_votes","count":["post_id:bench_forum_post_counters.upvotes=CASE WHEN vote > 0 THEN 1 ELSE 0 END","post_id:bench_forum_post_counters.downvotes=CASE WHEN vote < 0 THEN 1 ELSE 0 END","post_id:bench_forum_post_counters.score=vote","creator_id:bench_forum_person_counters.post_score=vote"],"by":"1","period":"total","slots":32,"migration":1}';
 
 CREATE FUNCTION bench_count_post_votes_update() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$
@@ -448,7 +446,6 @@ BEGIN
     ON CONFLICT (person_id, day, slot) DO UPDATE SET comment_count = counters.comment_count + excluded.comment_count;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION bench_count_comments_insert() IS 'diesel_counters: {"name":"bench_count_comments","rows":"bench_forum_comments","count":["post_id:bench_forum_post_counters.comments","community_id:bench_forum_community_counters.comments","creator_id:bench_forum_person_counters.comment_count"],"by":"1","when":"NOT deleted AND NOT removed","period":"total","slots":32,"migration":1}';
 
 CREATE FUNCTION bench_count_comments_update() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$
@@ -633,7 +630,6 @@ BEGIN
     ON CONFLICT (day, slot) DO UPDATE SET comments = counters.comments + excluded.comments;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION bench_count_site_comments_insert() IS 'diesel_counters: {"name":"bench_count_site_comments","rows":"bench_forum_comments","count":["bench_forum_site_counters.comments"],"by":"1","when":"local AND NOT deleted AND NOT removed","period":"total","slots":32,"migration":1}';
 
 CREATE FUNCTION bench_count_site_comments_update() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$
@@ -726,7 +722,6 @@ BEGIN
     ON CONFLICT (person_id, day, slot) DO UPDATE SET post_count = counters.post_count + excluded.post_count;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION bench_count_posts_insert() IS 'diesel_counters: {"name":"bench_count_posts","rows":"bench_forum_posts","count":["community_id:bench_forum_community_counters.posts","creator_id:bench_forum_person_counters.post_count"],"by":"1","when":"NOT deleted AND NOT removed","period":"total","slots":32,"migration":1}';
 
 CREATE FUNCTION bench_count_posts_update() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$
@@ -864,7 +859,6 @@ BEGIN
     ON CONFLICT (day, slot) DO UPDATE SET posts = counters.posts + excluded.posts;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION bench_count_site_posts_insert() IS 'diesel_counters: {"name":"bench_count_site_posts","rows":"bench_forum_posts","count":["bench_forum_site_counters.posts"],"by":"1","when":"local AND NOT deleted AND NOT removed","period":"total","slots":32,"migration":1}';
 
 CREATE FUNCTION bench_count_site_posts_update() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$

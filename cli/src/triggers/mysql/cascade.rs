@@ -147,6 +147,7 @@ fn addition(counting: &Counting, target: &Target, moved: &[MovedRows]) -> Additi
     for source in &target.sources {
         for moved_rows in moved {
             let rows = Rows {
+                place: 0,
                 name: COUNTED,
                 from: &moved_rows.from,
                 sign: moved_rows.sign,

@@ -11,8 +11,8 @@ use serde_json::json;
 use super::counting::Counting;
 use super::existing::Names;
 use super::functions::Event;
-use super::plan::{Gone, Plan};
-use super::statement::{Entities, NEW, OLD, Rows};
+use super::plan::{Gone, Plan, by_plan};
+use super::statement::{NEW, OLD, Rows};
 use super::target::{Source, Target};
 use super::trigger::Trigger;
 use super::values::RowAddition;
@@ -237,24 +237,19 @@ fn locked(plans: &[Plan], gone: &[Gone], names: Names) -> Vec<String> {
         write.push(MYSQL.table_name(&counting.rows));
         let of_triggers = plan.triggers.iter().map(|trigger| &trigger.table.name);
         write.extend(of_triggers.map(|name| MYSQL.quoted(name)));
-        for target in &counting.targets {
-            write.push(MYSQL.table_name(&target.table));
-            if target.slots.is_some() {
-                let kept = names.kept(counting, target);
-                read.push(counting.used_as(&kept, &target.table));
-            }
-            for (place, source) in target.sources.iter().enumerate() {
-                let counted = names.counted(counting, place);
-                read.push(counting.used_as(&counted, &counting.rows));
-                if target.entities(source) == Entities::Existing {
-                    read.extend(counting.parents_in_query(target, source));
-                }
-            }
-        }
+        write.extend(
+            counting
+                .targets
+                .iter()
+                .map(|target| MYSQL.table_name(&target.table)),
+        );
+        let steps = plan.steps(names);
+        let statements = steps.iter().flat_map(|step| &step.statements);
+        read.extend(statements.flat_map(|statement| statement.reads.clone()));
     }
     for one in gone {
         write.extend(one.rows.as_ref().map(|rows| MYSQL.table_name(rows)));
-        write.extend(one.tables().map(|name| MYSQL.quoted(name)));
+        write.extend(one.tables.iter().map(|name| MYSQL.quoted(name)));
     }
     let mut locked: Vec<String> = Vec::new();
     let writes = write.iter().map(|table| format!("{table} WRITE"));
@@ -268,25 +263,33 @@ fn locked(plans: &[Plan], gone: &[Gone], names: Names) -> Vec<String> {
 }
 
 pub fn up(plans: &[Plan], gone: &[Gone]) -> Result<String> {
-    let is_created = |gone: &&Gone| plans.iter().any(|plan| plan.name() == gone.name);
-    // The view of a definition that is created again is replaced.
-    let only_dropped = gone.iter().filter(|gone| !is_created(gone));
-    let dropped_definitions = only_dropped.map(|gone| &gone.drop_definition);
     let is_one = plans.len() == 1 && plans[0].counting.targets.len() == 1;
-    let names = if is_one {
+    let names = if is_one && gone.is_empty() {
         Names::Short
     } else {
         Names::OfTables
     };
-    let created = plans.iter().map(|plan| plan.values(names));
-    let drops: Vec<String> = gone.iter().map(Gone::drops).collect();
+    let (first, by_plan) = by_plan(gone, plans);
+    // Those of a table that has another name now: LOCK TABLES doesn't know it.
+    let (locked_first, unlocked): (Vec<&Gone>, Vec<&Gone>) =
+        first.into_iter().partition(|gone| gone.rows.is_some());
+    let drops_of =
+        |gone: &[&Gone]| -> Vec<String> { gone.iter().map(|gone| gone.drops.clone()).collect() };
+    let all_drops: String = gone.iter().map(|gone| &*gone.drops).collect();
+    let created: Vec<_> = plans
+        .iter()
+        .zip(&by_plan)
+        .map(|(plan, replaced)| plan.values(names, replaced))
+        .collect();
     let values = json!({
         "sql_mode": SQL_MODE,
-        "plans": created.collect::<Result<Vec<_>>>()?,
+        "adds_differences": plans.iter().any(Plan::adds_difference),
+        "plans": created,
         "names": plans.iter().map(Plan::name).collect::<Vec<_>>(),
         "locked": locked(plans, gone, names),
-        "drops": drops,
-        "dropped_definitions": dropped_definitions.collect::<Vec<_>>(),
+        "unlocked_drops": drops_of(&unlocked),
+        "drops": drops_of(&locked_first),
+        "all_drops": all_drops,
     });
     render("mysql/up.sql", values)
 }

@@ -8,7 +8,7 @@ use super::literals::as_stored;
 use crate::database::MYSQL;
 use crate::template::render;
 use crate::triggers::counting::Counting;
-use crate::triggers::trigger::{Trigger, TriggerTable};
+use crate::triggers::trigger::{Trigger, TriggerTable, drop_statement};
 
 /// A trigger of a table of the same database as the rows. `what` is the end of its name, and
 /// `event` is as in `AFTER INSERT`. A comment isn't in its body: the `mysql` client leaves it out.
@@ -30,7 +30,7 @@ pub fn trigger(
     });
     Ok(Trigger {
         create: render("mysql/trigger.sql", values)?,
-        drop: format!("DROP TRIGGER IF EXISTS {quoted};\n"),
+        drop: drop_statement(&name, Some(&counting.rows), false, MYSQL),
         table: TriggerTable {
             schema: counting.rows.in_schema.clone(),
             name: table.to_owned(),

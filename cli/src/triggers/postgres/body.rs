@@ -222,6 +222,7 @@ fn staying(counting: &Counting, source: &Source) -> String {
 impl Changed<'_> {
     fn of<'f>(&self, from: &'f str) -> Rows<'f> {
         Rows {
+            place: 0,
             name: "",
             from,
             sign: self.sign,

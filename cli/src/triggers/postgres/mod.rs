@@ -10,9 +10,9 @@ use serde_json::json;
 
 use super::counting::Counting;
 use super::existing::Names;
-use super::functions::{Event, comment_text, function_name, name_of};
-use super::plan::{Gone, Plan};
-use super::trigger::{Trigger, TriggerTable};
+use super::functions::{Event, function_name, name_of};
+use super::plan::{Gone, NO_MERGE, Plan, by_plan};
+use super::trigger::{Trigger, TriggerTable, drop_statement};
 use crate::catalogue::{Column, Table};
 use crate::database::{Joined, POSTGRES};
 use crate::template::render;
@@ -77,7 +77,7 @@ fn trigger(counting: &Counting, event: Event) -> Result<Trigger> {
     let body = body(counting, event)?;
     Ok(Trigger {
         create: render("postgres/trigger.sql", values)?,
-        drop: format!("DROP TRIGGER IF EXISTS {quoted} ON {table};\n"),
+        drop: drop_statement(&name, Some(&counting.rows), false, POSTGRES),
         table: TriggerTable::of(&counting.rows),
         name,
         event: format!("{when} {} {names}", event.name()),
@@ -87,14 +87,11 @@ fn trigger(counting: &Counting, event: Event) -> Result<Trigger> {
     })
 }
 
-/// Creates the function of an event. The comment of that of INSERT, which every definition has,
-/// stores the definition.
+/// Creates the function of an event.
 fn function(counting: &Counting, event: Event, body: &str) -> Result<String> {
-    let has_definition = event == Event::Insert;
     let values = json!({
         "name": function_name(counting, event),
         "body": dollar_quoted(&format!("\n{}", body.trim_end())),
-        "comment": if has_definition { comment_text(counting) } else { String::new() },
     });
     render("postgres/function.sql", values)
 }
@@ -117,24 +114,49 @@ pub fn up(plans: &[Plan], gone: &[Gone]) -> Result<String> {
     // Where triggers count already, each statement locks its own table first.
     let mut locked = dropped.clone();
     // The tables of entities come next, as in a program that writes an entity, and then its rows.
-    let corrected = plans.iter().filter(|plan| plan.corrects_now());
+    let corrected = plans
+        .iter()
+        .filter(|plan| !plan.steps(Names::Short).is_empty());
     let targets = corrected.flat_map(|plan| &plan.counting.targets);
     let in_columns = targets.filter(|target| target.slots.is_none());
     locked.extend(in_columns.map(|target| &target.table));
     locked.extend(plans.iter().map(|plan| &plan.counting.rows));
-    let drops: Vec<_> = gone.iter().map(Gone::drops_all).collect();
-    let created = plans
+    let (first, by_plan) = by_plan(gone, plans);
+    let drops: Vec<_> = first.iter().map(|gone| &gone.drops).collect();
+    let created: Vec<_> = plans
         .iter()
-        .map(|plan| plan.values(Names::Short))
-        .collect::<Result<Vec<_>>>()?;
+        .zip(&by_plan)
+        .map(|(plan, replaced)| plan.values(Names::Short, replaced))
+        .collect();
     let mut countings = plans.iter().map(|plan| &plan.counting);
     let values = json!({
-        "locks": locks(&locked, &dropped),
+        "locks": locks(&referring_first(locked, &dropped), &dropped),
+        "has_drops": !gone.is_empty(),
         "drops": drops,
         "plans": created,
         "uses_slots": countings.any(Counting::uses_slots),
     });
     render("postgres/up.sql", values)
+}
+
+/// A statement locks its table, and then those that its foreign keys refer to. This waits for nobody
+/// but for the lock of a trigger that is dropped.
+fn referring_first<'t>(mut tables: Vec<&'t Table>, dropped: &[&Table]) -> Vec<&'t Table> {
+    let refers_to = |table: &Table, other: &Table| {
+        let mut parents = table.columns.iter().flat_map(Column::parents);
+        dropped.iter().any(|one| one.is(other)) && parents.any(|parent| other.is_of(parent))
+    };
+    let mut ordered: Vec<&Table> = Vec::new();
+    while !tables.is_empty() {
+        let is_free = |table: &&Table| {
+            let mut others = tables.iter().filter(|other| !other.is(table));
+            !others.any(|other| refers_to(other, table))
+        };
+        // Tables that refer to each other have no order.
+        let place = tables.iter().position(is_free).unwrap_or_default();
+        ordered.push(tables.remove(place));
+    }
+    ordered
 }
 
 /// Tables that are locked in one mode.
@@ -172,7 +194,7 @@ fn locks(tables: &[&Table], dropped: &[&Table]) -> Vec<Lock> {
 /// The server gives triggers of a partitioned table other rows than those that a MERGE wrote. It
 /// refuses a MERGE into a table that has a rule.
 fn no_merge(counting: &Counting) -> Result<Trigger> {
-    let name = format!("{}_no_merge", counting.definition.name);
+    let name = format!("{}{NO_MERGE}", counting.definition.name);
     let quoted = POSTGRES.quoted(&name);
     let table = POSTGRES.table_name(&counting.rows);
     Ok(Trigger {
@@ -180,7 +202,7 @@ fn no_merge(counting: &Counting) -> Result<Trigger> {
             "postgres/rule.sql",
             json!({ "name": quoted, "table": table }),
         )?,
-        drop: format!("DROP RULE IF EXISTS {quoted} ON {table};\n"),
+        drop: drop_statement(&name, Some(&counting.rows), true, POSTGRES),
         table: TriggerTable::of(&counting.rows),
         name,
         event: "RULE".to_owned(),

@@ -16,9 +16,13 @@ use diesel::prelude::*;
 use diesel::result::{DatabaseErrorKind, Error};
 use diesel_counters::{is_retryable, retry_if};
 
-use self::lines::{Line, Lines};
+pub use self::lines::Line;
+use self::lines::Lines;
 pub use self::statements::Recount;
 use self::statements::{FOUND, LOCKED, Values, WRONG, sql};
+use super::correction::Which;
+use super::kept_counts::{Kept, whole};
+use super::trigger::{LiveTrigger, Trigger};
 use crate::catalogue::{Index, Kind};
 use crate::database::{Joined, MYSQL, POSTGRES, SQLITE};
 use crate::output::thousands;
@@ -51,20 +55,52 @@ impl fmt::Display for Wrong {
     }
 }
 
+/// Counts that are higher than the rows, and were left as they are.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Left {
+    /// With its table.
+    pub counter: String,
+    pub entities: i64,
+    pub difference: i64,
+}
+
+/// `2 counts of articles.likes are higher than their rows, by 7 in total: --lower lowers them`
+impl fmt::Display for Left {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Left { counter, .. } = self;
+        let [entities, difference] = [self.entities, self.difference].map(thousands);
+        match self.entities {
+            1 => write!(
+                f,
+                "1 count of {counter} is higher than its rows, by {difference} in total: --lower \
+                 lowers it"
+            ),
+            _ => write!(
+                f,
+                "{entities} counts of {counter} are higher than their rows, by {difference} in total: \
+                 --lower lowers them"
+            ),
+        }
+    }
+}
+
 impl Recount {
     /// The counts that are wrong. It locks nothing.
     pub fn find<C: Lines>(&self, conn: &mut C) -> QueryResult<Vec<Wrong>> {
-        conn.transaction(|conn| {
+        self.transaction(conn, |conn| {
             self.guard(conn)?;
-            if self.entity.is_none() {
-                return self.wrong("wrong", conn);
-            }
-            // The one entity is a batch, with which the query finds its rows by an index.
-            self.list(conn)?;
-            self.drop_batch(conn)?;
-            self.take_batch(1, conn)?;
-            let wrong = self.wrong("still_wrong", conn)?;
-            self.drop_batch(conn)?;
+            let wrong = if self.entity.is_none() {
+                self.wrong("wrong", conn)?
+            } else {
+                // The one entity is a batch, with which the query finds its rows by an index.
+                self.list(conn)?;
+                self.drop_batch(conn)?;
+                self.take_batch(1, conn)?;
+                let wrong = self.wrong("still_wrong", conn)?;
+                self.drop_batch(conn)?;
+                wrong
+            };
+            self.require_triggers(conn)?;
             Ok(wrong)
         })
     }
@@ -120,6 +156,7 @@ impl Recount {
     /// Lists the entities with wrong counts, and returns how many there are.
     fn list<C: Lines>(&self, conn: &mut C) -> QueryResult<u64> {
         self.guard(conn)?;
+        self.require_triggers(conn)?;
         conn.run(&self.drop(&self.temporary(WRONG)))?;
         if self.entity.is_some() {
             conn.run(&self.sql("list_none")?)?;
@@ -141,7 +178,13 @@ impl Recount {
     fn correct_batch<C: Lines>(&self, size: u64, conn: &mut C) -> QueryResult<Vec<Wrong>> {
         match self.counting.database {
             // At a higher level, the counts would be read as of before the lock.
-            POSTGRES => conn.run(READ_COMMITTED).and_then(|()| self.guard(conn))?,
+            POSTGRES => {
+                conn.run(READ_COMMITTED)?;
+                self.guard(conn)?;
+                if self.target.slots.is_none() {
+                    conn.run(&self.sql("lock_table")?)?;
+                }
+            }
             // A recount that failed can have left them: a rollback does not drop them.
             MYSQL => self.drop_batch(conn)?,
             SQLITE => conn.run(&self.sql("wait")?)?,
@@ -158,6 +201,10 @@ impl Recount {
         }
         let wrong = self.wrong("wrong_of_batch", conn)?;
         if !wrong.is_empty() {
+            // From here on no trigger is dropped until the commit: PostgreSQL has the guard, MySQL the
+            // metadata lock of the tables that were read, SQLite the write lock. So this comes after all
+            // of them.
+            self.require_triggers(conn)?;
             conn.run(&self.sql("correct")?)?;
             self.compare_again(conn)?;
         }
@@ -197,7 +244,66 @@ impl Recount {
         Err(Error::QueryBuilderError(message.into()))
     }
 
-    /// Keeps TRUNCATE out on PostgreSQL. The template says what it would do.
+    /// Fails if a trigger of the definition is missing, or a different one, or disabled: counts would be
+    /// corrected to what the triggers don't keep. Others are not looked at.
+    fn require_triggers<C: Lines>(&self, conn: &mut C) -> QueryResult<()> {
+        let live = conn.lines(super::sql::of(self.counting.database).live)?;
+        let live: Vec<_> = live.into_iter().map(LiveTrigger::from).collect();
+        let is_there = |trigger: &&Trigger| {
+            let mut of_table = live.iter().filter(|live| live.table == trigger.table);
+            of_table.any(|live| live.is_like(trigger) && live.disabled.is_none())
+        };
+        let Some(missing) = self.triggers.iter().find(|trigger| !is_there(trigger)) else {
+            return Ok(());
+        };
+        let table = &missing.table.name;
+        let not_seen = match self.counting.database {
+            MYSQL => format!(
+                ". If nothing is wrong, this account may not see it: GRANT TRIGGER ON {table} to it"
+            ),
+            _ => String::new(),
+        };
+        let message = format!(
+            "the triggers of this database are not those of counters.toml: {table} has no {}, or a \
+             different one, or it is disabled. Run the migrations (`diesel migration run`), or see \
+             `diesel-counters check`{not_seen}",
+            missing.name
+        );
+        Err(Error::QueryBuilderError(message.into()))
+    }
+
+    /// How many entities have a count that is higher than their rows, for each counter, if those are
+    /// left as they are.
+    pub fn left<C: Lines>(&self, conn: &mut C) -> QueryResult<Vec<Left>> {
+        if self.which == Which::All || self.counting.keeps_deleted() {
+            return Ok(Vec::new());
+        }
+        let entity = self.entity.as_deref().unwrap_or_default();
+        let query = self
+            .counting
+            .kept_counts(&self.target, Kept::HigherThanRows, entity);
+        let query = query.map_err(|error| Error::QueryBuilderError(error.to_string().into()))?;
+        let lines = self.transaction(conn, |conn| {
+            self.guard(conn)?;
+            let lines = conn.lines(&query)?;
+            self.require_triggers(conn)?;
+            Ok(lines)
+        })?;
+        let texts: Vec<_> = lines.into_iter().flat_map(|line| line.0).collect();
+        let mut left = Vec::new();
+        for (name, pair) in self.target.names.iter().zip(texts.chunks(2)) {
+            if let [Some(entities), Some(difference)] = pair {
+                left.push(Left {
+                    counter: format!("{}.{name}", self.table),
+                    entities: parsed(Some(&whole(entities)))?,
+                    difference: parsed(Some(&whole(difference)))?,
+                });
+            }
+        }
+        Ok(left)
+    }
+
+    /// Keeps TRUNCATE, and whoever drops a trigger, out until the transaction ends, on PostgreSQL.
     fn guard<C: Lines>(&self, conn: &mut C) -> QueryResult<()> {
         match self.counting.database {
             POSTGRES => conn.run(&self.sql("guard")?),
@@ -246,27 +352,21 @@ impl Recount {
     fn wrong<C: Lines>(&self, query: &str, conn: &mut C) -> QueryResult<Vec<Wrong>> {
         let mut wrong = Vec::new();
         for Line(texts) in conn.lines(&self.sql(query)?)? {
-            // As `texts` writes them: the key, the day, and two counts of each counter.
+            // As `texts` writes them: the key, the day, and three numbers of each counter.
             let (key, rest) = texts.split_at(self.target.entity.len());
             let (day, counts) = rest.split_at(1);
             // Only SQLite lets a key be NULL.
             let key_texts = key.iter().map(|text| text.as_deref().unwrap_or("NULL"));
             let entity = key_texts.joined(", ");
-            for (counter, pair) in self.target.names.iter().zip(counts.chunks(2)) {
-                let actual = parsed(pair[0].as_ref())?;
-                let stored = parsed(pair[1].as_ref())?;
-                let is_wrong = if self.counting.keeps_deleted() {
-                    actual > stored
-                } else {
-                    actual != stored
-                };
-                if is_wrong {
+            for (counter, counts) in self.target.names.iter().zip(counts.chunks(3)) {
+                let missing = parsed(counts[2].as_ref())?;
+                if missing != 0 {
                     wrong.push(Wrong {
                         counter: format!("{}.{counter}", self.table),
                         entity: entity.clone(),
                         day: day[0].clone().unwrap_or_default(),
-                        stored,
-                        actual,
+                        stored: parsed(counts[1].as_ref())?,
+                        actual: parsed(counts[0].as_ref())?,
                     });
                 }
             }

@@ -8,10 +8,11 @@ use serde::Serialize;
 use crate::connection;
 use crate::database::{MYSQL, POSTGRES, SQLITE};
 use crate::template::render_block;
-use crate::triggers::correction::{Compared, Correction, Drift};
+use crate::triggers::correction::{Correction, Drift, Which};
 use crate::triggers::counting::Counting;
 use crate::triggers::statement::numbered;
 use crate::triggers::target::Target;
+use crate::triggers::trigger::Trigger;
 
 /// Temporary tables: the entities with wrong counts, those of a batch, and their counts.
 pub const WRONG: &str = "diesel_counters_wrong";
@@ -71,8 +72,10 @@ pub struct Recount {
     /// The name of the table with the counters.
     pub table: String,
     pub(crate) counting: Counting,
+    /// The triggers that the definition has.
+    pub(crate) triggers: Vec<Trigger>,
     pub(crate) target: Target,
-    pub(crate) compared: Compared,
+    pub(crate) which: Which,
     /// The only entity to recount: a literal for each column of the key.
     pub(crate) entity: Option<Vec<String>>,
 }
@@ -106,11 +109,11 @@ impl Recount {
             },
             entity: self.entity.clone().unwrap_or_default(),
             number_of_rows: database.text("COUNT(*)"),
-            zeros: zeros(counting, target),
-            drift_of_all: counting.drift(target, &self.compared, None),
-            drift_of_batch: counting.drift(target, &self.compared, Some(&batch)),
+            zeros: zeros(counting, target, self.which),
+            drift_of_all: counting.drift(target, self.which, None),
+            drift_of_batch: counting.drift(target, self.which, Some(&batch)),
             lock: counting.lock_in_slots(target),
-            correction: counting.correction(target),
+            correction: counting.correction(target, self.which),
             exists: counting.exists(target, &database.columns("locked", &target.entity)),
             is_locked: counting.same_key(target, &drift, "locked"),
             is_done: counting.same_key(target, &listed, "locked"),
@@ -119,7 +122,7 @@ impl Recount {
                 POSTGRES => format!("FOR NO KEY UPDATE OF {drift}"),
                 _ => "FOR UPDATE".to_owned(),
             },
-            text_columns: texts(counting, target),
+            text_columns: texts(counting, target, self.which),
             batch: self.batch(0),
             found: self.temporary(FOUND),
             copy: String::new(),
@@ -161,29 +164,34 @@ impl Recount {
     }
 }
 
-/// The key, the day, and the true and the stored count of each counter, as texts. Each has a name
-/// of its own, so that the ORDER BY of the query means the columns.
-fn texts(counting: &Counting, target: &Target) -> Vec<String> {
+/// The key, the day, and the true count, the stored count and what is added to it, of each counter,
+/// as texts. Each has a name of its own, so that the ORDER BY of the query means the columns.
+fn texts(counting: &Counting, target: &Target, which: Which) -> Vec<String> {
     let database = counting.database;
     let key = target.entity.iter().map(|key| database.as_text(key));
     let day = match counting.group(target).get(target.entity.len()) {
         Some(day) => database.text(day),
         None => "'1970-01-01'".to_owned(),
     };
-    let counts = target.names.iter().flat_map(|name| {
-        let names = [database.quoted(name), counting.stored_name(target, name)];
-        names.map(|name| database.text(&name))
+    let counts = target.names.iter().enumerate().flat_map(|(place, name)| {
+        let stored = counting.stored_name(target, name);
+        let missing = counting.missing(target, which, place);
+        [database.quoted(name), stored, missing].map(|count| database.text(&count))
     });
     let all = key.chain([day]).chain(counts).enumerate();
     let named = all.map(|(place, text)| format!("{text} AS diesel_counters_{place}"));
     named.collect()
 }
 
-/// A column for each true and each stored count, in the order of a drift.
-fn zeros(counting: &Counting, target: &Target) -> Vec<String> {
-    let stored = |name: &String| counting.stored_name(target, name);
-    let names = counting.counter_names(target);
-    let all = names.into_iter().chain(target.names.iter().map(stored));
-    let zeros = all.map(|name| format!("CAST(0 AS DECIMAL(65)) AS {name}"));
+/// A column for each count, in the order of a drift.
+fn zeros(counting: &Counting, target: &Target, which: Which) -> Vec<String> {
+    let mut names = counting.counter_names(target);
+    let stored = target.names.iter();
+    names.extend(stored.map(|name| counting.stored_name(target, name)));
+    if counting.compares_totals(target, which) {
+        names.extend((0..target.names.len()).map(|place| counting.lacks_name(target, place)));
+    }
+    let zeros = names.iter();
+    let zeros = zeros.map(|name| format!("CAST(0 AS DECIMAL(65)) AS {name}"));
     zeros.collect()
 }

@@ -33,8 +33,6 @@ pub struct TriggerSql {
     pub trial: Trial,
     /// A query of all triggers, whose columns are the fields of [`super::trigger::LiveTrigger`].
     pub live: &'static str,
-    /// A query of the definitions, whose columns are the fields of `StoredRow`.
-    pub definitions: &'static str,
 }
 
 /// A type of days or times.

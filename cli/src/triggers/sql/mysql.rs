@@ -47,13 +47,6 @@ pub const SQL: TriggerSql = TriggerSql {
             NULL AS disabled, NULL AS function_name
         FROM information_schema.triggers
         WHERE trigger_schema = DATABASE() ORDER BY 1, 2, action_order, 3",
-    // Without SHOW VIEW, the definition is empty.
-    definitions: "
-        SELECT '' AS `schema`, CAST(v.table_name AS CHAR) AS stored_in,
-            COALESCE(CAST(v.view_definition AS CHAR), '') AS text
-        FROM information_schema.views v JOIN information_schema.columns c
-        ON c.table_schema = v.table_schema AND c.table_name = v.table_name
-        WHERE v.table_schema = DATABASE() AND c.column_name = 'diesel_counters_trigger'",
 };
 
 #[cfg(test)]

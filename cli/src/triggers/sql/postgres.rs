@@ -81,14 +81,4 @@ pub const SQL: TriggerSql = TriggerSql {
         JOIN pg_class c ON c.oid = r.ev_class
         JOIN pg_namespace n ON n.oid = c.relnamespace
         WHERE r.ev_type <> '1' ORDER BY 1, 2, 3",
-    // The function of a definition has it in its comment.
-    definitions: "
-        SELECT CASE WHEN pg_function_is_visible(p.oid) THEN '' ELSE n.nspname::text END AS schema,
-            p.proname::text AS stored_in, d.description AS text
-        FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
-        JOIN pg_description d
-            ON d.objoid = p.oid AND d.classoid = CAST('pg_proc'::regclass AS oid)
-                AND d.objsubid = 0
-        WHERE p.prorettype = CAST('trigger'::regtype AS oid)
-            AND d.description LIKE 'diesel_counters: {%'",
 };

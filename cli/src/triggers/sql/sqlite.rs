@@ -45,8 +45,4 @@ pub const SQL: TriggerSql = TriggerSql {
                 ELSE sql END AS body,
             NULL AS disabled, NULL AS function_name
         FROM sqlite_schema WHERE type = 'trigger' ORDER BY 2, 3",
-    definitions: "
-        SELECT '' AS schema, name AS stored_in, sql AS text
-        FROM sqlite_schema
-        WHERE type = 'view' AND sql LIKE '% AS diesel_counters_trigger'",
 };

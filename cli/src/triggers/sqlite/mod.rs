@@ -11,7 +11,7 @@ use serde_json::json;
 use super::counting::Counting;
 use super::existing::Names;
 use super::functions::Event;
-use super::plan::{Gone, Plan};
+use super::plan::{Gone, Plan, by_plan};
 use super::statement::{Entities, NEW, OLD, OVERFLOW, Rows};
 use super::target::{Source, Target};
 use super::trigger::Trigger;
@@ -134,11 +134,13 @@ fn is_changed_by_foreign_key(counting: &Counting, source: &Source) -> bool {
 
 /// The statements that create triggers, and drop others before.
 pub fn up(plans: &[Plan], gone: &[Gone]) -> Result<String> {
-    let drops: Vec<_> = gone.iter().map(Gone::drops_all).collect();
-    let created = plans
+    let (first, by_plan) = by_plan(gone, plans);
+    let drops: Vec<_> = first.iter().map(|gone| &gone.drops).collect();
+    let created: Vec<_> = plans
         .iter()
-        .map(|plan| plan.values(Names::Short))
-        .collect::<Result<Vec<_>>>()?;
+        .zip(&by_plan)
+        .map(|(plan, replaced)| plan.values(Names::Short, replaced))
+        .collect();
     let triggers = plans.iter().flat_map(|plan| &plan.triggers);
     let mut bodies = triggers.map(|trigger| &trigger.body);
     let can_overflow = bodies.any(|body| body.contains(OVERFLOW));

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::database::SQLITE;
 use crate::template::render;
 use crate::triggers::counting::Counting;
-use crate::triggers::trigger::{Trigger, TriggerTable};
+use crate::triggers::trigger::{Trigger, TriggerTable, drop_statement};
 
 /// A trigger on the table of the rows. `what` is the end of its name, `event` is as in `AFTER
 /// INSERT`, and `rendered` is what stands behind the table.
@@ -18,7 +18,7 @@ pub fn trigger(counting: &Counting, what: &str, event: &str, rendered: &str) -> 
     let values = json!({ "name": quoted, "event": event, "table": table, "body": body });
     Ok(Trigger {
         create: render("sqlite/trigger.sql", values)?,
-        drop: format!("DROP TRIGGER IF EXISTS {quoted};\n"),
+        drop: drop_statement(&name, Some(&counting.rows), false, SQLITE),
         table: TriggerTable {
             schema: "main".to_owned(),
             name: counting.rows.name.clone(),

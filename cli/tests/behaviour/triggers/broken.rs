@@ -1,10 +1,8 @@
 //! What `check` says of triggers that do not count all rows, and `recount` after it.
 
-use super::{
-    LIKES_OF_ARTICLES, counted_likes, counted_too, drop_trigger, generate_triggers, likes_of, open,
-    tables,
-};
+use super::{OF_ARTICLES, count_likes, counted_likes, drop_trigger, likes_of, open, tables};
 use crate::behaviour::Execute;
+use crate::behaviour::project::trigger;
 use crate::{BACKEND, TestDatabase};
 
 const TRIGGER: &str = "count_likes_delete";
@@ -38,7 +36,7 @@ fn broken(database: &TestDatabase, breaking: &str) -> serde_json::Value {
     let faults = database.trigger_faults("article_counters");
     assert_eq!(faults.len(), 1, "{faults:?}");
     database.mend(&faults[0]);
-    let recounted = database.command("recount count_likes");
+    let recounted = database.command("recount count_likes --lower");
     recounted.prints("count_likes: 1 count corrected");
     assert_eq!(likes_of(1, conn), 1, "{breaking}");
     faults[0].clone()
@@ -76,23 +74,13 @@ fn a_counter_has_one_definition() {
         ("count_again", "article_likes"),
         ("count_others", "other_likes"),
     ] {
-        let words = format!("{name} --rows {rows}");
-        generate_triggers(&database, &words, &LIKES_OF_ARTICLES)
-            .0
-            .fails(already);
+        let first = count_likes(OF_ARTICLES);
+        let second = trigger(name, rows, OF_ARTICLES);
+        database.generate(&(first + &second)).fails(already);
+        let mut faults = database.trigger_faults("article_counters");
+        faults.retain(|fault| fault["fault"] == "trigger_twice");
+        assert_eq!(faults.len(), 1, "{faults:?}");
     }
-    let definition = "{\"name\":\"second\",\"rows\":\"other_likes\",\
-        \"count\":[\"article_id:article_counters.likes\"],\"by\":\"1\",\"period\":\"day\",\"slots\":32}";
-    database.execute(&match BACKEND {
-        "postgres" => format!(
-            "CREATE FUNCTION second() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
-             COMMENT ON FUNCTION second() IS 'diesel_counters: {definition}'"
-        ),
-        _ => format!("CREATE VIEW second AS SELECT '{definition}' AS diesel_counters_trigger"),
-    });
-    let mut faults = database.trigger_faults("article_counters");
-    faults.retain(|fault| fault["fault"] == "trigger_twice");
-    assert_eq!(faults.len(), 1, "{faults:?}");
 }
 
 #[test]
@@ -112,7 +100,7 @@ fn the_counter_table_has_another_name() {
 #[test]
 fn the_rows_have_lost_a_column() {
     let database = tables(true);
-    counted_too(&database, &["--by", "stars"]);
+    database.count(&count_likes(&format!("{OF_ARTICLES}by = 'stars'")));
     for event in ["insert", "update", "delete"] {
         let name = format!("count_likes_{event}");
         database.execute(&drop_trigger(&name, "article_likes"));
@@ -130,13 +118,22 @@ fn a_literal_of_a_trigger_has_other_spaces() {
     database.execute(
         "CREATE TABLE notes (id BIGINT NOT NULL PRIMARY KEY, article_id BIGINT, text VARCHAR(20))",
     );
-    let words = "count_notes --rows notes --count article_id:article_counters.likes";
-    let generated = generate_triggers(&database, words, &["--when", "text = 'a  b'"]).0;
-    let up = generated.json()["up"].as_str().unwrap().to_owned();
-    // The definition has the literal before a quote of JSON.
-    let changed = up.replace("'a  b')", "'a b')");
+    let generated = database.generate(
+        r#"
+        [[trigger]]
+        name = "count_notes"
+        rows = "notes"
+        count = ["article_id:article_counters.likes"]
+        when = "text = 'a  b'"
+        "#,
+    );
+    generated.works();
+    let up = database.last_migration("up.sql");
+    let changed = up.replace("'a  b'", "'a b'");
     assert_ne!(changed, up);
-    database.execute(&changed);
+    let migration = database.migration_directories().pop().unwrap();
+    std::fs::write(migration.join("up.sql"), changed).unwrap();
+    database.migrate();
     let faults = database.trigger_faults("article_counters");
     assert!(!faults.is_empty());
     for fault in &faults {

@@ -1,9 +1,10 @@
 //! Comments that several foreign keys delete and change in one statement.
 
-use crate::behaviour::{Execute, words};
+use crate::behaviour::Execute;
 use diesel::connection::SimpleConnection;
 
-use super::{migrate, number, open};
+use super::{number, open};
+use crate::behaviour::project::{key, trigger};
 use crate::{BACKEND, Conn, TestDatabase};
 
 const PARENTS: &str = "
@@ -69,21 +70,18 @@ pub fn counted(comments_first: bool, deferrable: &str, condition: &str) -> TestD
         false => (counters, comments),
     };
     database.execute(&format!("{PARENTS}{first}{second}"));
-    let counts = words(
-        "article_id:article_counters.comments writer_id:user_counters.comments reader_id:user_counters.comments site_counters.comments",
-    );
-    generate(&database, &counts, condition);
+    let counts = r#"
+        count = [
+            "article_id:article_counters.comments",
+            "writer_id:user_counters.comments",
+            "reader_id:user_counters.comments",
+            "site_counters.comments",
+        ]
+        "#;
+    let keys = format!("{counts}{}", key("when", condition));
+    database.count(&trigger("count_comments", "comments", &keys));
     database.execute(ROWS);
     database
-}
-
-fn generate(database: &TestDatabase, counts: &[&str], condition: &str) {
-    let mut args = words("generate triggers count_comments --rows comments --json");
-    args.extend(counts.iter().flat_map(|count| ["--count", count]));
-    args.extend(["--when", condition]);
-    let ran = database.run(&args);
-    ran.works();
-    migrate(database, &ran.migration());
 }
 
 /// What to delete. Not on MySQL: rows whose deletion deletes articles, which runs no triggers.
@@ -165,10 +163,14 @@ fn a_row_that_changes_after_its_entity_is_deleted_counts_for_nobody() {
     for tables in [[REPLIES, &counters], [&counters, REPLIES]] {
         let database = TestDatabase::create();
         database.execute(&format!("{PARENTS}{}", tables.concat()));
-        generate(
-            &database,
-            &["article_id:article_counters.comments"],
-            "reply_to IS NULL",
+        database.count(
+            r#"
+            [[trigger]]
+            name = "count_comments"
+            rows = "comments"
+            count = ["article_id:article_counters.comments"]
+            when = "reply_to IS NULL"
+            "#,
         );
         let conn = &mut open(&database);
         conn.run(

@@ -3,12 +3,9 @@
 use crate::behaviour::Execute;
 use diesel::connection::SimpleConnection;
 use diesel_counters::is_overflow;
-use diesel_migrations::{FileBasedMigrations, MigrationHarness};
 
-use super::{
-    create_triggers, drop_trigger, file_of, generate_triggers, integer, keeps, migrate, number,
-    open, refuses,
-};
+use super::{drop_trigger, integer, notes, number, open, refuses};
+use crate::behaviour::project::trigger;
 use crate::{BACKEND, TestDatabase};
 
 /// Tags of posts. Their users count them too, in a column that a foreign key does not refer to.
@@ -85,36 +82,35 @@ fn counted() -> TestDatabase {
     let database = TestDatabase::create();
     database.execute(TABLES);
     database.set_period("tag_counters", "total");
-    let (_folder, words) = file_of(DEFINITIONS);
-    let (ran, migrations) = generate_triggers(&database, &words, &[]);
-    let advice = "name tag_counters.usages in counted_by_database";
-    assert!(ran.stderr.contains(advice), "{ran:?}");
+    let ran = database.printed(DEFINITIONS);
+    notes(&ran, "name tag_counters.usages in counted_by_database");
     for (part, option) in [("up", ""), ("down", "--down")] {
-        let printed = database.command(&format!("generate triggers {words} {option}"));
+        let printed = database.command(&format!("generate triggers --print {option}"));
         assert_eq!(printed.stdout, ran.json()[part]);
     }
-    let migrations = FileBasedMigrations::from_path(migrations.path()).unwrap();
-    let conn = &mut open(&database);
-    conn.run_pending_migrations(migrations.clone()).unwrap();
-    conn.revert_last_migration(migrations.clone()).unwrap();
-    conn.run_pending_migrations(migrations).unwrap();
+    database.count(DEFINITIONS);
+    database.revert();
+    database.migrate();
     database
 }
 
-/// Sets the counts to 0 of entities without a counted row, which somebody else might keep.
-fn zero(database: &TestDatabase) {
+/// Lowers the count of a post without a counted row, which somebody else might keep.
+fn lower(database: &TestDatabase) {
     let conn = &mut open(database);
-    database.assert_agrees();
+    let recounted = database.command("recount");
+    recounted.prints("count_post_tags: no count is too low");
+    recounted.prints("1 count of posts.tag_count is higher than its rows, by 7 in total: --lower");
+    recounted.prints("count_posts: all counts agree with posts");
     assert_ne!(number(&wrong(), conn), 0);
-    let recounted = database.command("recount --zero");
-    recounted.prints("posts.tag_count of 3: stored 7, rows 0");
+    let lowered = database.command("recount --lower");
+    lowered.prints("posts.tag_count of 3: stored 7, rows 0");
     assert_eq!(number(&wrong(), conn), 0);
 }
 
 #[test]
 fn a_row_counts_in_slots_and_in_columns() {
     let database = counted();
-    zero(&database);
+    lower(&database);
     let conn = &mut open(&database);
     let mut then = |statement: &str| {
         conn.run(statement);
@@ -147,25 +143,25 @@ fn a_row_counts_in_slots_and_in_columns() {
 #[test]
 fn a_recount_corrects_columns() {
     let database = counted();
-    zero(&database);
+    lower(&database);
     let conn = &mut open(&database);
     conn.run(
         "UPDATE posts SET tag_count = 40, weight = 0; UPDATE users SET post_count = 1;
          UPDATE tag_counters SET usages = usages + 1 WHERE tag_id = 2",
     );
-    let dry = database.command("recount --dry-run --zero");
+    let dry = database.command("recount --dry-run --lower");
     dry.prints("posts.tag_count of 1: stored 40, rows 2\n");
     dry.prints("users.post_count of 1: stored 1, rows 2\n");
-    let ran = database.command("recount --zero");
+    let ran = database.command("recount --lower");
     let corrected = dry.stdout.replace("would be corrected", "corrected");
     assert_eq!(ran.stdout, corrected, "{ran:?}");
     assert_eq!(number(&wrong(), conn), 0);
 }
 
-/// Something else may count in the rows in which the definition counts nothing: a recount leaves
-/// these as they are, unless it's told to set them to 0.
+/// Something else may count there too, so the migration only adds the difference between what the
+/// rows count now and what they counted before. A recount lowers the rest only if it's told to.
 #[test]
-fn a_changed_definition_leaves_the_counts_until_a_recount() {
+fn a_changed_definition_changes_the_counts_by_the_difference() {
     let database = TestDatabase::create();
     database.execute(
         "CREATE TABLE posts (
@@ -183,22 +179,36 @@ fn a_changed_definition_leaves_the_counts_until_a_recount() {
         [1, 2, 3, 4].map(|id| number(&of(id), conn))
     };
     let conn = &mut open(&database);
-    let words = "count_likes --rows post_likes --count post_id:posts.likes";
-    let of_a = ["--when", "approved", "--only", "kind = 'a'"];
-    create_triggers(&database, words, &of_a);
+    database.count(
+        r#"
+        [[trigger]]
+        name = "count_likes"
+        rows = "post_likes"
+        count = ["post_id:posts.likes"]
+        when = "approved"
+        only = "kind = 'a'"
+        "#,
+    );
     assert_eq!(likes(conn), [1, 1, 7, 7]);
-    let (ran, _) = generate_triggers(&database, words, &["--when", "approved AND NOT secret"]);
-    keeps(&ran, "3 entities keep counts in posts.likes", 14);
-    let ran = ran.json();
-    conn.run(ran["up"].as_str().unwrap());
+    let changed = r#"
+        [[trigger]]
+        name = "count_likes"
+        rows = "post_likes"
+        count = ["post_id:posts.likes"]
+        when = "approved AND NOT secret"
+        "#;
+    database.count(changed);
+    // The like of post 2 doesn't count any more, and that of post 4 counts now.
+    assert_eq!(likes(conn), [1, 0, 7, 8]);
+    database.revert();
     assert_eq!(likes(conn), [1, 1, 7, 7]);
-    database.command("recount").works();
-    assert_eq!(likes(conn), [1, 1, 7, 1]);
-    database.command("recount --zero").works();
+    database.migrate();
+    assert_eq!(likes(conn), [1, 0, 7, 8]);
+    let left = "2 counts of posts.likes are higher than their rows, by 14 in total";
+    database.command("recount").prints(left);
+    assert_eq!(likes(conn), [1, 0, 7, 8]);
+    database.command("recount --lower").works();
     assert_eq!(likes(conn), [1, 0, 0, 1]);
-    // The way back counts what has no count.
-    conn.run(ran["down"].as_str().unwrap());
-    assert_eq!(likes(conn), [1, 1, 0, 1]);
 }
 
 #[test]
@@ -238,14 +248,13 @@ fn a_column_that_cannot_be_counted_in_is_refused() {
         post_id,tag_id:posts.tag_count     | counts for each id
         post_id:post_statistics.tag_count  | there is no ordinary table post_statistics",
     );
-    refuses(
-        &database,
-        "post_tags",
-        "
-        tag_id:tag_counters.usages --only usages                      | only is a condition of the row
-        post_id:posts.tag_count --only tag_count<9                    | which the triggers change
-        post_id:posts.tag_count --when weight>1 --existing later      | Say with only",
-    );
+    let of_post_tags = |keys: &str| trigger("count_it", "post_tags", keys);
+    let in_slots = "count = ['tag_id:tag_counters.usages']\nonly = 'usages'";
+    let generated = database.generate(&of_post_tags(in_slots));
+    generated.fails("only is a condition of the row");
+    let of_itself = "count = ['post_id:posts.tag_count']\nonly = 'tag_count < 9'";
+    let generated = database.generate(&of_post_tags(of_itself));
+    generated.fails("which the triggers change");
     for rows in ["post_tag", "post_statistics"] {
         let why = format!("post_id:posts.tag_count | there is no ordinary table {rows}");
         refuses(&database, rows, &why);
@@ -274,8 +283,14 @@ fn a_row_that_a_column_cannot_count_is_refused() {
              CREATE TABLE gifts (id BIGINT NOT NULL PRIMARY KEY, post_id BIGINT NOT NULL, likes BIGINT NOT NULL);
              INSERT INTO posts (id) VALUES (1)"
         ));
-        let words = "count_gifts --rows gifts --count post_id:posts.likes=likes";
-        let (ran, _) = generate_triggers(&database, words, &[]);
+        let ran = database.printed(
+            r#"
+            [[trigger]]
+            name = "count_gifts"
+            rows = "gifts"
+            count = ["post_id:posts.likes=likes"]
+            "#,
+        );
         let conn = &mut open(&database);
         if BACKEND == "mysql" {
             conn.run("SET sql_mode = ''");
@@ -307,13 +322,18 @@ fn rows_can_count_in_their_own_table() {
              FOREIGN KEY (reply_to) REFERENCES comments (id)
          )",
     );
-    let words = "count_replies --rows comments --count reply_to:comments.replies";
-    let (ran, folder) = generate_triggers(&database, words, &[]);
+    let replies = r#"
+        [[trigger]]
+        name = "count_replies"
+        rows = "comments"
+        count = ["reply_to:comments.replies"]
+        "#;
     if BACKEND == "mysql" {
-        ran.fails("cannot change the table of its own row");
+        let generated = database.generate(replies);
+        generated.fails("cannot change the table of its own row");
         return;
     }
-    migrate(&database, &folder);
+    database.count(replies);
     let conn = &mut open(&database);
     conn.run(
         "INSERT INTO comments (id, reply_to) VALUES (1, NULL);
@@ -342,22 +362,25 @@ fn a_column_that_is_counted_in_can_be_a_weight() {
          INSERT INTO comments VALUES (1, 1, 0), (2, 1, 0), (3, 2, 0);
          INSERT INTO comment_likes VALUES (1, 1), (1, 2), (2, 1), (3, 1)",
     );
-    let scores = "
+    let scores = r#"
         [[trigger]]
-        name = \"count_scores\"
-        rows = \"comments\"
-        count = [\"post_id:posts.score=likes\"]";
-    let likes = "
+        name = "count_scores"
+        rows = "comments"
+        count = ["post_id:posts.score=likes"]
+        "#;
+    let likes = r#"
         [[trigger]]
-        name = \"count_likes\"
-        rows = \"comment_likes\"
-        count = [\"comment_id:comments.likes\"]";
-    let (_folder, words) = file_of(&format!("{likes}{scores}"));
-    let (in_order, _) = generate_triggers(&database, &words, &[]);
-    let (_folder, words) = file_of(&format!("{scores}{likes}"));
-    let (ran, _) = generate_triggers(&database, &words, &[]);
-    assert_eq!(ran.stdout, in_order.stdout);
-    create_triggers(&database, &words, &[]);
+        name = "count_likes"
+        rows = "comment_likes"
+        count = ["comment_id:comments.likes"]
+        "#;
+    let in_order = database.printed(&format!("{likes}{scores}")).json();
+    let scores_first = format!("{scores}{likes}");
+    let printed = database.printed(&scores_first).json();
+    for part in ["up", "down"] {
+        assert_eq!(printed[part], in_order[part]);
+    }
+    database.count(&scores_first);
     let conn = &mut open(&database);
     let score = |id| format!("SELECT score FROM posts WHERE id = {id}");
     for (statement, scores) in [
@@ -390,17 +413,18 @@ fn rows_are_locked_in_one_order() {
         (users_first, posts, ""),
     ] {
         let definitions = [("post_tags", post_tags), ("posts", posts)].map(|(rows, counts)| {
-            format!("[[trigger]]\nname = \"count_{rows}\"\nrows = \"{rows}\"\ncount = {counts}\n")
+            let name = format!("count_{rows}");
+            trigger(&name, rows, &format!("count = {counts}"))
         });
-        let (_folder, file) = file_of(&definitions.concat());
-        let ran = database.command(&format!("generate triggers {file}"));
+        database.define(&definitions.concat());
+        let ran = database.command("generate triggers --print");
         match order {
             _ if BACKEND == "sqlite" => ran.works(),
             "" => ran.fails(
                 "a row of posts locks a row of posts before one of users, and a row of post_tags locks \
                  users before posts",
             ),
-            order => ran.prints(&format!("as the program must lock them: {order}.\n")),
+            order => ran.prints(&format!("as the program must lock them:\n-- {order}.\n")),
         }
     }
 }

@@ -1,16 +1,19 @@
 //! `counters.toml` changes, and the database follows.
 
 mod beside;
+mod branches;
+mod differences;
 mod half_way;
 mod own;
 
-use diesel::connection::SimpleConnection;
+use std::path::Path;
+
 use diesel::prelude::*;
 use diesel::sql_types::Text;
 
-use super::{LIKES, OTHER_COUNTERS, PARENTS, file_of, open, patient};
-use crate::behaviour::{self, Ran, check_of};
-use crate::{BACKEND, Conn, REFERENCE, TestDatabase};
+use super::{LIKES, OTHER_COUNTERS, PARENTS, open, patient};
+use crate::behaviour::{self, check_of};
+use crate::{BACKEND, REFERENCE, TestDatabase};
 
 /// A counter moves from one definition to another, and from a column to slots.
 const STEPS: [(&str, &str); 7] = [
@@ -106,9 +109,6 @@ const STEPS: [(&str, &str); 7] = [
     ),
 ];
 
-/// The step that only drops triggers.
-const REMOVES: usize = 5;
-
 fn blog() -> TestDatabase {
     let database = TestDatabase::create();
     let mut counters = OTHER_COUNTERS.to_owned();
@@ -127,39 +127,23 @@ fn blog() -> TestDatabase {
 }
 
 impl TestDatabase {
-    /// Runs a command with this file.
-    fn with_file(&self, command: &str, toml: &str) -> Ran {
-        let (_folder, file) = file_of(toml);
-        self.command(&format!("{command} {file}"))
-    }
-
-    #[track_caller]
-    fn generated(&self, toml: &str) -> Ran {
-        let generated = self.with_file("generate triggers --json", toml);
-        generated.works();
-        generated
-    }
-
     /// Asserts that the database counts what the file says.
     #[track_caller]
     fn assert_has(&self, toml: &str, when: &str) {
-        let generated = self.generated(toml);
-        let says = generated.stderr.contains("the database has what ");
-        let is_empty = generated.json()["up"] == "" && generated.json()["down"] == "";
-        assert!(says && is_empty, "{when}: {generated:?}");
+        self.define(toml);
         if !toml.is_empty() {
             self.assert_agrees();
         }
-        let checked = self.with_file("check", toml);
+        let checked = self.run(&["check"]);
         assert_eq!(checked.code, 0, "{when}: {checked:?}");
     }
 
-    /// Corrects the counts, if there are triggers. Another condition can leave a count of an entity
-    /// without rows.
+    /// Corrects the counts, if there are triggers: a counter that was not counted meanwhile keeps what
+    /// it had.
     #[track_caller]
     fn recount(&self) {
-        let ran = patient(|| self.command("recount --zero"));
-        let has_none = ran.stderr.contains("this database has no triggers");
+        let ran = patient(|| self.command("recount --lower"));
+        let has_none = ran.stderr.contains("counters.toml has no [[trigger]]");
         assert!(ran.code == 0 || has_none, "{ran:?}");
     }
 
@@ -185,99 +169,51 @@ struct Name {
     name: String,
 }
 
-fn part(generated: &Ran, part: &str) -> String {
-    generated.json()[part].as_str().unwrap().to_owned()
-}
-
-/// Runs a migration as `diesel migration run` does.
-fn run_in(conn: &mut Conn, migration: &str) -> QueryResult<()> {
-    match BACKEND {
-        // The client library of MariaDB cannot send an empty text.
-        _ if migration.is_empty() => Ok(()),
-        // Its statements commit.
-        "mysql" => conn.batch_execute(migration),
-        _ => conn.transaction(|conn| conn.batch_execute(migration)),
-    }
-}
-
-#[track_caller]
-fn run(database: &TestDatabase, migration: &str) {
-    run_in(&mut open(database), migration).unwrap();
-}
-
 #[test]
 fn the_database_follows_the_file_and_goes_back() {
     let database = blog();
     let mut before = "";
     for (place, (step, toml)) in STEPS.into_iter().enumerate() {
         if place > 0 {
-            database
-                .with_file("check", toml)
-                .finds("Change the file, or run");
+            database.define(toml);
+            database.command("check").finds("wrong");
         }
-        let generated = database.generated(toml);
-        let [up, down] = ["up", "down"].map(|one| part(&generated, one));
-        let printed = database.with_file("generate triggers --down", toml);
-        assert_eq!(printed.stdout, down, "{step}");
-        run(&database, &up);
+        database.generate(toml).works();
+        database.migrate();
+        // A counter in which nothing counted for a while has what it had.
+        if step == "all back" {
+            database.recount();
+        }
         database.assert_has(toml, step);
-        run(&database, &down);
+        database.revert();
+        database.define(before);
+        database.recount();
         database.assert_has(before, &format!("{step}, and back"));
-        run(&database, &up);
+        database.migrate();
+        database.define(toml);
+        database.recount();
         database.assert_has(toml, &format!("{step}, and again"));
-        let back = database.with_file("generate triggers --down", toml);
-        back.works();
-        if place != REMOVES {
-            run(&database, &back.stdout);
-            database.assert_has(before, &format!("{step}, and back after it has run"));
-            run(&database, &up);
-        }
+        let again = database.generate(toml);
+        assert!(again.stderr.contains("has not changed since"), "{again:?}");
         before = toml;
     }
-    let shown = database.command("show").stdout;
-    database.assert_has(&shown, "what is shown");
-}
-
-#[test]
-fn the_last_migration_is_gone_back_once() {
-    let database = blog();
-    for (_, toml) in &STEPS[..3] {
-        run(&database, &part(&database.generated(toml), "up"));
-    }
-    let [back, again] = [STEPS[2].1, STEPS[1].1].map(|toml| {
-        let back = database.with_file("generate triggers --down", toml);
-        back.works();
-        run(&database, &back.stdout);
-        back
-    });
-    assert!(
-        back.stderr
-            .contains("this replaces the triggers count_likes"),
-        "{back:?}"
-    );
-    assert!(
-        again.stderr.contains("this drops the triggers count_stars"),
-        "{again:?}"
-    );
-    database.assert_has(STEPS[0].1, "back twice");
-    run(&database, &part(&database.generated(""), "up"));
-    let none = database.with_file("generate triggers --down", "");
-    none.fails("git show HEAD~1:counters.toml");
 }
 
 /// What `--existing later` does not count, a recount does.
 #[test]
 fn a_change_can_count_existing_rows_later() {
     let database = blog();
-    let (_, slots) = STEPS[REMOVES];
-    run(&database, &part(&database.generated(slots), "up"));
-    let condition = format!("{slots}by = 'stars'\n");
-    let later = database.with_file("generate triggers --json --existing later", &condition);
-    run(&database, &part(&later, "up"));
-    let checked = database.with_file("check", &condition);
-    checked.finds("do not count yet the rows that existed");
+    let slots = &STEPS[4].1.replace("article_likes", "article_likes");
+    database.define(slots);
+    database
+        .command("generate triggers slots --existing later")
+        .works();
+    database.migrate();
+    database
+        .command("recount --dry-run")
+        .prints("would be corrected");
     database.command("recount").works();
-    database.assert_has(&condition, "recounted");
+    database.assert_has(slots, "recounted");
 }
 
 #[test]
@@ -288,28 +224,24 @@ fn what_is_wrong_in_the_file_is_named_with_its_line() {
         ("wen = 'approved'", "unknown field `wen`"),
         ("slots = 'many'", "invalid type: string \"many\""),
         ("when = 1", "invalid type: integer `1`"),
-        (
-            "period = 'week'",
-            "the period stands in the comment of the day",
-        ),
+        ("period = 'week'", "unknown field `period`"),
         ("deleted = 'never'", "unknown variant `never`"),
     ] {
-        for command in ["generate triggers", "check"] {
-            let ran = database.with_file(command, &format!("{first}{line}\n"));
+        database.define(&format!("{first}{line}\n"));
+        for command in ["generate triggers wrong", "check", "recount"] {
+            let ran = database.command(command);
             assert_eq!(ran.code, 2, "{ran:?}");
-            assert!(
-                ran.stderr
-                    .contains("counters.toml: TOML parse error at line 6"),
-                "{ran:?}"
-            );
+            let is_named = ran
+                .stderr
+                .contains("counters.toml: TOML parse error at line 6");
+            assert!(is_named, "{ran:?}");
             assert!(
                 ran.stderr.contains(why) && ran.stderr.contains(line),
                 "{ran:?}"
             );
         }
     }
-    let wrong = first.replace("article_id:articles.likes", "article_id");
-    let ran = database.with_file("generate triggers", &wrong);
+    let ran = database.generate(&first.replace("article_id:articles.likes", "article_id"));
     let says =
         ran.stderr.contains("at line 5") && ran.stderr.contains("write COLUMN:TABLE.COUNTER");
     assert!(says, "{ran:?}");
@@ -319,49 +251,84 @@ fn what_is_wrong_in_the_file_is_named_with_its_line() {
 #[test]
 fn the_file_is_that_of_the_nearest_directory() {
     let database = blog();
-    let (folder, _file) = file_of(STEPS[0].1);
-    let below = folder.path().join("migrations/one");
+    database.define(STEPS[0].1);
+    let below = database.project().join("migrations/one");
     std::fs::create_dir_all(&below).unwrap();
-    let run_in = |directory: &std::path::Path, words: &str| {
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_diesel-counters"));
-        command.args(behaviour::words(words)).current_dir(directory);
-        behaviour::ran(command.env("DATABASE_URL", database.url()))
+    let run_in = |directory: &Path, words: &str| {
+        let url = database.url();
+        let mut command = behaviour::command(&behaviour::words(words), Some(&url));
+        behaviour::ran(command.current_dir(directory))
     };
-    run_in(&below, "generate triggers").prints("Counts the rows of article_likes");
-    run_in(&below, "check").finds("counters.toml has the triggers");
+    run_in(&below, "generate triggers --print").prints("Counts the rows of article_likes");
+    run_in(&below, "check").finds("has no trigger count_likes_insert");
     let elsewhere = tempfile::tempdir().unwrap();
-    let none = run_in(elsewhere.path(), "generate triggers");
-    none.fails("`diesel-counters show > counters.toml`");
+    for command in ["generate triggers one", "recount"] {
+        run_in(elsewhere.path(), command).fails("there is no counters.toml here");
+    }
     run_in(elsewhere.path(), "check").works();
 }
 
-/// A definition that is not generated, one that is another one, and one that is not in the file.
+/// `diesel.toml` names the directory of the migrations, or the option or the variable of diesel_cli does.
+#[test]
+fn the_migrations_are_where_diesel_has_them() {
+    let database = blog();
+    database.define(STEPS[0].1);
+    let project = database.project();
+    std::fs::remove_dir(project.join("migrations")).unwrap();
+    let none = database.command("generate triggers one");
+    none.fails("there is no directory of migrations beside");
+    for folder in ["db", "other"] {
+        std::fs::create_dir(project.join(folder)).unwrap();
+    }
+    std::fs::write(
+        project.join("diesel.toml"),
+        "[print_schema]\nfile = 'src/schema.rs'\n[migrations_directory]\ndir = 'db'\n",
+    )
+    .unwrap();
+    let wrote = database.command("generate triggers one");
+    assert!(wrote.stderr.contains("wrote db/2"), "{wrote:?}");
+    let wrote = database.command("generate triggers one --migrations other");
+    assert!(wrote.stderr.contains("wrote other/2"), "{wrote:?}");
+    let wrong = database.command("generate triggers ../one");
+    wrong.fails("a migration cannot be named ../one");
+    let nameless = database.command("generate triggers");
+    assert_eq!(nameless.code, 2, "{nameless:?}");
+    assert!(
+        nameless.stderr.contains("give the migration a name"),
+        "{nameless:?}"
+    );
+}
+
+/// What the file has and the database has not, or the other way round.
 #[test]
 fn check_compares_the_database_with_the_file() {
     let database = blog();
-    run(&database, &part(&database.generated(STEPS[1].1), "up"));
+    database.count(STEPS[1].1);
     for (place, expected) in [
         (1, &[][..]),
-        (2, &["generated_otherwise"]),
-        (3, &["generated_otherwise", "not_generated", "not_in_file"]),
-        (0, &["not_in_file"]),
+        (2, &["trigger_changed"]),
+        (3, &["trigger_changed", "trigger_left", "trigger_missing"]),
+        (0, &["trigger_left"]),
     ] {
-        let checked = database.with_file("check --json", STEPS[place].1).json();
-        let tables = checked["tables"].as_array().unwrap().iter();
-        let faults = tables.flat_map(|table| {
-            let faults = table["faults"].as_array().unwrap().iter();
-            faults.map(|fault| [&fault["fault"], &table["table"]].map(|one| one.as_str().unwrap()))
-        });
-        let faults = faults.filter(|[fault, _]| *fault != "no_period");
-        let mut faults: Vec<_> = faults.collect();
+        database.define(STEPS[place].1);
+        let mut faults: Vec<_> = database
+            .faults()
+            .into_iter()
+            .map(|fault| fault["fault"].to_string())
+            .collect();
         faults.sort();
+        faults.dedup();
         let expected: Vec<_> = expected
             .iter()
-            .map(|fault| [*fault, "article_likes"])
+            .map(|fault| format!("\"{fault}\""))
             .collect();
         assert_eq!(faults, expected);
     }
-    let of_site = database.with_file("check site_counters", STEPS[3].1);
+    database.define(STEPS[3].1);
+    let all = database.command("check --json").all_faults();
+    let noted = all.iter().filter(|fault| fault["fault"] == "not_generated");
+    assert_eq!(noted.count(), 2, "{all:?}");
+    let of_site = database.command("check site_counters");
     assert!(!of_site.stdout.contains("count_stars"), "{of_site:?}");
 }
 
@@ -374,12 +341,16 @@ fn triggers_of_tables_that_are_gone_are_dropped() {
         "DROP TABLE article_likes",
     ] {
         let database = blog();
-        run(&database, &part(&database.generated(STEPS[1].1), "up"));
+        database.count(STEPS[1].1);
         database.execute(change);
-        let generated = database.with_file("generate triggers --json", "");
-        generated.works();
-        run(&database, &part(&generated, "up"));
+        database.count("");
         assert_eq!(database.trigger_names(), Vec::<String>::new(), "{change}");
-        assert_eq!(database.command("show").stdout, "", "{change}");
+        assert_eq!(
+            database
+                .last_migration("counters.toml")
+                .matches("[[trigger]]")
+                .count(),
+            0
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! Columns and tables that have the names which generated SQL uses itself.
 
-use super::{create_triggers, file_of, number, open, tables};
+use super::{number, open, tables};
 use crate::behaviour::{Execute, quote};
 use crate::{BACKEND, Conn, TestDatabase};
 
@@ -105,8 +105,7 @@ fn assert_counted(names: &str, parts: &[&str]) {
     let cases: Vec<_> = cases.collect();
     let all = |sql: &str| cases.iter().map(|case| case.of(sql)).collect::<Vec<_>>();
     conn.run(&all(TABLES).join(";"));
-    let (_folder, words) = file_of(&all(DEFINITION).concat());
-    create_triggers(&database, &words, &[]);
+    database.count(&all(DEFINITION).concat());
     for case in &cases {
         for statement in STATEMENTS {
             conn.run(&case.of(statement));
@@ -116,7 +115,7 @@ fn assert_counted(names: &str, parts: &[&str]) {
             "UPDATE [parents] SET likes = 70 WHERE [key] = 2; UPDATE [counters] SET likes = likes + 3",
         ));
     }
-    let recounted = database.command("recount");
+    let recounted = database.command("recount --lower");
     for case in &cases {
         case.assert_right(conn, &format!("{recounted:?}"));
     }
@@ -154,8 +153,7 @@ fn a_counter_table_with_the_name_of_a_row_is_counted_or_refused() {
             name,
         };
         database.execute(&case.of(TABLES));
-        let (_folder, words) = file_of(&case.of(DEFINITION));
-        let generated = database.command(&format!("generate triggers {words}"));
+        let generated = database.generate(&case.of(DEFINITION));
         assert_eq!(generated.code == 1, BACKEND == refused_on, "{generated:?}");
     }
 }
@@ -172,13 +170,16 @@ fn counters_can_have_long_names() {
          INSERT INTO sites (id) VALUES (1);
          INSERT INTO hits VALUES (1, 1, 5), (2, 1, 7)"
     ));
-    let words = format!(
-        "count_hits --rows hits --count site_id:sites.{one} --count site_id:sites.{other}=bytes"
-    );
-    create_triggers(&database, &words, &[]);
+    database.count(&format!(
+        "[[trigger]]
+         name = 'count_hits'
+         rows = 'hits'
+         count = ['site_id:sites.{one}', 'site_id:sites.{other}=bytes']"
+    ));
     let conn = &mut open(&database);
     conn.run(&format!("UPDATE sites SET {one} = 9, {other} = 9"));
-    database.command("recount").prints("2 counts corrected");
+    let recounted = database.command("recount --lower");
+    recounted.prints("2 counts corrected");
     let right = format!("SELECT COUNT(*) FROM sites WHERE {one} = 2 AND {other} = 12");
     assert_eq!(number(&right, conn), 1);
 }
@@ -201,7 +202,7 @@ fn two_definitions_with_a_trigger_of_the_same_name_are_refused() {
     for [one, other, trigger] in names {
         let database = tables(true);
         database.execute("ALTER TABLE articles ADD COLUMN likes BIGINT NOT NULL DEFAULT 0");
-        let (_folder, words) = file_of(&format!(
+        let generated = database.generate(&format!(
             "[[trigger]]
              name = '{one}'
              rows = 'article_likes'
@@ -211,7 +212,6 @@ fn two_definitions_with_a_trigger_of_the_same_name_are_refused() {
              rows = 'article_likes'
              count = ['user_id:user_counters.stars']"
         ));
-        let generated = database.command(&format!("generate triggers {words}"));
         generated.fails(&format!(
             "{one} and {other} would both have a trigger {trigger}"
         ));

@@ -1,6 +1,6 @@
-//! What is printed of a file of definitions, and again after the migration has run.
+//! What `generate triggers` prints of a file of definitions, before and after its migration.
 
-use super::{LIKES_OF_ARTICLES, file_of, generate, generate_triggers, migrate, tables};
+use super::{notes, tables};
 
 const LIKES: &str = r#"
     [[trigger]]
@@ -20,7 +20,7 @@ const STARS: &str = r#"
 #[test]
 fn options_of_a_definition_are_refused() {
     let database = tables(true);
-    let (_folder, words) = file_of(LIKES);
+    database.define(LIKES);
     for option in [
         "--when approved",
         "--by stars",
@@ -29,57 +29,50 @@ fn options_of_a_definition_are_refused() {
         "--period week",
         "--slots 8",
         "--count article_id:article_counters.likes",
-        "count_likes",
     ] {
-        let args = format!("generate triggers {words} {option}");
-        let ran = database.run(&crate::behaviour::words(&args));
+        let ran = database.command(&format!("generate triggers step {option}"));
         assert_eq!(ran.code, 2, "{option}: {}", ran.stderr);
     }
-    let later = database.command(&format!("generate triggers {words} --existing later"));
+    let later = database.command("generate triggers --print --existing later");
     later.prints("To count the rows that are there already, run");
 }
 
 #[test]
-fn a_migration_that_has_run_can_print_its_down_again() {
+fn a_file_that_has_not_changed_has_no_migration() {
     let database = tables(true);
-    let (before, folder) = generate(&database, &LIKES_OF_ARTICLES);
-    migrate(&database, &folder);
-    let (_folder, words) = file_of(LIKES);
-    let down = database.command(&format!("generate triggers {words} --down"));
-    assert_eq!(down.stdout, before.json()["down"], "{down:?}");
-    let up = database.command(&format!("generate triggers {words}"));
-    up.works();
-    assert_eq!(up.stdout, "");
-    assert!(up.stderr.contains("the database has what "), "{up:?}");
+    database.count(LIKES);
+    for command in ["generate triggers step", "generate triggers --print"] {
+        let again = database.command(command);
+        again.works();
+        assert_eq!(again.stdout, "");
+        notes(&again, "has not changed since the last migration");
+    }
+    assert_eq!(database.migration_directories().len(), 1);
 }
 
 /// The other definitions are those of the next migration.
 #[test]
-fn definitions_of_a_file_that_the_database_has_are_left_out() {
+fn definitions_of_a_file_that_have_a_migration_are_left_out() {
     let database = tables(true);
-    let (_folder, words) = file_of(LIKES);
-    let (_, folder) = generate_triggers(&database, &words, &[]);
-    migrate(&database, &folder);
-    let (_folder, words) = file_of(&format!("{STARS}{LIKES}"));
-    let (ran, _) = generate_triggers(&database, &words, &[]);
+    database.count(LIKES);
+    let ran = database.printed(&format!("{STARS}{LIKES}"));
     let up = ran.json()["up"].as_str().unwrap().to_owned();
     assert!(
         up.contains("count_stars") && !up.contains("count_likes"),
         "{up}"
     );
-    let does = "this creates the triggers count_stars";
-    assert!(ran.stderr.contains(does), "{ran:?}");
+    notes(&ran, "this creates the triggers count_stars");
 }
 
 /// The program counts itself again after the way back.
 #[test]
 fn the_way_back_has_no_advice_for_the_way_up() {
     let database = tables(true);
-    let (_folder, words) = file_of(LIKES);
+    database.define(LIKES);
     let advice = "counted_by_database";
-    let up = database.command(&format!("generate triggers {words}"));
-    assert!(up.stderr.contains(advice), "{up:?}");
-    let down = database.command(&format!("generate triggers {words} --down"));
+    let up = database.command("generate triggers --print");
+    notes(&up, advice);
+    let down = database.command("generate triggers --print --down");
     down.works();
     assert!(!down.stderr.contains(advice), "{down:?}");
 }

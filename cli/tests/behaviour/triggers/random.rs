@@ -11,7 +11,7 @@ use diesel_counters::is_retryable;
 use rand::prelude::*;
 use rand::rngs::StdRng;
 
-use super::{create_triggers, file_of, integer, open};
+use super::{integer, open};
 use crate::{BACKEND, Conn, TestDatabase};
 
 #[test]
@@ -70,8 +70,7 @@ fn counted(is_rows_first: bool, by_day: bool) -> TestDatabase {
     );
     let without_days = DEFINITIONS.replace("day = \"created_at\"", "");
     let definitions = if by_day { DEFINITIONS } else { &without_days };
-    let (_folder, words) = file_of(definitions);
-    create_triggers(&database, &words, &[]);
+    database.count(definitions);
     database
 }
 

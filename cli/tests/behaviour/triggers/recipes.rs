@@ -15,7 +15,7 @@ use crate::{BACKEND, Conn, REFERENCE, TestDatabase};
 
 const TRIGGERS: &str = include_str!("../../../../docs/triggers.md");
 const RECIPES: &str = include_str!("../../../../docs/recipes.md");
-const GENERATE: &str = "diesel-counters generate triggers > up.sql";
+const GENERATE: &str = "diesel-counters generate triggers";
 
 /// Each one in a thread with its name, which the message of a failure begins with.
 #[test]
@@ -64,21 +64,25 @@ fn run_section(heading: &str, database: &TestDatabase) {
     run(section.unwrap(), database);
 }
 
-/// Runs the SQL, the definitions and the commands of a section.
+/// Runs the SQL, the definitions and the commands of a section. If no command generates the triggers
+/// of its definitions, they are generated here.
 fn run(section: &str, database: &TestDatabase) {
-    let files = tempfile::tempdir().unwrap();
-    for block in section.split("\n```").skip(1).step_by(2) {
-        let (languages, text) = block.split_once('\n').unwrap();
+    let blocks = section.split("\n```").skip(1).step_by(2);
+    let blocks: Vec<_> = blocks
+        .map(|block| block.split_once('\n').unwrap())
+        .collect();
+    let generates =
+        |(languages, text): &(&str, &str)| *languages == "sh" && text.contains(GENERATE);
+    let is_generated = blocks.iter().any(generates);
+    for (languages, text) in blocks {
         match languages.split_once(' ').unwrap_or((languages, BACKEND)) {
             (_, backends) if !backends.contains(BACKEND) => {}
             ("sql", _) => run_sql(text, &mut open(database)),
+            ("toml", _) if is_generated => database.define(text),
             ("toml", _) => {
-                std::fs::write(files.path().join("counters.toml"), text).unwrap();
-                if !section.contains(GENERATE) {
-                    run_commands(GENERATE, files.path(), database);
-                }
+                database.count(text);
             }
-            ("sh", _) => run_commands(text, files.path(), database),
+            ("sh", _) => run_commands(text, database),
             _ => {}
         }
     }
@@ -113,23 +117,28 @@ fn run_sql(sql: &str, conn: &mut Conn) {
     assert_eq!(rest, "", "without a semicolon");
 }
 
-fn run_commands(commands: &str, folder: &Path, database: &TestDatabase) {
+/// Runs the commands of a block in the folder of the project, and the migrations that they write.
+fn run_commands(commands: &str, database: &TestDatabase) {
     let backend = format!("--backend {BACKEND}");
     let commands = commands.replace("--backend postgres", &backend);
-    let commands = commands.replace("diesel migration", "true");
-    let commands = commands.replace("cd migrations/", "true ");
     let command = Path::new(env!("CARGO_BIN_EXE_diesel-counters"));
     let binaries = command.parent().unwrap().display();
     let path = format!("{binaries}:{}", std::env::var("PATH").unwrap());
-    let mut shell = Command::new("sh");
-    let shell = shell.args(["-ec", &commands]).current_dir(folder);
-    let environment = [("PATH", path), ("DATABASE_URL", database.url())];
-    let ran = shell.envs(environment).output().unwrap();
-    assert!(ran.status.success(), "{commands}: {ran:?}");
-    let up = folder.join("up.sql");
-    if let Ok(sql) = std::fs::read_to_string(&up) {
-        open(database).run(&sql);
-        std::fs::remove_file(up).unwrap();
+    for part in commands.split("diesel migration run") {
+        let part = part.replace("diesel migration", "true");
+        let part = part.replace("cd migrations/", "true ");
+        let mut shell = Command::new("sh");
+        shell.args(["-ec", &part]).current_dir(database.project());
+        shell.env("PATH", &path).env("DATABASE_URL", database.url());
+        let ran = shell.env_remove("MIGRATION_DIRECTORY").output().unwrap();
+        assert!(ran.status.success(), "{part}: {ran:?}");
+        // What `generate migration` has printed.
+        let up = database.project().join("up.sql");
+        if let Ok(sql) = std::fs::read_to_string(&up) {
+            open(database).run(&sql);
+            std::fs::remove_file(up).unwrap();
+        }
+        database.migrate();
     }
 }
 

@@ -1,6 +1,6 @@
 //! Keys of any text in a recount.
 
-use super::{create_triggers, generate_triggers, integer, number, open};
+use super::{integer, number, open};
 use crate::behaviour::{Execute, check_of};
 use crate::{BACKEND, TEXT, TestDatabase};
 
@@ -17,8 +17,14 @@ fn tables() -> TestDatabase {
              PRIMARY KEY (path, label, day, slot));
          CREATE TABLE hits (id BIGINT PRIMARY KEY, path {text} NOT NULL, label {text} NOT NULL)"
     ));
-    let counts = ["--count", "path,label:page_counters.hits"];
-    create_triggers(&database, "count_hits --rows hits", &counts);
+    database.count(
+        r#"
+        [[trigger]]
+        name = "count_hits"
+        rows = "hits"
+        count = ["path,label:page_counters.hits"]
+        "#,
+    );
     database
 }
 
@@ -52,7 +58,7 @@ fn any_text_can_be_a_key() {
         conn.run(&format!("INSERT INTO hits VALUES ({id}, {path}, 'x')"));
     }
     conn.run("UPDATE page_counters SET hits = hits + 6");
-    let dry = database.command("recount --dry-run --json").json();
+    let dry = database.command("recount --dry-run --lower --json").json();
     let wrong = dry["triggers"][0]["wrong"].as_array().unwrap().clone();
     assert_eq!(wrong.len(), 4, "{wrong:?}");
     for one in wrong {
@@ -62,7 +68,8 @@ fn any_text_can_be_a_key() {
             "{one}"
         );
     }
-    database.command("recount").prints("4 counts corrected");
+    let recounted = database.command("recount --lower");
+    recounted.prints("4 counts corrected");
     assert_eq!(
         number("SELECT COUNT(*) FROM page_counters WHERE hits = 7", conn),
         4
@@ -98,8 +105,14 @@ fn texts_are_counted_by_an_exact_key(create_index: &str) {
          {create_index};
          INSERT INTO votes VALUES (1, 'Post', 1), (7, 'éA', 2), (8, 'éa', 2)"
     ));
-    let words = "count_votes --rows votes --count kind,of_id:kind_counters.votes";
-    create_triggers(&database, words, &[]);
+    database.count(
+        r#"
+        [[trigger]]
+        name = "count_votes"
+        rows = "votes"
+        count = ["kind,of_id:kind_counters.votes"]
+        "#,
+    );
     let conn = &mut open(&database);
     conn.run(
         "INSERT INTO votes VALUES (2, 'post', 1), (3, 'Post', 1), (4, 'Post ', 1), (5, 'é', 1), (6, 'post', 1);
@@ -120,7 +133,7 @@ fn texts_are_counted_by_an_exact_key(create_index: &str) {
     database.assert_agrees();
     database.command("check kind_counters").works();
     conn.run("UPDATE kind_counters SET votes = votes + 5");
-    database.command("recount").works();
+    database.command("recount --lower").works();
     assert_eq!(all.map(|kind| of(kind, conn)), right);
 }
 
@@ -148,21 +161,28 @@ fn rows_can_have_longer_texts_than_a_key() {
              INSERT INTO pages (path) VALUES ('/a'), ('/b');
              INSERT INTO hits VALUES (1, '/a', '2026-01-01'), (2, '/A', '2026-01-01'), (3, '/b', '2026-01-02')"
         ));
-        for words in [
-            "count_hits --rows hits --count path:page_counters.hits --day at",
-            "count_pages --rows hits --count path:pages.hits",
-        ] {
-            let (generated, _) = generate_triggers(&database, words, &[]);
-            database.execute(generated.json()["up"].as_str().unwrap());
-        }
+        database.count(
+            r#"
+            [[trigger]]
+            name = "count_hits"
+            rows = "hits"
+            count = ["path:page_counters.hits"]
+            day = "at"
+
+            [[trigger]]
+            name = "count_pages"
+            rows = "hits"
+            count = ["path:pages.hits"]
+            "#,
+        );
         let conn = &mut open(&database);
         conn.run("UPDATE page_counters SET hits = hits + 6; UPDATE pages SET hits = 7");
         for (name, corrected) in [("count_hits", "3 counts"), ("count_pages", "2 counts")] {
             database
-                .command(&format!("recount {name} --of /a --dry-run"))
+                .command(&format!("recount {name} --of /a --dry-run --lower"))
                 .prints("1 count would be corrected");
             database
-                .command(&format!("recount {name}"))
+                .command(&format!("recount {name} --lower"))
                 .prints(&format!("{corrected} corrected"));
         }
         database.assert_agrees();
@@ -194,13 +214,19 @@ fn one_entity_can_be_recounted() {
              id BIGINT NOT NULL PRIMARY KEY, kind {TEXT} NOT NULL, of_id BIGINT NOT NULL, hash {bytes} NOT NULL
          )"
     ));
-    for words in [
-        "count_kinds --rows votes --count kind,of_id:kind_counters.votes --count of_id:posts.votes",
-        "count_hashes --rows votes --count hash:hash_counters.votes",
-    ] {
-        let (ran, _) = generate_triggers(&database, words, &[]);
-        database.execute(ran.json()["up"].as_str().unwrap());
-    }
+    database.count(
+        r#"
+        [[trigger]]
+        name = "count_kinds"
+        rows = "votes"
+        count = ["kind,of_id:kind_counters.votes", "of_id:posts.votes"]
+
+        [[trigger]]
+        name = "count_hashes"
+        rows = "votes"
+        count = ["hash:hash_counters.votes"]
+        "#,
+    );
     let conn = &mut open(&database);
     let [one, other] = match BACKEND {
         "postgres" => ["'\\x00ff'", "'\\xab'"],
@@ -221,15 +247,14 @@ fn one_entity_can_be_recounted() {
         ("count_hashes", "00ff", "00ff"),
     ] {
         let wrong = format!("of {entity}: stored 7, rows 1");
-        let dry = database.run(&["recount", name, "--of", of, "--dry-run"]);
+        let recount = ["recount", name, "--of", of, "--lower"];
+        let dry = database.run(&[&recount[..], &["--dry-run"]].concat());
         dry.prints("1 count would be corrected");
         dry.prints(&wrong);
-        let recounted = database.run(&["recount", name, "--of", of]);
+        let recounted = database.run(&recount);
         recounted.prints("1 count corrected");
         recounted.prints(&wrong);
-        database
-            .run(&["recount", name, "--of", of])
-            .prints("all counts agree");
+        database.run(&recount).prints("all counts agree");
     }
     // The other entities are as they were.
     for (table, key) in [

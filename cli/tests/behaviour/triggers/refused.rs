@@ -1,12 +1,17 @@
-//! What triggers would count wrong is refused, and what only looks like a definition is none.
+//! What triggers would count wrong is refused.
 
+use super::{OF_ARTICLES, count_likes, number, open, tables};
 use crate::behaviour::Execute;
-
-use super::{
-    LIKES_OF_ARTICLES, counted_likes, generate, generate_triggers, likes_of, migrate, number, open,
-    tables,
-};
+use crate::behaviour::project::key;
 use crate::{BACKEND, TestDatabase};
+
+/// Counts the likes of a post in its row.
+const OF_POSTS: &str = "count = ['post_id:posts.likes']";
+
+/// Counts the likes of articles for which this is true.
+fn likes_when(condition: &str) -> String {
+    count_likes(&format!("{OF_ARTICLES}{}", key("when", condition)))
+}
 
 /// A cascade changes the rows after their entity: a trigger would add them to what the entity holds already.
 #[test]
@@ -20,40 +25,17 @@ fn a_foreign_key_that_changes_the_key_of_a_count_in_a_column_is_refused_or_count
              INSERT INTO posts (id) VALUES (1), (3);
              INSERT INTO article_likes VALUES (1, 1), (2, 1), (3, 1), (4, 3)"
         ));
-        let words = "count_likes --rows article_likes --count post_id:posts.likes";
-        let (ran, folder) = generate_triggers(&database, words, &[]);
-        if ran.code != 0 {
-            ran.fails("ON UPDATE");
+        let generated = database.generate(&count_likes(OF_POSTS));
+        if generated.code != 0 {
+            generated.fails("ON UPDATE");
             continue;
         }
-        migrate(&database, &folder);
+        database.migrate();
         let conn = &mut open(&database);
         conn.run("UPDATE posts SET id = 2 WHERE id = 1");
         let wrong = "SELECT COUNT(*) FROM posts WHERE likes <> (SELECT COUNT(*) FROM article_likes WHERE post_id = posts.id)";
         assert_eq!(number(wrong, conn), 0, "{action}");
     }
-}
-
-/// It fails if somebody reads it.
-#[test]
-fn a_view_with_the_column_of_a_definition_is_not_run() {
-    let database = counted_likes();
-    let value = match BACKEND {
-        "postgres" => "CAST(1 / (SELECT COUNT(*) FROM users WHERE id < 0) AS TEXT)",
-        "mysql" => "CAST((SELECT id FROM users) AS CHAR)",
-        _ => "CAST(abs(-9223372036854775807 - (SELECT MIN(id) FROM users)) AS TEXT)",
-    };
-    let conn = &mut open(&database);
-    conn.run(&format!(
-        "CREATE VIEW planted AS SELECT {value} AS diesel_counters_trigger;
-         INSERT INTO article_likes (id, article_id) VALUES (1, 1)"
-    ));
-    for line in ["recount --dry-run", "recount", "check article_counters"] {
-        let ran = database.command(line);
-        let is_named = ran.stderr.contains("planted") && ran.stderr.contains("cannot read");
-        assert!(ran.code == 0 || is_named, "{ran:?}");
-    }
-    assert_eq!(likes_of(1, conn), 1);
 }
 
 /// The one does not depend on the time zone of the session, and the other one does.
@@ -66,13 +48,9 @@ fn a_time_can_be_compared_with_null() {
     let database = tables(true);
     let at = format!("ALTER TABLE article_likes ADD COLUMN at {zoned} NULL");
     database.execute(&at);
-    let generate = |when| {
-        let options = [&LIKES_OF_ARTICLES[..], &["--when", when]].concat();
-        generate(&database, &options).0
-    };
-    generate("at IS NOT NULL").works();
-    let compared = generate("at <= '2026-01-01'").code;
-    assert_eq!(compared == 1, BACKEND != "sqlite");
+    database.printed(&likes_when("at IS NOT NULL")).works();
+    let compared = database.printed(&likes_when("at <= '2026-01-01'"));
+    assert_eq!(compared.code == 1, BACKEND != "sqlite", "{compared:?}");
 }
 
 /// A row that is not counted yet is taken off: the count is below 0 until the recount.
@@ -90,9 +68,16 @@ fn existing_rows_of_a_column_that_stays_above_0_are_not_counted_later() {
             "CREATE TABLE posts (id BIGINT NOT NULL PRIMARY KEY, likes BIGINT NOT NULL DEFAULT 0, CHECK ({check}));
              CREATE TABLE post_likes (id BIGINT NOT NULL PRIMARY KEY, post_id BIGINT NOT NULL)"
         ));
-        let words = "generate triggers count_it --rows post_likes --count post_id:posts.likes";
-        database.command(words).works();
-        let later = database.command(&format!("{words} --existing later"));
+        let generated = database.printed(
+            r#"
+            [[trigger]]
+            name = "count_it"
+            rows = "post_likes"
+            count = ["post_id:posts.likes"]
+            "#,
+        );
+        generated.works();
+        let later = database.command("generate triggers --json --existing later");
         later.fails("a CHECK keeps posts.likes at 0 or more");
     }
 }
@@ -156,8 +141,7 @@ fn an_expression_whose_value_can_change_is_refused() {
             "sqlite" => format!("CASE WHEN kind = 'open' THEN {condition} ELSE 1 END"),
             _ => condition.to_owned(),
         };
-        let options = [&LIKES_OF_ARTICLES[..], &["--when", &when]].concat();
-        generate(&database, &options).0
+        database.printed(&likes_when(&when))
     };
     for condition in accepted {
         generate(condition).works();
@@ -184,13 +168,12 @@ fn each_foreign_key_of_a_column_is_looked_at() {
              INSERT INTO posts (id) VALUES (1);
              INSERT INTO article_likes VALUES (1, 1), (2, 1)"
         ));
-        let words = "count_likes --rows article_likes --count post_id:posts.likes";
-        let (ran, folder) = generate_triggers(&database, words, &[]);
-        if ran.code != 0 {
-            ran.fails("ON UPDATE");
+        let generated = database.generate(&count_likes(OF_POSTS));
+        if generated.code != 0 {
+            generated.fails("ON UPDATE");
             continue;
         }
-        migrate(&database, &folder);
+        database.migrate();
         open(&database).run("UPDATE posts SET id = 2 WHERE id = 1");
         database.assert_agrees();
     }

@@ -1,7 +1,7 @@
 //! Rows of each shape that a table can have: they are inserted, moved and deleted, and after each
 //! statement the counts are those of the rows.
 
-use super::{create_triggers, file_of, integer, number, open};
+use super::{integer, number, open};
 use crate::behaviour::Execute;
 use crate::{BACKEND, Conn, TEXT, TestDatabase};
 
@@ -20,8 +20,7 @@ impl Shape {
     fn new(tables: &str, definition: &str, counts: &[[&str; 2]]) -> Self {
         let database = TestDatabase::create();
         database.execute(tables);
-        let (_folder, words) = file_of(definition);
-        create_triggers(&database, &words, &[]);
+        database.count(definition);
         let mut wrong = Vec::new();
         for [rows, stored] in counts {
             wrong.push(format!(
@@ -285,7 +284,7 @@ fn what_a_row_without_a_key_or_a_day_gets_later_is_counted_and_kept() {
          );
          INSERT INTO reactions VALUES (1, 1, 'joy', NULL), (2, 1, NULL, '2026-01-01'), (3, NULL, 'joy', NULL)"
     ));
-    let (_folder, words) = file_of(
+    database.count(
         r#"
         [[trigger]]
         name = "count_reactions"
@@ -295,7 +294,6 @@ fn what_a_row_without_a_key_or_a_day_gets_later_is_counted_and_kept() {
         deleted = "kept"
         "#,
     );
-    create_triggers(&database, &words, &[]);
     let conn = &mut open(&database);
     let given = |which: &str, conn: &mut Conn| {
         let sum = format!("CAST(COALESCE(SUM(given), 0) AS {})", integer());

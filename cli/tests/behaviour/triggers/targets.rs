@@ -2,8 +2,9 @@
 
 use crate::behaviour::Execute;
 
-use super::{create_triggers, generate_triggers, migrate, number, open, refuses};
-use crate::{BACKEND, TestDatabase};
+use super::{number, open, refuses};
+use crate::TestDatabase;
+use crate::behaviour::project::trigger;
 
 /// Statistics have keys of their own, in another order than that of the posts.
 const STATISTICS: &str = "
@@ -23,13 +24,18 @@ const STATISTICS: &str = "
 const WRONG: &str = "SELECT COUNT(*) FROM post_stats WHERE likes <>
     (SELECT COUNT(*) FROM post_likes WHERE post_likes.post_id = post_stats.post_id)";
 
-const LIKES: &str = "count_likes --rows post_likes --count post_id:post_stats.likes";
+const LIKES: &str = r#"
+    [[trigger]]
+    name = "count_likes"
+    rows = "post_likes"
+    count = ["post_id:post_stats.likes"]
+    "#;
 
 #[test]
 fn a_statistics_table_is_found_by_a_unique_column() {
     let database = TestDatabase::create();
     database.execute(STATISTICS);
-    create_triggers(&database, LIKES, &[]);
+    database.count(LIKES);
     let conn = &mut open(&database);
     for statement in [
         "SELECT 1",
@@ -44,19 +50,10 @@ fn a_statistics_table_is_found_by_a_unique_column() {
         database.assert_agrees();
     }
     conn.run("UPDATE post_stats SET likes = 40 WHERE post_id = 3");
-    let recounted = database.command("recount");
+    let recounted = database.command("recount --lower");
     recounted.prints("post_stats.likes of 3: stored 40, rows 2");
     assert_eq!(number(WRONG, conn), 0);
     assert_eq!(database.trigger_faults("post_stats").len(), 0);
-}
-
-/// The key stays what it was when the foreign key that proved it is gone.
-#[test]
-fn a_definition_keeps_the_key_of_its_target() {
-    let database = TestDatabase::create();
-    database.execute(STATISTICS);
-    let (ran, _) = generate_triggers(&database, LIKES, &[]);
-    ran.prints("post_id:post_stats(post_id).likes");
 }
 
 /// A profile shares the key of its user, and a note has no foreign key.
@@ -77,10 +74,13 @@ fn a_shared_key_names_the_same_row() {
          INSERT INTO user_profiles VALUES (1, 2, 0), (2, 1, 0);
          INSERT INTO posts VALUES (1, 1), (2, 1), (3, 2)",
     );
-    create_triggers(
-        &database,
-        "count_posts --rows posts --count user_id:user_profiles.posts",
-        &[],
+    database.count(
+        r#"
+        [[trigger]]
+        name = "count_posts"
+        rows = "posts"
+        count = ["user_id:user_profiles.posts"]
+        "#,
     );
     let conn = &mut open(&database);
     conn.run("INSERT INTO posts VALUES (4, 2), (5, 2); DELETE FROM posts WHERE id = 1");
@@ -127,25 +127,24 @@ fn a_key_that_names_another_table_is_refused() {
         post_id:post_stats(post_id).post_id  | post_stats has no column post_id to count in",
     );
     for count in ["users(id)", "users(number)", "numbers", "numbers(id)"] {
-        let words = format!("count_it --rows notes --count user_id:{count}.likes");
-        generate_triggers(&database, &words, &[]).0.works();
+        let keys = format!("count = [\"user_id:{count}.likes\"]");
+        let generated = database.printed(&trigger("count_it", "notes", &keys));
+        generated.works();
     }
 }
 
-/// An older version counted in the row whose primary key has the number of the post.
+/// The only key that is left has the number of the statistics, not that of the post.
 #[test]
-fn triggers_that_count_for_other_entities_are_found() {
+fn triggers_that_would_count_for_other_entities_are_found() {
     let database = TestDatabase::create();
     database.execute(STATISTICS);
-    let definition = "{\"name\":\"count_likes\",\"rows\":\"post_likes\",\
-        \"count\":[\"post_id:post_stats.likes\"],\"by\":\"1\",\"period\":\"day\",\"slots\":32}";
-    database.execute(&match BACKEND {
-        "postgres" => format!(
-            "CREATE FUNCTION count_likes() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
-             COMMENT ON FUNCTION count_likes() IS 'diesel_counters: {definition}'"
-        ),
-        _ => format!("CREATE VIEW count_likes AS SELECT '{definition}' AS diesel_counters_trigger"),
-    });
+    database.count(LIKES);
+    database.execute(
+        "DROP TABLE post_stats;
+         CREATE TABLE post_stats (
+             id BIGINT NOT NULL PRIMARY KEY, post_id BIGINT NOT NULL, likes BIGINT NOT NULL DEFAULT 0
+         )",
+    );
     let faults = database.trigger_faults("post_stats");
     let what = faults[0]["what"].as_str().unwrap();
     assert_eq!(faults[0]["fault"], "trigger_definition");
@@ -160,12 +159,12 @@ fn rows_that_follow_an_update_with_their_statistics_are_counted_or_refused() {
     let database = TestDatabase::create();
     let follows = "ON DELETE CASCADE ON UPDATE CASCADE";
     database.execute(&STATISTICS.replace("ON DELETE CASCADE", follows));
-    let (ran, folder) = generate_triggers(&database, LIKES, &[]);
-    if ran.code != 0 {
-        ran.fails("ON UPDATE CASCADE");
+    let generated = database.generate(LIKES);
+    if generated.code != 0 {
+        generated.fails("ON UPDATE CASCADE");
         return;
     }
-    migrate(&database, &folder);
+    database.migrate();
     let conn = &mut open(&database);
     conn.run("UPDATE posts SET id = 7 WHERE id = 1");
     assert_eq!(number(WRONG, conn), 0);

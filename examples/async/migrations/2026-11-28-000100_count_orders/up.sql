@@ -37,7 +37,6 @@ BEGIN
     ON CONFLICT (product_id, day, slot) DO UPDATE SET sold = counters.sold + excluded.sold;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION count_orders_insert() IS 'diesel_counters: {"name":"count_orders","rows":"orders","count":["product_id:product_counters.sold=units"],"by":"1","period":"day","slots":32,"migration":1}';
 
 CREATE FUNCTION count_orders_update() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$

@@ -4,4 +4,3 @@ DROP TRIGGER IF EXISTS count_article_likes_insert;
 DROP TRIGGER IF EXISTS count_article_likes_lock_delete;
 DROP TRIGGER IF EXISTS count_article_likes_lock_update;
 DROP TRIGGER IF EXISTS count_article_likes_lock_insert;
-DROP VIEW IF EXISTS count_article_likes;

@@ -3,13 +3,32 @@
 -- A trigger keeps the mode in which it is created.
 SET @sql_mode_before = @@sql_mode, sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION';
 
-CREATE OR REPLACE VIEW count_article_likes AS SELECT '{"name":"count_article_likes","rows":"article_likes","count":["article_id:article_counters.likes","article_id:articles.like_count"],"by":"1","period":"day","slots":32,"migration":1}' AS diesel_counters_trigger;
-
 -- Counts the rows of article_likes in article_counters.likes, articles.like_count.
 -- Until UNLOCK TABLES, other sessions wait for these tables. If this stops half way, run it again, and then
 -- `diesel-counters recount count_article_likes`.
 LOCK TABLES article_likes WRITE, article_counters WRITE, articles WRITE,
-    article_counters AS kept_article_counters READ, article_likes AS counted_article_likes READ;
+    article_likes AS counted_article_likes READ, article_counters AS kept_article_counters READ;
+
+-- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
+-- `diesel-counters recount` compares them with the rows.
+INSERT INTO article_counters (article_id, day, slot, likes)
+SELECT counted_article_likes.article_id, UTC_DATE(), 0, COUNT(*)
+FROM article_likes AS counted_article_likes
+GROUP BY 1
+HAVING (
+    SELECT COALESCE(SUM(likes), 0) FROM article_counters AS kept_article_counters
+    WHERE kept_article_counters.article_id = counted_article_likes.article_id
+) = 0
+ORDER BY 1
+ON DUPLICATE KEY UPDATE likes = article_counters.likes + VALUES(likes);
+UPDATE articles JOIN (
+    SELECT counted_article_likes.article_id AS id, COUNT(*) AS like_count
+    FROM article_likes AS counted_article_likes
+    GROUP BY 1
+) AS counted
+ON articles.id = counted.id
+    AND articles.like_count = 0
+SET articles.like_count = counted.like_count;
 
 -- Locks what is counted in before a foreign key share-locks it: two sessions that both have that lock deadlock.
 DROP TRIGGER IF EXISTS count_article_likes_lock_insert;
@@ -80,27 +99,6 @@ BEGIN
     UPDATE articles SET like_count = like_count - 1
     WHERE id = OLD.article_id;
 END;
-
--- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
--- `diesel-counters recount` compares them with the rows.
-INSERT INTO article_counters (article_id, day, slot, likes)
-SELECT counted_article_likes.article_id, UTC_DATE(), 0, COUNT(*)
-FROM article_likes AS counted_article_likes
-GROUP BY 1
-HAVING (
-    SELECT COALESCE(SUM(likes), 0) FROM article_counters AS kept_article_counters
-    WHERE kept_article_counters.article_id = counted_article_likes.article_id
-) = 0
-ORDER BY 1
-ON DUPLICATE KEY UPDATE likes = article_counters.likes + VALUES(likes);
-UPDATE articles JOIN (
-    SELECT counted_article_likes.article_id AS id, COUNT(*) AS like_count
-    FROM article_likes AS counted_article_likes
-    GROUP BY 1
-) AS counted
-ON articles.id = counted.id
-    AND articles.like_count = 0
-SET articles.like_count = counted.like_count;
 
 UNLOCK TABLES;
 SET sql_mode = @sql_mode_before;

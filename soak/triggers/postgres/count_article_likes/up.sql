@@ -50,7 +50,6 @@ BEGIN
     END LOOP;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION count_article_likes_insert() IS 'diesel_counters: {"name":"count_article_likes","rows":"article_likes","count":["article_id:article_counters.likes","article_id:articles.like_count"],"by":"1","period":"day","slots":32,"migration":1}';
 
 CREATE FUNCTION count_article_likes_update() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$

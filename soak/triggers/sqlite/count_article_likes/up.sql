@@ -1,5 +1,4 @@
 -- Counts the rows of article_likes in article_counters.likes, articles.like_count.
-CREATE VIEW count_article_likes AS SELECT '{"name":"count_article_likes","rows":"article_likes","count":["article_id:article_counters.likes","article_id:articles.like_count"],"by":"1","period":"day","slots":32,"migration":1}' AS diesel_counters_trigger;
 
 CREATE TRIGGER count_article_likes_insert AFTER INSERT ON article_likes BEGIN
     INSERT INTO article_counters (article_id, day, slot, likes)

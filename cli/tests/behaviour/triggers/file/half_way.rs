@@ -1,45 +1,44 @@
 //! A migration that fails half way.
 
-use super::{STEPS, blog, part, run, run_in};
+use diesel::connection::{Connection, SimpleConnection};
+use diesel_migrations::MigrationHarness;
+
+use super::{STEPS, blog};
 use crate::behaviour::Execute;
 use crate::behaviour::triggers::open;
 use crate::{BACKEND, TestDatabase};
 
-/// A migration of MySQL commits each statement. The others roll back. A recount corrects the counts
-/// of before, which stay, and those of rows that were written in between.
+/// A migration of MySQL commits each statement. The others roll back. Whoever runs it again, and then a
+/// recount, has the counts of the rows.
 #[test]
-fn a_migration_that_fails_half_way_is_generated_again() {
+fn a_migration_that_fails_half_way_runs_again() {
     let database = blog();
     let mut before = "";
     for (number, (step, toml)) in STEPS.into_iter().enumerate() {
-        run(&database, &part(&database.generated(toml), "up"));
-        let names = database.trigger_names();
-        run(&database, &part(&database.generated(before), "up"));
+        database.generate(toml).works();
+        let up = database.last_migration("up.sql");
         // MySQL is slow: each step has some of the places.
         let seldom = if BACKEND == "mysql" { 13 } else { 1 };
         for place in (number % seldom..).step_by(seldom) {
-            let up = part(&database.generated(toml), "up");
             let Some(half) = half_way(&up, place) else {
                 break;
             };
             half.run(&database);
-            let rest = part(&database.generated(toml), "up");
-            if BACKEND != "mysql" {
-                assert_eq!(rest, up, "{step}");
-            }
             let conn = &mut open(&database);
             conn.run("INSERT INTO article_likes (id, article_id) VALUES (9, 3)");
-            run(&database, &rest);
+            database.migrate();
             let when = format!("{step}, after statement {place}");
             database.recount();
             database.assert_has(toml, &when);
-            assert_eq!(database.trigger_names(), names, "{when}");
             conn.run("DELETE FROM article_likes WHERE id = 9");
-            run(&database, &part(&database.generated(before), "up"));
+            database.revert();
+            database.define(before);
             database.recount();
             database.assert_has(before, &format!("{when}, and back"));
+            database.define(toml);
         }
-        run(&database, &part(&database.generated(toml), "up"));
+        let conn = &mut open(&database);
+        conn.run_pending_migrations(database.migrations()).unwrap();
         before = toml;
     }
 }
@@ -59,7 +58,8 @@ impl Half {
         match self {
             Half::Committed(statements) => statements.iter().for_each(|one| conn.run(one)),
             Half::RolledBack(statements) => {
-                run_in(conn, statements).unwrap_err();
+                let ran = conn.transaction(|conn| conn.batch_execute(statements));
+                ran.unwrap_err();
             }
         }
     }

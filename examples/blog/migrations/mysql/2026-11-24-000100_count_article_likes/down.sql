@@ -1,4 +1,3 @@
 DROP TRIGGER IF EXISTS count_article_likes_delete;
 DROP TRIGGER IF EXISTS count_article_likes_update;
 DROP TRIGGER IF EXISTS count_article_likes_insert;
-DROP VIEW IF EXISTS count_article_likes;

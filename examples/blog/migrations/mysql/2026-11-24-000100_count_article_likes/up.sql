@@ -1,13 +1,24 @@
 -- A trigger keeps the mode in which it is created.
 SET @sql_mode_before = @@sql_mode, sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION';
 
-CREATE OR REPLACE VIEW count_article_likes AS SELECT '{"name":"count_article_likes","rows":"article_likes","count":["article_id:article_counters.likes"],"by":"1","day":"created_on","period":"day","slots":16,"migration":1}' AS diesel_counters_trigger;
-
 -- Counts the rows of article_likes in article_counters.likes.
 -- Until UNLOCK TABLES, other sessions wait for these tables. If this stops half way, run it again, and then
 -- `diesel-counters recount count_article_likes`.
-LOCK TABLES article_likes WRITE, article_counters WRITE, article_counters AS kept READ,
-    article_likes AS counted READ;
+LOCK TABLES article_likes WRITE, article_counters WRITE, article_likes AS counted READ,
+    article_counters AS kept READ;
+
+-- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
+-- `diesel-counters recount` compares them with the rows.
+INSERT INTO article_counters (article_id, day, slot, likes)
+SELECT counted.article_id, counted.created_on, 0, COUNT(*)
+FROM article_likes AS counted
+GROUP BY 1, 2
+HAVING (
+    SELECT COALESCE(SUM(likes), 0) FROM article_counters AS kept
+    WHERE kept.article_id = counted.article_id
+) = 0
+ORDER BY 1, 2
+ON DUPLICATE KEY UPDATE likes = article_counters.likes + VALUES(likes);
 
 DROP TRIGGER IF EXISTS count_article_likes_insert;
 CREATE TRIGGER count_article_likes_insert AFTER INSERT ON article_likes FOR EACH ROW
@@ -44,19 +55,6 @@ BEGIN
     VALUES (OLD.article_id, OLD.created_on, 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 16, -1)
     ON DUPLICATE KEY UPDATE likes = likes - 1;
 END;
-
--- Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:
--- `diesel-counters recount` compares them with the rows.
-INSERT INTO article_counters (article_id, day, slot, likes)
-SELECT counted.article_id, counted.created_on, 0, COUNT(*)
-FROM article_likes AS counted
-GROUP BY 1, 2
-HAVING (
-    SELECT COALESCE(SUM(likes), 0) FROM article_counters AS kept
-    WHERE kept.article_id = counted.article_id
-) = 0
-ORDER BY 1, 2
-ON DUPLICATE KEY UPDATE likes = article_counters.likes + VALUES(likes);
 
 UNLOCK TABLES;
 SET sql_mode = @sql_mode_before;

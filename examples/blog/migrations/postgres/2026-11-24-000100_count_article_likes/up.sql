@@ -35,7 +35,6 @@ BEGIN
     ON CONFLICT (article_id, day, slot) DO UPDATE SET likes = counters.likes + excluded.likes;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION count_article_likes_insert() IS 'diesel_counters: {"name":"count_article_likes","rows":"article_likes","count":["article_id:article_counters.likes"],"by":"1","day":"created_on","period":"day","slots":16,"migration":1}';
 
 CREATE FUNCTION count_article_likes_update() RETURNS trigger LANGUAGE plpgsql
     SET search_path FROM CURRENT SET row_security = off AS $$

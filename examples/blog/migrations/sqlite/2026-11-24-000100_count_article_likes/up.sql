@@ -1,5 +1,4 @@
 -- Counts the rows of article_likes in article_counters.likes.
-CREATE VIEW count_article_likes AS SELECT '{"name":"count_article_likes","rows":"article_likes","count":["article_id:article_counters.likes"],"by":"1","day":"created_on","period":"day","slots":16,"migration":1}' AS diesel_counters_trigger;
 
 CREATE TRIGGER count_article_likes_insert AFTER INSERT ON article_likes BEGIN
     INSERT INTO article_counters (article_id, day, slot, likes)

@@ -1,0 +1,194 @@
+//! `counters.toml` and the triggers of the database, compared with what the migrations say.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Error, Result};
+use diesel::RunQueryDsl;
+use diesel::sql_types::Text;
+
+use crate::catalogue::table;
+use crate::connection::AnyConnection;
+use crate::database::POSTGRES;
+use crate::fault::{Fault, FaultsOf, note, wrong};
+use crate::sql::sql;
+use crate::triggers::{
+    Definition, File, LiveTrigger, Migrations, Snapshot, Trigger, TriggerTable,
+    migrations_directory, version,
+};
+
+/// The migrations beside a file.
+pub struct Migrated {
+    /// `None` if there is no directory of migrations here, as on a server.
+    directory: Option<PathBuf>,
+    migrations: Migrations,
+    /// What the triggers are after them, or why there is no such state.
+    state: Result<Snapshot, Error>,
+    /// Whether this database has not run the last of them.
+    is_behind: bool,
+}
+
+impl Migrated {
+    /// Reads those of this directory, or of the one that diesel_cli has for the file.
+    pub fn read(file: &File, given: Option<&Path>, conn: &mut AnyConnection) -> Result<Self> {
+        let directory = match given {
+            Some(path) => Some(path.to_owned()),
+            None => migrations_directory(&file.path)?,
+        };
+        let directory = directory.filter(|path| path.is_dir());
+        let migrations = match &directory {
+            Some(directory) => Migrations::read(directory)?,
+            None => Migrations::default(),
+        };
+        let state = migrations.state();
+        let last = state.iter().flat_map(|state| &state.after);
+        let last: Vec<_> = last.map(|name| version(name)).collect();
+        Ok(Migrated {
+            is_behind: is_behind(&last, conn),
+            directory,
+            migrations,
+            state,
+        })
+    }
+
+    /// Two branches that do not go together.
+    pub fn branches(&self) -> Option<FaultsOf> {
+        let error = self.state.as_ref().err()?;
+        let cost = "No migration can be generated.";
+        Some(FaultsOf {
+            table: "counters.toml".to_owned(),
+            faults: vec![wrong("branches", format!("{error:#}."), cost)],
+        })
+    }
+
+    /// The faults of a definition, with a note if no migration has it.
+    pub fn with_note(&self, definition: &Definition, mut faults: Vec<Fault>) -> Vec<Fault> {
+        let (Ok(state), Some(_)) = (&self.state, &self.directory) else {
+            return faults;
+        };
+        if state.triggers.contains(definition) {
+            if self.is_behind {
+                let remedy = "Run its migration: `diesel migration run`.";
+                faults
+                    .iter_mut()
+                    .for_each(|fault| by_migration(fault, remedy));
+            }
+            return faults;
+        }
+        let name = &definition.name;
+        // The directory can be that of another program.
+        if !state.triggers.is_empty() {
+            let remedy = "Write its migration, and run it.";
+            faults
+                .iter_mut()
+                .for_each(|fault| by_migration(fault, remedy));
+        }
+        let what = format!("No migration has what counters.toml says of {name}.");
+        let cost = "A database counts what its migrations say.";
+        let remedy = "Write one: `diesel-counters generate triggers NAME`. If you have reverted the \
+                      last one, remove its directory.";
+        faults.push(note("not_generated", what, cost).remedy(remedy));
+        faults
+    }
+
+    /// Triggers that a migration has made, and that no definition of the file has. `unknown` are
+    /// definitions whose triggers are not known.
+    pub fn left(
+        &self,
+        file: &File,
+        own: &[Trigger],
+        unknown: &[&str],
+        live: &[LiveTrigger],
+        conn: &mut AnyConnection,
+    ) -> Vec<FaultsOf> {
+        let database = conn.database();
+        let mut left: Vec<Left> = Vec::new();
+        for (definition, made) in self.migrations.made() {
+            let is_own = own
+                .iter()
+                .any(|own| database.is_same_trigger(&own.name, &made.trigger));
+            if is_own || unknown.contains(&definition) {
+                continue;
+            }
+            // Only PostgreSQL has names by table. It finds a table in the schemas of the user's path.
+            let made_for = table(conn, &made.table).ok();
+            let made_for = made_for.as_ref().map(TriggerTable::of);
+            let is_it = |live: &&LiveTrigger| {
+                database.is_same_trigger(&live.name, &made.trigger)
+                    && (database != POSTGRES || made_for.as_ref() == Some(&live.table))
+            };
+            let Some(live) = live.iter().find(is_it) else {
+                continue;
+            };
+            let table = &live.table.name;
+            let is_same = |one: &&mut Left<'_>| one.table == table && one.definition == definition;
+            match left.iter_mut().find(is_same) {
+                Some(known) if known.triggers.contains(&&*live.name) => {}
+                Some(known) => known.triggers.push(&live.name),
+                None => left.push(Left {
+                    table,
+                    definition,
+                    triggers: vec![&live.name],
+                }),
+            }
+        }
+        left.into_iter().map(|left| left.fault(file)).collect()
+    }
+}
+
+/// Triggers of a definition that are left.
+struct Left<'l> {
+    table: &'l str,
+    definition: &'l str,
+    triggers: Vec<&'l str>,
+}
+
+impl Left<'_> {
+    fn fault(self, file: &File) -> FaultsOf {
+        let Left {
+            table,
+            definition,
+            triggers,
+        } = self;
+        let names = triggers.join(", ");
+        let cost = "They still count, and a recount doesn't know them.";
+        let fault = if file.triggers.iter().any(|one| one.name == definition) {
+            let what =
+                format!("{table} has triggers that {definition} doesn't need any more: {names}.");
+            wrong("trigger_left", what, cost).remedy(format!(
+                "Write a migration that drops them, if there is none: `diesel-counters generate \
+                 triggers NAME --repair {definition}`. Then run it: `diesel migration run`."
+            ))
+        } else {
+            let what = format!(
+                "{table} has triggers of {definition}, which counters.toml doesn't have any more: \
+                 {names}."
+            );
+            wrong("trigger_left", what, cost).remedy(
+                "Write a migration that drops them, if there is none: `diesel-counters generate \
+                 triggers NAME`. Then run it: `diesel migration run`.",
+            )
+        };
+        FaultsOf {
+            table: table.to_owned(),
+            faults: vec![fault],
+        }
+    }
+}
+
+/// Whether one of these versions has not run here, as diesel_migrations notes it. It is not known if
+/// the database has no such table.
+fn is_behind(versions: &[String], conn: &mut AnyConnection) -> bool {
+    let run = sql("SELECT version FROM __diesel_schema_migrations").typed::<Text>();
+    let Ok(run) = run.load::<String>(conn) else {
+        return false;
+    };
+    versions.iter().any(|version| !run.contains(version))
+}
+
+/// Has a trigger created by the migration of its definition: only this corrects the counts, too.
+fn by_migration(fault: &mut Fault, remedy: &str) {
+    if ["trigger_missing", "trigger_changed"].contains(&fault.fault) {
+        remedy.clone_into(&mut fault.remedy);
+        fault.sql.clear();
+    }
+}
