@@ -185,7 +185,7 @@ fn an_account_that_may_not_see_the_triggers_is_told_which_right_it_lacks() {
         database.execute(&format!(
             "REVOKE ALL ON {schema}.* FROM {name}@'%'; GRANT {rights} ON {schema}.* TO {name}@'%'"
         ));
-        database.run_as(&account.url(), &["check"])
+        database.run_as(&account.url(), &["check", "--json"])
     };
     may("SELECT").finds("GRANT TRIGGER ON");
     may("SELECT, TRIGGER").works();
