@@ -53,10 +53,11 @@ Exit codes:
   0  success
   1  error
   2  arguments that cannot be read, or a mistake in counters.toml
-  3  `check` found a fault, or `doctor` found contention
+  3  `check` found a fault, `doctor` contention, or `recount --dry-run` a wrong count
   4  `compact` or `fold` merged nothing, because another session has the lock of the merge";
 
-/// The exit code of `check` that found a fault, and of `doctor` that found contention.
+/// The exit code of `check` that found a fault, of `doctor` that found contention, and of a dry
+/// recount that found a wrong count.
 const FOUND: u8 = 3;
 
 /// The exit code of a merge that did nothing, because another session has its lock.
@@ -114,10 +115,7 @@ fn run(command: Command, options: &Options) -> Result<u8> {
             generate::run(args, options)?;
             None
         }
-        Command::Recount(args) => {
-            recount::run(args, options)?;
-            None
-        }
+        Command::Recount(args) => recount::run(args, options)?.then_some(FOUND),
     };
     Ok(found.unwrap_or(0))
 }

@@ -30,7 +30,7 @@ pub struct Recount {
     /// The names of the triggers in counters.toml, such as count_article_likes [default: all].
     #[arg(value_name = "NAME", value_parser = options::name)]
     names: Vec<String>,
-    /// Only print which counts are wrong.
+    /// Only print which counts are wrong. Exits with 3 if there is one.
     #[arg(long)]
     dry_run: bool,
     /// Recount one entity only, such as 42, in each table with such a key. Write a key of several
@@ -65,7 +65,8 @@ struct Recounted {
     keeps_deleted: bool,
 }
 
-pub fn run(args: Recount, options: &Options) -> Result<()> {
+/// Returns whether a dry run found a wrong count.
+pub fn run(args: Recount, options: &Options) -> Result<bool> {
     let file = File::read(args.file.as_deref())?;
     let path = file.path.display();
     let names = || file.triggers.iter().map(|one| &*one.name);
@@ -106,7 +107,7 @@ pub fn run(args: Recount, options: &Options) -> Result<()> {
     if !failed.is_empty() {
         bail!("{}", failed.join("\n"));
     }
-    Ok(())
+    Ok(args.dry_run && triggers.iter().any(|one| !one.wrong.is_empty()))
 }
 
 fn recount(plan: &Plan, args: &Recount, conn: &mut AnyConnection) -> Result<Recounted> {

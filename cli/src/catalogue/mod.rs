@@ -72,7 +72,21 @@ pub fn table(conn: &mut AnyConnection, name: &str) -> Result<Table> {
     if name.trim().is_empty() {
         bail!("the name of a table is empty; {tables}");
     }
-    bail!("there is no ordinary table {name}; {tables}")
+    let nearest = nearest(name, conn)?;
+    let did_you_mean = nearest.map(|nearest| format!(" (did you mean {nearest}?)"));
+    let did_you_mean = did_you_mean.unwrap_or_default();
+    bail!("there is no ordinary table {name}{did_you_mean}; {tables}")
+}
+
+/// The table whose name is like a mistyped one, as clap decides it for options.
+fn nearest(mistyped: &str, conn: &mut AnyConnection) -> Result<Option<String>> {
+    const LIKE: f64 = 0.8;
+    let names = tables(conn)?.into_iter().map(|table| table.to_string());
+    let like = names.map(|name| (strsim::jaro_winkler(mistyped, &name), name));
+    let nearest = like.max_by(|(one, _), (other, _)| one.total_cmp(other));
+    Ok(nearest
+        .filter(|(like, _)| *like > LIKE)
+        .map(|(_, name)| name))
 }
 
 pub fn counter_table(conn: &mut AnyConnection, name: &str) -> Result<CounterTable> {

@@ -35,8 +35,8 @@ pub struct Migration {
     #[arg(required_unless_present = "stock")]
     counters: Vec<String>,
     /// A column of the key to count by, its type, and the column that it refers to, such as
-    /// article_id:bigint:articles.id. The types are smallint, integer, bigint, text, binary and
-    /// uuid. Repeat it for a key of several columns, in their order. Without it, the table counts
+    /// article_id:bigint:articles.id. The types are smallint, integer, bigint, text, binary,
+    /// uuid, date and timestamp. Repeat it for a key of several columns, in their order. Without it, the table counts
     /// for one thing, such as a whole site.
     #[arg(long, value_name = "COLUMN:TYPE[:TABLE.COLUMN]")]
     entity: Vec<Entity>,
@@ -112,7 +112,7 @@ impl KeyType {
     }
 }
 
-const KEY_TYPES: [KeyType; 6] = [
+const KEY_TYPES: [KeyType; 8] = [
     KeyType::new("smallint", "SMALLINT", "SMALLINT", "SMALLINT", 2),
     KeyType::new("integer", "INTEGER", "INTEGER", "INTEGER", 4),
     KeyType::new("bigint", "BIGINT", "BIGINT", "BIGINT", 8),
@@ -120,6 +120,8 @@ const KEY_TYPES: [KeyType; 6] = [
     KeyType::new("text", "TEXT", "VARCHAR(255)", "TEXT", 4 * 255),
     KeyType::new("binary", "BYTEA", "VARBINARY(255)", "BLOB", 255),
     KeyType::new("uuid", "UUID", "BINARY(16)", "BLOB", 16),
+    KeyType::new("date", "DATE", "DATE", "DATE", 3),
+    KeyType::new("timestamp", "TIMESTAMP", "DATETIME(6)", "TIMESTAMP", 8),
 ];
 
 impl FromStr for Entity {
@@ -128,7 +130,7 @@ impl FromStr for Entity {
     fn from_str(text: &str) -> Result<Self, &'static str> {
         const HELP: &str = "write COLUMN:TYPE or COLUMN:TYPE:TABLE.COLUMN, such as \
                             article_id:bigint:articles.id. The types are smallint, integer, \
-                            bigint, text, binary and uuid";
+                            bigint, text, binary, uuid, date and timestamp";
         let (column, rest) = text.split_once(':').ok_or(HELP)?;
         // The table can have a schema: the last point separates its column.
         let (key_type, refers_to) = match rest.split_once(':') {

@@ -141,7 +141,16 @@ fn a_table_of_no_entity_can_be_counted_in() {
 
 #[test]
 fn every_type_of_key_makes_a_good_table() {
-    for key_type in ["smallint", "integer", "bigint", "text", "binary", "uuid"] {
+    for key_type in [
+        "smallint",
+        "integer",
+        "bigint",
+        "text",
+        "binary",
+        "uuid",
+        "date",
+        "timestamp",
+    ] {
         let entity = format!("the-key:{key_type}");
         let (_database, _conn) = migrated(&format!("counters --counters Views --entity {entity}"));
     }

@@ -2,7 +2,7 @@
 
 use super::{OF_ARTICLES, count_likes, number, open, tables};
 use crate::behaviour::Execute;
-use crate::behaviour::project::key;
+use crate::behaviour::project::{key, trigger};
 use crate::{BACKEND, TestDatabase};
 
 /// Counts the likes of a post in its row.
@@ -177,4 +177,16 @@ fn each_foreign_key_of_a_column_is_looked_at() {
         open(&database).run("UPDATE posts SET id = 2 WHERE id = 1");
         database.assert_agrees();
     }
+}
+
+#[test]
+fn a_mistyped_table_of_rows_is_answered_with_the_nearest_one() {
+    let database = tables(true);
+    let mistyped = trigger("count_likes", "artcle_likes", OF_ARTICLES);
+    let refused = database.generate(&mistyped);
+    refused.fails("there is no ordinary table artcle_likes (did you mean article_likes?)");
+    let other = trigger("count_likes", "votes", OF_ARTICLES);
+    database
+        .generate(&other)
+        .fails("there is no ordinary table votes; its counter tables are");
 }

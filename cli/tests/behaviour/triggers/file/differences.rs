@@ -410,6 +410,26 @@ fn a_recount_moves_counts_between_days_and_lowers_no_total() {
     database.assert_agrees();
 }
 
+/// For a nightly check: counts that stay as they are, are not wrong.
+#[test]
+fn a_dry_run_exits_with_3_if_a_count_is_too_low() {
+    let database = blog();
+    database.count(&count_in(SLOTS, ""));
+    database.command("recount --dry-run").works();
+    let conn = &mut open(&database);
+    conn.run("UPDATE article_counters SET likes = 9 WHERE article_id = 2");
+    database.command("recount --dry-run").works();
+    database
+        .command("recount --dry-run --lower")
+        .finds("1 count would be corrected");
+    conn.run("UPDATE article_counters SET likes = 0 WHERE article_id = 2");
+    database
+        .command("recount --dry-run")
+        .finds("1 count would be corrected");
+    database.command("recount").works();
+    database.command("recount --dry-run").works();
+}
+
 /// Otherwise it would correct the counts to another condition than the one that the triggers have.
 #[test]
 fn a_recount_is_refused_beside_other_triggers() {
