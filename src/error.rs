@@ -111,13 +111,23 @@ pub(crate) fn overflow() -> Error {
     Error::DatabaseError(Unknown, Box::new(OVERFLOW.to_owned()))
 }
 
+/// The error of a count that does not fit into its column. SQLite would store it, and Diesel would
+/// read another number.
+pub(crate) fn overflow_of_an_integer(count: &str) -> Error {
+    let text = format!("{OVERFLOW_OF_AN_INTEGER}: {count}");
+    Error::DatabaseError(Unknown, Box::new(text))
+}
+
 /// The text of SQLite's `SQLITE_BUSY`: another connection writes.
 pub(crate) const SQLITE_BUSY: &str = "database is locked";
 
 const OVERFLOW: &str = "a count is out of the range of an i64";
 
+const OVERFLOW_OF_AN_INTEGER: &str = "a count is out of the range of an INTEGER column";
+
 const OVERFLOWS: &[&str] = &[
     OVERFLOW,
+    OVERFLOW_OF_AN_INTEGER,
     // PostgreSQL. A trigger counts in a column of any size.
     "bigint out of range",
     "integer out of range",

@@ -201,8 +201,12 @@ pub mod bounds {
     pub use crate::read::series::ReadByDiesel;
     pub use crate::read::sums::GroupColumns;
     pub use crate::read::total::{InQuery, TotalOf};
+    pub use crate::retry::Retried;
     pub use crate::sql::Values;
     pub use crate::sql::backend::Binds;
+    pub use crate::typed::copied::{
+        Copied, CopiedOne, CopiedType, TotalColumns, TotalColumnsType, TotalType,
+    };
     pub use crate::typed::counters::CounterType;
     pub use crate::typed::entities::{Entities, StartOf, Together};
     pub use crate::typed::key::{BindKey, HasColumns, KeyTypes, OwnedKey, WholeKey};

@@ -6,7 +6,7 @@ use chrono::NaiveDate;
 use diesel::associations::HasTable;
 use diesel::connection::{Connection, LoadConnection};
 use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
-use diesel::{Expression, QueryResult, RunQueryDsl};
+use diesel::{QueryResult, RunQueryDsl};
 
 use crate::add::increment::Increment;
 use crate::day::{DayRange, Period};
@@ -15,9 +15,8 @@ use crate::merge::materialize::{self, MaterializeOf};
 use crate::read::series::{Counts, counter_series};
 use crate::read::value::{CounterValue, counter_value};
 use crate::sql::{CounterBackend, KeyPrefix};
-use crate::typed::counters::{
-    CounterType, Counters, KeyType, TableOf, assert_program_counts, is_zero,
-};
+use crate::typed::copied::{Copied, TotalColumns};
+use crate::typed::counters::{Counters, KeyType, assert_program_counts, is_zero};
 use crate::typed::entities::Entities;
 use crate::typed::key::{BindKey, HasColumns, KeyOf, WholeKey};
 use crate::typed::names::RenderName;
@@ -217,20 +216,43 @@ pub trait HasCounters: Sized {
         series.load(conn)
     }
 
-    /// Copies the totals of a counter into a `BigInt` column of a parent table, or those of a tuple
-    /// of counters into a tuple of its columns, to [sort by
-    /// them](crate::guide::operations#sorting-by-a-count).
+    /// Copies the total of a counter into a column of a parent table, to [sort by
+    /// it](crate::guide::operations#sorting-by-a-count): a `BigInt`, or an `Integer` as an old
+    /// counter column often is.
     ///
-    /// A column has the totals of the time of the copy. Run the copy regularly, and do not write
+    /// With tuples, it copies several counts, of one moment and with one statement, into as many
+    /// columns. A [`total`](crate::dsl::total()) can have days of its own. So the last 90 days are
+    /// never more than all:
+    ///
+    /// ```
+    /// # include!("../docs/doctest_setup.rs");
+    /// # fn main() -> diesel::QueryResult<()> {
+    /// # let conn = &mut establish_connection();
+    /// # use diesel_counters::prelude::*;
+    /// # use schema::article_counters::views;
+    /// use diesel_counters::dsl::total;
+    ///
+    /// # let today = chrono::Utc::now().date_naive();
+    /// # increment(views).of_many([(1_i64, 3)]).on(today - chrono::Days::new(90)).execute(conn)?;
+    /// # increment(views).of_many([(1_i64, 2)]).execute(conn)?;
+    /// let first = today - chrono::Days::new(89);
+    /// let counts = (views, total(views).between(first..));
+    /// let columns = (articles::total_views, articles::recent_views);
+    /// Article::materialize(counts, columns).execute(conn)?;
+    /// # assert_eq!(articles::table.find(1).select(columns).first(conn), Ok((5_i64, 2_i64)));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// A column has the counts of the time of the copy. Run the copy regularly, and do not write
     /// the column anywhere else. It writes only the rows that differ in one of the columns,
     /// once each, in the order of their keys.
-    fn materialize<C, Into>(_counters: C, _into: Into) -> MaterializeOf<C, Into, Self::Key>
+    fn materialize<C, Into>(counts: C, _into: Into) -> MaterializeOf<C, Into, Self::Key>
     where
-        C: Counters<Table: CountersOf<Self> + ChildOf<TableOf<Into>>>,
-        Into: Expression<SqlType: CounterType<Into, Value = C::Value>>,
-        TableOf<Into>: HasTable<Table = TableOf<Into>> + RenderName,
+        C: Copied<Table: CountersOf<Self> + ChildOf<Into::Table>>,
+        Into: TotalColumns<Value = C::Value, Table: HasTable<Table = Into::Table> + RenderName>,
     {
-        materialize::of_columns::<C, Into, Self::Key>()
+        materialize::of_columns::<C, Into, Self::Key>(&counts)
     }
 }
 

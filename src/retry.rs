@@ -47,9 +47,40 @@ pub fn retry() -> Retry<'static, Error> {
     retry_if(is_retryable)
 }
 
-/// As [`retry()`], for the errors for which `is_retryable` returns `true`: for an error type of the
-/// application, for more errors, or with a limit of the time. It is called with the error of each
-/// attempt after which another one is possible, so it can also log them.
+/// As [`retry()`], for the errors for which `is_retryable` returns `true`: for an error type of your
+/// own, for more errors, or with a limit of the time.
+///
+/// ```
+/// # include!("../docs/doctest_setup.rs");
+/// use diesel_counters::{is_retryable, retry_if};
+///
+/// enum AppError {
+///     SoldOut,
+///     Database(diesel::result::Error),
+/// }
+/// # impl From<diesel::result::Error> for AppError {
+/// #     fn from(error: diesel::result::Error) -> Self {
+/// #         AppError::Database(error)
+/// #     }
+/// # }
+/// # fn buy(_: &mut SqliteConnection) -> Result<(), AppError> {
+/// #     Err(AppError::SoldOut)
+/// # }
+///
+/// fn buy_now(conn: &mut SqliteConnection) -> Result<(), AppError> {
+///     let retry = retry_if(|error: &AppError| match error {
+///         AppError::Database(error) => is_retryable(error),
+///         AppError::SoldOut => false,
+///     });
+///     retry.transaction(conn, |conn| buy(conn))
+/// }
+/// # fn main() {
+/// # assert!(matches!(buy_now(&mut establish_connection()), Err(AppError::SoldOut)));
+/// # }
+/// ```
+///
+/// `is_retryable` is called with the error of each attempt after which another one is possible, so
+/// it can also log them.
 pub fn retry_if<'a, E>(is_retryable: impl FnMut(&E) -> bool + Send + 'a) -> Retry<'a, E> {
     Retry {
         is_retryable: Box::new(is_retryable),
@@ -85,16 +116,17 @@ impl<E> Retry<'_, E> {
     /// If the COMMIT fails, the transaction is run again only if the database defines the error as
     /// a rollback, such as a serialization failure. After any other error it can have
     /// committed, and would count twice.
-    pub fn transaction<Conn, T>(
+    pub fn transaction<Conn, T, F>(
         self,
         conn: &mut Conn,
-        mut work: impl FnMut(&mut Conn) -> Result<T, E>,
-    ) -> Result<T, E>
+        mut work: impl FnMut(&mut Conn) -> Result<T, F>,
+    ) -> Result<T, F>
     where
         Conn: Connection,
-        E: From<Error>,
+        F: From<Error>,
+        T: Retried<F, E>,
     {
-        self.run_each(conn, |conn| {
+        T::retry(self).run_each(conn, |conn| {
             let mut is_at_commit = false;
             let result = conn.transaction(|conn| {
                 let done = work(conn).map_err(TransactionError::Work)?;
@@ -116,12 +148,16 @@ impl<E> Retry<'_, E> {
     ///
     /// It does not know which of the errors are those of a COMMIT. Behind a gate that commits on
     /// one shard after the other, such as Vitess, use [`transaction`](Retry::transaction).
-    pub fn run<Conn: Connection, T>(
+    pub fn run<Conn, T, F>(
         self,
         conn: &mut Conn,
-        mut work: impl FnMut(&mut Conn) -> Result<T, E>,
-    ) -> Result<T, E> {
-        self.run_each(conn, |conn| work(conn).map_err(Failure::of_work))
+        mut work: impl FnMut(&mut Conn) -> Result<T, F>,
+    ) -> Result<T, F>
+    where
+        Conn: Connection,
+        T: Retried<F, E>,
+    {
+        T::retry(self).run_each(conn, |conn| work(conn).map_err(Failure::of_work))
     }
 
     fn run_each<Conn: Connection, T>(
@@ -144,6 +180,27 @@ impl<E> Retry<'_, E> {
             thread::sleep(Duration::from_millis(delay));
         }
         attempt(conn).map_err(|failure| failure.error)
+    }
+}
+
+/// Says that a [`Retry`] for errors `E` takes a transaction that returns `Result<Self, F>`: `F` is
+/// `E`.
+// Without this trait, an error type of the application is a "mismatched type", and nothing says
+// which function to call. It is implemented for the value, so that the compiler looks at what the
+// closure returns before it chooses `F`.
+#[diagnostic::on_unimplemented(
+    message = "this retries after `{E}`, but the transaction fails with `{F}`: instead of `retry()`, write `retry_if(|error: &{F}| …)`",
+    label = "this is for transactions that fail with `{E}`",
+    note = "help: the closure says whether to run the transaction again, for example `matches!(error, AppError::Database(error) if is_retryable(error))`"
+)]
+pub trait Retried<F, E>: Sized {
+    #[doc(hidden)]
+    fn retry(retry: Retry<'_, E>) -> Retry<'_, F>;
+}
+
+impl<T, E> Retried<E, E> for T {
+    fn retry(retry: Retry<'_, E>) -> Retry<'_, E> {
+        retry
     }
 }
 

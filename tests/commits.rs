@@ -208,6 +208,15 @@ fn count(buffer: &CounterBuffer<Conn>) {
     buffer.count(increment(views).of(1_i64)).unwrap();
 }
 
+/// What a page shows: what is written and what is pending.
+fn shown(test: &mut Test, buffer: &CounterBuffer<Conn>) -> i64 {
+    let shown = buffer.read(|pending| {
+        let written: i64 = counter_value(views).of(1_i64).get_result(&mut test.conn)?;
+        QueryResult::Ok(written + pending.of(views, &1_i64))
+    });
+    shown.unwrap()
+}
+
 /// Returns the amounts of article 1 whose COMMIT was not answered.
 fn unknown(write: &Write) -> Vec<i128> {
     let unknown = write.unknown.iter();
@@ -236,8 +245,11 @@ fn a_batch_whose_commit_is_not_answered_is_reported_and_not_written_again() {
         assert!(write.refused.is_empty());
         assert!(write.to_string().contains("written or lost"), "{write}");
         assert_eq!(buffer.pending_of(views, &1_i64), 0);
+        // The server may still be executing it.
+        assert!([1, 1 + stored].contains(&shown(&mut test, &buffer)));
         // What is counted later is written.
         count(&buffer);
+        assert!([2, 2 + stored].contains(&shown(&mut test, &buffer)));
         let write = flush(&buffer);
         assert!(write.unknown.is_empty(), "{write}");
         // The server may still be executing it.
@@ -280,6 +292,9 @@ fn a_commit_that_is_answered_with_an_error_counts_once() {
             let write = buffer.flush();
             assert_eq!(write.written, 0, "{answer:?}: {write}");
             assert!(write.error.is_some(), "{answer:?}: {write}");
+            let is_stored = answer.is_rollback || server == Server::Commits;
+            let now = stored + i64::from(is_stored);
+            assert_eq!(shown(&mut test, &buffer), now, "{answer:?}: {write}");
             if answer.is_rollback {
                 assert!(write.unknown.is_empty(), "{answer:?}: {write}");
                 assert_eq!(flush(&buffer).written, 1, "{answer:?}");

@@ -156,6 +156,12 @@ fn a_batch_whose_commit_is_refused_because_of_a_reader_is_written_later() {
             QueryResult::Ok(())
         })
         .unwrap();
+    // It was rolled back, so it is pending again.
+    let shown = buffer.read(|pending| {
+        let written: i64 = counter_value(views).of(1_i64).get_result(&mut test.conn)?;
+        QueryResult::Ok(written + pending.of(views, &1_i64))
+    });
+    assert_eq!(shown, Ok(1));
     assert_eq!(buffer.flush().written, 1);
     assert_eq!(test.views(1), 1);
 }

@@ -20,9 +20,10 @@ use crate::typed::table::CounterTable;
 /// A key is owned, such as an `i64` or a `String`, or a reference, such as a `&str`, which is
 /// copied. Give all keys of a table as one Rust type: each type has statements of its own.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not an increment that can be gathered",
-    label = "this requires an increment with the key of its entity, such as `increment(views).of(id)`",
-    note = "a key is `Hash + Ord + Clone + Debug + Send`, and can be loaded; of several columns, it is owned: `(i64, String)`"
+    message = "`{Self}` is not an increment with an owned key: write `increment(views).of(id)`, or `.of((id, name.to_owned()))` for several columns",
+    label = "this requires an increment with the key of its entity",
+    note = "a key is `Hash + Ord + Clone + Debug + Send`, and can be loaded",
+    note = "help: if the connection is generic, add the bound `String: OwnedKey<(Text,), Conn::Backend>`, with the owned type of your key and its SQL types"
 )]
 pub trait Countable<Conn: Connection, Of> {
     #[doc(hidden)]
@@ -49,11 +50,10 @@ pub struct OfOwned;
 pub struct OfBorrowed;
 
 // A reference cannot be loaded, so the compiler infers which of the two impls is meant.
-#[diagnostic::do_not_recommend]
 impl<C, K, Conn> Countable<Conn, OfOwned> for Increment<C, K>
 where
     C: Counters<Table: 'static> + 'static,
-    K: GatherKey<C::Table, Conn> + OwnedKey<KeyType<C>, Conn::Backend>,
+    K: OwnedKey<KeyType<C>, Conn::Backend> + Hash + Send + 'static,
     Conn: Connection<Backend: CounterBackend>,
 {
     type Counters = C;
@@ -70,7 +70,7 @@ where
 impl<C, Q, Conn> Countable<Conn, OfBorrowed> for Increment<C, &Q>
 where
     C: Counters<Table: 'static> + 'static,
-    Q: ToOwned<Owned: GatherKey<C::Table, Conn>> + ?Sized,
+    Q: ToOwned<Owned: OwnedKey<KeyType<C>, Conn::Backend> + Hash + Send + 'static> + ?Sized,
     Conn: Connection<Backend: CounterBackend>,
 {
     type Counters = C;
@@ -84,7 +84,6 @@ where
     }
 }
 
-#[diagnostic::do_not_recommend]
 impl<C, K, Conn> Countable<Conn, OfOwned> for IncrementMany<C, K>
 where
     C: Counters<Table: 'static> + 'static,
@@ -101,6 +100,11 @@ where
 }
 
 /// A key of the table `T` whose counts can be gathered, and written on the connection `Conn`.
+#[diagnostic::on_unimplemented(
+    message = "this requires an owned key of `{T}`, as in `(id, name.to_owned())`; if the connection is generic, add the bound `{Self}: GatherKey<{T}, Conn>`",
+    label = "`{Self}` is not known to be an owned key of this table",
+    note = "a key is `Hash + Ord + Clone + Debug + Send`"
+)]
 pub trait GatherKey<T: CounterTable, Conn: Connection>:
     BindKey<T::KeyType, Conn::Backend> + Hash + Ord + Clone + Debug + Send + 'static
 {

@@ -14,6 +14,8 @@ use crate::add::countable::{Countable, GatherKey};
 use crate::add::counted::Counted;
 use crate::add::gathered::{Gathered, Sums, sum_of};
 use crate::background::{Background, BackgroundError, Source, caught, lock};
+use crate::buffer::commits::Commits;
+use crate::buffer::read::Pending;
 use crate::buffer::write::{BufferError, Write};
 use crate::buffer::writer::Writer;
 use crate::sql::CounterBackend;
@@ -105,7 +107,7 @@ pub struct CounterBufferBuilder<Conn> {
 
 type OnWrite = dyn Fn(&Write) + Send + Sync;
 
-struct Shared<Conn> {
+pub(super) struct Shared<Conn> {
     /// What threads have counted since the last write. A thread counts in one of them, so that
     /// threads do not wait for each other.
     shards: Box<[Shard<Conn>]>,
@@ -113,6 +115,8 @@ struct Shared<Conn> {
     backlog: Mutex<Gathered<Conn>>,
     /// Held during a write, in which code of the application could flush again.
     turn: Mutex<()>,
+    /// What a read must not overlap.
+    pub(super) commits: Commits,
     /// Whether counts are refused.
     is_stopped: AtomicBool,
     /// Is increased every second, so that a thread that counts reads no clock.
@@ -190,31 +194,68 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBuffer<Conn> {
     }
 
     /// Returns what was counted for this entity and is not written yet, on all days: an `i64`, or a
-    /// tuple. Give the key as the Rust type that is counted.
+    /// tuple. Give the key as the Rust type that is counted. Out of the range of an `i64`, it returns
+    /// the nearest one.
     ///
-    /// To show a total with what is pending, call this first, and then read the total. A count that
-    /// is written in between is then shown twice, until the next read; in the other order, it would
-    /// be in neither. Out of the range of an `i64`, it returns the nearest one.
+    /// To show a total with what is pending, call [`read`](CounterBuffer::read).
     pub fn pending_of<C, K>(&self, _counters: C, key: &K) -> C::Value
     where
         C: Counters<Table: 'static>,
         K: GatherKey<C::Table, Conn>,
     {
-        let mut sums = Sums::new();
-        // Counts move from the shards to the backlog while it is locked.
-        let backlog = lock(&self.shared.backlog);
-        if let Some(rows) = backlog.find::<C::Table, K>() {
-            rows.add_pending(key, &mut sums);
-        }
-        for shard in &self.shared.shards {
-            lock(&shard.0).1.add_pending::<C::Table>(key, &mut sums);
-        }
-        drop(backlog);
-        let mut amounts = C::Amounts::default();
-        for (amount, name) in amounts.as_mut().iter_mut().zip(C::NAMES) {
-            *amount = sum_of(&sums, name.0).clamp(i64::MIN.into(), i64::MAX.into()) as i64;
-        }
-        C::value(amounts)
+        C::value(self.shared.pending_of::<C, K>(key))
+    }
+
+    /// Reads what is written and what is pending as of one moment: a page shows each view, and
+    /// none of them twice.
+    ///
+    /// `read` runs the queries, and adds what [`pending.of(…)`](Pending::of) returns:
+    ///
+    /// ```
+    /// # include!("../../docs/doctest_setup.rs");
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use diesel_counters::CounterBuffer;
+    /// # use diesel_counters::prelude::*;
+    /// # use schema::article_counters::views;
+    /// # let conn = &mut establish_connection();
+    /// # let buffer = CounterBuffer::builder(|| SqliteConnection::establish(":memory:")).start()?;
+    /// buffer.count(increment(views).of(1_i64))?;
+    ///
+    /// let n: i64 = buffer.read(|pending| {
+    ///     let written: i64 = counter_value(views).of(1_i64).get_result(conn)?;
+    ///     QueryResult::Ok(written + pending.of(views, &1_i64))
+    /// })?;
+    /// assert_eq!(n, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// If the buffer commits meanwhile, `read` is called again, so let it do nothing but read. While
+    /// a COMMIT is not answered, it waits. From the fourth call on, the buffer begins no batch until
+    /// `read` has returned. So the fifth call is exact, even if the buffer writes all the time.
+    ///
+    /// This takes no longer than it must: if a COMMIT is not answered within a second, or the last
+    /// two calls take more than two seconds, `read` is called once more, and what is pending is left
+    /// out: [`of`](Pending::of) returns 0. A view is then shown a little later, but never twice.
+    ///
+    /// `read` must see what the buffer has committed:
+    ///
+    /// - Ask the server that the buffer writes to. A replica is a bit behind.
+    /// - Don't call it in a transaction above READ COMMITTED, which reads what was there when it
+    ///   began.
+    ///
+    /// Only this buffer's counts are pending. If there are several, also in other processes, what
+    /// they count is seen once they have written it.
+    ///
+    /// In an asynchronous program, call it on a thread that may block. Take the connection before
+    /// the call: the buffer needs one too. A [`flush`](CounterBuffer::flush) in `read` makes it
+    /// start again.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of `read`, and does not call it again.
+    pub fn read<T, E>(&self, read: impl FnMut(&Pending<'_, Conn>) -> Result<T, E>) -> Result<T, E> {
+        self.shared.read(read)
     }
 
     /// Returns the number of keys that are counted and not written yet, as
@@ -309,6 +350,7 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBufferBuilder<C
             shards: shards.collect(),
             backlog: Mutex::default(),
             turn: Mutex::default(),
+            commits: Commits::default(),
             is_stopped: AtomicBool::new(false),
             second: AtomicUsize::new(0),
             keys: AtomicUsize::new(0),
@@ -355,6 +397,29 @@ impl<Conn: Connection<Backend: CounterBackend>> Shared<Conn> {
         &self.shards[SHARD.with(|shard| *shard)].0
     }
 
+    /// Returns what is pending for this key.
+    pub(super) fn pending_of<C, K>(&self, key: &K) -> C::Amounts
+    where
+        C: Counters<Table: 'static>,
+        K: GatherKey<C::Table, Conn>,
+    {
+        let mut sums = Sums::new();
+        // Counts move from the shards to the backlog while it is locked.
+        let backlog = lock(&self.backlog);
+        if let Some(rows) = backlog.find::<C::Table, K>() {
+            rows.add_pending(key, &mut sums);
+        }
+        for shard in &self.shards {
+            lock(&shard.0).1.add_pending::<C::Table>(key, &mut sums);
+        }
+        drop(backlog);
+        let mut amounts = C::Amounts::default();
+        for (amount, name) in amounts.as_mut().iter_mut().zip(C::NAMES) {
+            *amount = sum_of(&sums, name.0).clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+        }
+        amounts
+    }
+
     /// Writes what was counted, and calls `on_write`. Does nothing if nothing is pending. Runs on
     /// the buffer's thread.
     fn write(&self) -> Write {
@@ -366,7 +431,7 @@ impl<Conn: Connection<Backend: CounterBackend>> Shared<Conn> {
             self.gather();
             (self.keys.load(Ordering::Relaxed) > 0).then(|| {
                 let connect = || (self.source)().map_err(BackgroundError::Connection);
-                let writer = Writer::new(&self.backlog, &self.keys);
+                let writer = Writer::new(&self.backlog, &self.keys, &self.commits);
                 writer.write(connect)
             })
         });

@@ -1,8 +1,11 @@
 //! Counting in memory, and writing the counts from a background thread: what a
 //! [`CounterBuffer`](crate::CounterBuffer) reports.
 
+pub(crate) mod commits;
 pub(crate) mod counter_buffer;
+pub(crate) mod read;
 pub(crate) mod write;
 pub(crate) mod writer;
 
+pub use read::Pending;
 pub use write::{BufferError, Dropped, Write};

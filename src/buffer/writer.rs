@@ -16,6 +16,7 @@ use crate::add::countable::Countable;
 use crate::add::counted::Counted;
 use crate::add::gathered::{Gathered, Rows};
 use crate::background::{BackgroundError, WithSource, caught, lock};
+use crate::buffer::commits::{Commits, Unanswered};
 use crate::buffer::write::{Dropped, Write};
 use crate::error::{SQLITE_BUSY, is_of_one_row, is_passing, is_rolled_back};
 use crate::sql::transaction::{begin_read_committed, execute_on, is_in_a_lasting_transaction};
@@ -26,13 +27,14 @@ pub(crate) struct Writer<'a, Conn> {
     backlog: &'a Mutex<Gathered<Conn>>,
     /// The number of pending keys.
     keys: &'a AtomicUsize,
+    commits: &'a Commits,
     /// The report. Its error is the one that ended the write, or that of the last row that is
     /// held.
     write: Write,
     /// The place in the backlog of the table that is written.
     table: usize,
     /// The batch that is being committed, until it is known whether it has committed.
-    unanswered: Option<Batch<Conn>>,
+    unanswered: Option<(Batch<Conn>, Unanswered<'a>)>,
 }
 
 /// Rows of one table.
@@ -88,10 +90,15 @@ const RESTORE_ON_MYSQL: &str = "SET \
      @diesel_counters_lc_messages = NULL";
 
 impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
-    pub(crate) fn new(backlog: &'a Mutex<Gathered<Conn>>, keys: &'a AtomicUsize) -> Self {
+    pub(crate) fn new(
+        backlog: &'a Mutex<Gathered<Conn>>,
+        keys: &'a AtomicUsize,
+        commits: &'a Commits,
+    ) -> Self {
         Writer {
             backlog,
             keys,
+            commits,
             write: Write::default(),
             table: 0,
             unanswered: None,
@@ -109,7 +116,7 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
             written.map_err(BackgroundError::Database)
         });
         if let Err(error) = result.and_then(|result| result) {
-            if let Some(rows) = self.unanswered.take() {
+            if let Some((rows, _unanswered)) = self.unanswered.take() {
                 let text = Box::new(WithSource(&error).to_string());
                 let error = || Error::DatabaseError(DatabaseErrorKind::Unknown, text.clone());
                 self.write.unknown = self.drop_rows(&rows, iter::repeat_with(error));
@@ -147,6 +154,7 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
         // The last batch that the database took.
         let mut written = None;
         while let Some(rows) = batches.pop() {
+            self.commits.wait_for_reads();
             let begun = Instant::now();
             let mut has_begun = false;
             let mut number = 0;
@@ -154,13 +162,14 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
                 has_begun = true;
                 number = write_and_check(&*rows, conn)?;
                 // Set before the COMMIT, because Diesel's instrumentation can panic there.
-                self.unanswered = Some(Rc::clone(&rows));
+                self.unanswered = Some((Rc::clone(&rows), self.commits.begin()));
                 Ok(())
             });
             let took = begun.elapsed();
             let Err(error) = result else {
-                self.unanswered = None;
+                let unanswered = self.unanswered.take();
                 self.remove(&rows);
+                drop(unanswered);
                 self.write.written += number;
                 // Sums of 0 run no statement, and do not show that the table takes rows.
                 if number > 0 {
@@ -275,7 +284,8 @@ pub fn write_once<Of, Conn: Connection<Backend: CounterBackend>>(
     let mut gathered = Gathered::default();
     counted.move_to(&mut gathered);
     let keys = AtomicUsize::new(new.unwrap_or_default());
-    Writer::new(&Mutex::new(gathered), &keys).write(|| Ok(conn))
+    let backlog = Mutex::new(gathered);
+    Writer::new(&backlog, &keys, &Commits::default()).write(|| Ok(conn))
 }
 
 /// Runs `work` in a transaction. A statement waits up to a second for a lock of a row. On SQLite, it

@@ -10,27 +10,28 @@ use diesel::associations::HasTable;
 use crate::day::DayRange;
 use crate::merge::MAX_BATCH;
 use crate::shape::{Name, Shape, TableName};
-use crate::typed::counters::{CounterType, Counters, TableOf};
+use crate::typed::copied::{Copied, CopiedCount, TotalColumn, TotalColumns};
 use crate::typed::names::{ColumnNames, RenderName, table_name};
 use crate::typed::parent::ChildOf;
 use crate::typed::table::CounterTable;
 
-/// A copy of the totals of counters into columns of the parent table; made by
+/// A copy of counts into columns of the parent table; made by
 /// [`HasCounters::materialize`](crate::HasCounters::materialize), which has an example.
 ///
-/// It compares the columns with the totals for all rows of the parent table, and writes the rows
+/// It compares the columns with the counts for all rows of the parent table, and writes the rows
 /// that differ. The keys have the SQL types `Types` and the Rust type `K`.
 #[must_use = "totals are not copied until this is executed"]
 pub struct Materialize<'p, Types, K> {
     pub(super) shape: &'static Shape<'static>,
-    pub(super) counters: &'static [Name<'static>],
+    pub(super) counts: Vec<CopiedCount>,
     /// The parent table.
     pub(super) table: TableName<'static>,
     /// Its primary key. These columns are the first columns of the counter table's key, or all of
     /// them.
     pub(super) key: Vec<Name<'static>>,
-    /// Its columns for the totals, one for each counter.
-    pub(super) columns: &'static [Name<'static>],
+    /// Its columns, one for each count.
+    pub(super) columns: &'static [TotalColumn],
+    /// The days of counts that have none of their own.
     pub(super) days: DayRange,
     pub(super) batch: usize,
     pub(super) is_stopped: Box<dyn Fn() -> bool + Send + 'p>,
@@ -39,19 +40,18 @@ pub struct Materialize<'p, Types, K> {
 
 opaque_debug!(Materialize<'p, Types, K>);
 
-pub(crate) fn of_columns<C, Into, K>() -> MaterializeOf<C, Into, K>
+pub(crate) fn of_columns<C, Into, K>(copied: &C) -> MaterializeOf<C, Into, K>
 where
-    C: Counters<Table: ChildOf<TableOf<Into>>>,
-    Into: Expression<SqlType: CounterType<Into>>,
-    TableOf<Into>: HasTable<Table = TableOf<Into>> + RenderName,
+    C: Copied<Table: ChildOf<Into::Table>>,
+    Into: TotalColumns<Table: HasTable<Table = Into::Table> + RenderName>,
 {
     let key = ParentKey::<C, Into>::column_names().into_iter();
     Materialize {
         shape: C::Table::shape(),
-        counters: C::NAMES,
-        table: table_name(TableOf::<Into>::table()),
+        counts: copied.counts(),
+        table: table_name(Into::Table::table()),
         key: key.map(|(name, _)| name).collect(),
-        columns: Into::SqlType::NAMES,
+        columns: Into::COLUMNS,
         days: DayRange::ALL,
         batch: MAX_BATCH,
         is_stopped: Box::new(|| false),
@@ -59,17 +59,19 @@ where
     }
 }
 
-type ParentKey<C, Into> = <<C as Counters>::Table as ChildOf<TableOf<Into>>>::ParentKey;
+type ParentKey<C, Into> =
+    <<C as Copied>::Table as ChildOf<<Into as TotalColumns>::Table>>::ParentKey;
 
-/// The [`Materialize`] of the counters `C` into the columns `Into` of a parent table that has keys
-/// `K`.
+/// The [`Materialize`] of the counters or totals `C` into the columns `Into` of a parent table that
+/// has keys `K`.
 pub type MaterializeOf<C, Into, K> =
     Materialize<'static, <ParentKey<C, Into> as Expression>::SqlType, K>;
 
 impl<'p, Types, K> Materialize<'p, Types, K> {
     /// Copies the counts of these days, or of the whole periods that overlap them, in place of the
     /// totals. For the last 90 days, give `first..`, where `first` is 89 days before today. If the
-    /// days move on, a row's count also becomes less. The next run writes that too.
+    /// days move on, a row's count also becomes less. The next run writes that too. A
+    /// [`total`](crate::dsl::total()) that has days of its own keeps them.
     pub fn between(mut self, days: impl RangeBounds<NaiveDate>) -> Self {
         self.days = DayRange::whole(days, self.shape.period);
         self
@@ -84,7 +86,7 @@ impl<'p, Types, K> Materialize<'p, Types, K> {
     }
 
     pub(crate) fn work(&self) -> String {
-        let columns = Vec::from_iter(self.columns.iter().map(|name| name.0)).join(", ");
+        let columns = Vec::from_iter(self.columns.iter().map(|column| column.name.0)).join(", ");
         format!("materialize {} into {columns}", self.shape.label)
     }
 

@@ -2,18 +2,25 @@
 //! differ.
 
 use std::convert::identity;
+use std::fmt::Debug;
 
 use diesel::QueryResult;
 use diesel::connection::LoadConnection;
+use diesel::result::Error;
 
+use crate::day::DayRange;
+use crate::error::overflow_of_an_integer;
 use crate::merge::Ends;
 use crate::merge::materialize::Materialize;
+use crate::read::days::Days as _;
+use crate::shape::Name;
 use crate::sql::rows::{self, WANTED, WANTED_KEY};
 use crate::sql::transaction::{begin_read_committed, read_all_rows};
 use crate::sql::{
     Bind, Binds as _, CounterBackend, Dialect, KeyPrefix, Number, Part, Sql, Uncached, and,
-    execute, list, load, named, numbered, row, sql, where_all,
+    execute, list, load, named, numbered, part, row, sql, where_all,
 };
+use crate::typed::copied::{CopiedCount, Holds};
 use crate::typed::key::{BindKey, KeyTypes, OwnedKey};
 
 /// The number of rows that one query compares. The query locks no rows, and returns only those that
@@ -26,6 +33,14 @@ const BEFORE_LAST: Number = Number(COMPARED - 1);
 /// A row of the parent table that differs: its key, the values of its columns, and the totals.
 type Differing<Types, K> = (KeyPrefix<Types, K>, Vec<Option<i64>>);
 
+/// The totals that their columns cannot hold.
+#[derive(Default)]
+struct Overflows {
+    /// The first one, as the error names it.
+    first: Option<String>,
+    rows: usize,
+}
+
 /// A range of keys of the parent table: after a key, and to the last one.
 struct KeyRange<Types, K> {
     after: Option<KeyPrefix<Types, K>>,
@@ -36,6 +51,22 @@ const PARENT: &str = "parent";
 const TOTALS: &str = "totals";
 const HELD: [&str; 8] = numbered!(identity, "held": "" "_1" "_2" "_3" "_4" "_5" "_6" "_7");
 const TOTAL: [&str; 8] = numbered!(identity, "total": "" "_1" "_2" "_3" "_4" "_5" "_6" "_7");
+
+impl Overflows {
+    fn add(&mut self, overflow: String) {
+        self.first.get_or_insert(overflow);
+        self.rows += 1;
+    }
+
+    /// Returns the error, if there are any.
+    fn error(self) -> Option<Error> {
+        let mut text = self.first?;
+        if self.rows > 1 {
+            text += &format!(", and {} more rows do not fit", self.rows - 1);
+        }
+        Some(overflow_of_an_integer(&text))
+    }
+}
 
 impl<Types: KeyTypes, K> KeyRange<Types, K> {
     /// A condition for each end: `key > ?`, `key <= ?`.
@@ -72,12 +103,27 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
     /// [`QueryBuilderError`](diesel::result::Error::QueryBuilderError) if SQLite stores a key as
     /// another type than its column's, so that it would not end. Rows that were written before
     /// the error stay written.
+    ///
+    /// If a total is out of the range of its `Integer` column, this row is left as it is, and the
+    /// others are written. At the end, the run fails with an overflow that names the row: "a count
+    /// is out of the range of an INTEGER column: `articles.recent_views` of 7 would be 2147483648".
     pub fn execute<Conn>(self, conn: &mut Conn) -> QueryResult<usize>
     where
         K: OwnedKey<Types, Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
-        let Materialize { table, key, .. } = &self;
+        let mut overflows = Overflows::default();
+        let written = self.copy(&mut overflows, conn)?;
+        overflows.error().map_or(Ok(written), Err)
+    }
+
+    /// Copies the totals that the columns can hold, and adds the others to `overflows`.
+    fn copy<Conn>(&self, overflows: &mut Overflows, conn: &mut Conn) -> QueryResult<usize>
+    where
+        K: OwnedKey<Types, Conn::Backend>,
+        Conn: LoadConnection<Backend: CounterBackend>,
+    {
+        let Materialize { table, key, .. } = self;
         let mut written = 0;
         let mut ends = Ends::default();
         loop {
@@ -103,7 +149,13 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
             )?;
             let last = last.into_iter().next();
             range.last = last.clone().map(KeyPrefix::new);
-            let rows = self.differing(&range, conn)?;
+            let mut rows = Vec::new();
+            for row in self.differing(&range, conn)? {
+                match self.overflow(&row) {
+                    None => rows.push(row),
+                    Some(overflow) => overflows.add(overflow),
+                }
+            }
             for batch in rows.chunks(self.batch) {
                 if (self.is_stopped)() {
                     return Ok(written);
@@ -116,6 +168,18 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
             };
             ends.push(last, table.name.0)?;
         }
+    }
+
+    /// Returns the first total of a row that its column cannot hold, for an error.
+    fn overflow(&self, (key, values): &Differing<Types, K>) -> Option<String>
+    where
+        K: Debug,
+    {
+        let (_, totals) = values.split_at(self.columns.len());
+        let mut totals = self.columns.iter().zip(totals.iter().flatten());
+        let (column, total) = totals.find(|(column, total)| !column.holds.includes(**total))?;
+        let (table, column, key) = (self.table, column.name, &key.0);
+        Some(format!("`{table}.{column}` of {key:?} would be {total}"))
     }
 
     /// Reads the rows of a range that have a column whose value is not the total.
@@ -144,6 +208,43 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         })
     }
 
+    /// The days of a count, unless these are all.
+    fn days_of<'a>(&'a self, count: &'a CopiedCount) -> Option<&'a DayRange> {
+        let others = (!self.days.is_all()).then_some(&self.days);
+        count.days.as_ref().or(others)
+    }
+
+    /// Whether the counts are those of different days, so that each sum has a condition of its own.
+    fn days_differ(&self) -> bool {
+        self.counts.len() > 1 && self.counts.iter().any(|count| count.days.is_some())
+    }
+
+    /// The sum of a count, in a query that reads the rows of all counts.
+    fn sum<'a, DB: CounterBackend>(&'a self, db: Dialect, count: &'a CopiedCount) -> Sql<'a, DB> {
+        let counter = count.counter;
+        match self.days_of(count).filter(|_| self.days_differ()) {
+            Some(days) => {
+                let is_in = days.condition(self.shape.day());
+                let counted = part!("CASE WHEN {is_in} THEN {counter} END");
+                sql!("{db.sum(counted)}")
+            }
+            None => sql!("{db.sum(counter)}"),
+        }
+    }
+
+    /// A condition on the rows to read: the days from the first one of all counts to the last one.
+    fn is_counted<'a, DB: CounterBackend>(&'a self) -> Option<Sql<'a, DB>> {
+        let ranges = self.counts.iter().map(|count| self.days_of(count));
+        let ranges = ranges.collect::<Option<Vec<_>>>()?;
+        let first = ranges.iter().map(|range| &range.first).min()?;
+        let last = ranges.iter().map(|range| &range.last).max()?;
+        Some(sql!("{self.shape.day()} BETWEEN {first} AND {last}"))
+    }
+
+    fn column_names(&self) -> Vec<Name<'static>> {
+        self.columns.iter().map(|column| column.name).collect()
+    }
+
     /// The names of the columns of [`Differing`].
     fn names(&self) -> Vec<&'static str> {
         let key = self.key.len();
@@ -152,6 +253,8 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
     }
 
     // Of a second counter, there are `held_1` and `total_1`, and so on.
+    //
+    // If the days of the counts differ, `total_1` is SUM(CASE WHEN day BETWEEN ? AND ? THEN views END).
     //
     // SELECT key, held, total FROM (
     //     SELECT id AS key, total_views AS held, COALESCE(total, 0) AS total FROM articles
@@ -173,12 +276,14 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         let number = self.columns.len();
         let entity = &shape.entity()[..key.len()];
         let key_names = &names[..key.len()];
-        let sums = self.counters.iter().map(|counter| db.sum(*counter));
         let counters = shape.table;
-        let days = self.days.unless_all(shape.day());
-        let columns = [key, self.columns].concat();
-        let columns = columns.iter().map(|column| sql!("{PARENT}.{*column}"));
-        let columns = named(columns, &names);
+        let held = self.columns.iter().map(|column| match (db, column.holds) {
+            // It is loaded as an `i64`.
+            (Dialect::PostgreSql, Holds::I32) => sql!("CAST({PARENT}.{column.name} AS BIGINT)"),
+            _ => sql!("{PARENT}.{column.name}"),
+        });
+        let columns = key.iter().map(|column| sql!("{PARENT}.{*column}"));
+        let columns = named(columns.chain(held), &names);
         let parent_key = key.iter().map(|column| sql!("{PARENT}.{*column}"));
         let parent_key = Vec::from_iter(parent_key);
         let rows = where_all(range.conditions(db, &parent_key));
@@ -186,7 +291,8 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         // Then a range of one column is not a range of the other.
         let parent = if Types::is_exact() {
             let [after, last] = range.conditions(db, entity);
-            let counted = where_all([after, last, days]);
+            let counted = where_all([after, last, self.is_counted()]);
+            let sums = self.counts.iter().map(|count| self.sum(db, count));
             let is_parent = key_names.iter().zip(key);
             let is_parent =
                 is_parent.map(|(name, column)| sql!("{TOTALS}.{name} = {PARENT}.{*column}"));
@@ -202,8 +308,10 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
             let pairs = entity.iter().zip(key);
             let is_parent = pairs.map(|(column, name)| sql!("{TOTALS}.{column} = {PARENT}.{name}"));
             let is_parent = list(" AND ", is_parent);
-            let days = and(days);
-            let totals = sums.map(|sum| {
+            let totals = self.counts.iter().map(|count| {
+                let sum = db.sum(count.counter);
+                let days = self.days_of(count);
+                let days = and(days.and_then(|days| days.condition(shape.day())));
                 sql!("(SELECT {sum} FROM {counters} AS {TOTALS} WHERE {is_parent}{days})")
             });
             sql!("SELECT {columns}, {named(totals, &TOTAL)} FROM {table} AS {PARENT}{rows}")
@@ -222,7 +330,8 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
     where
         DB: CounterBackend,
     {
-        let is_held = self.columns.iter().zip(HELD).map(|(column, held)| {
+        let columns = self.column_names();
+        let is_held = columns.iter().zip(HELD).map(|(column, held)| {
             sql!(
                 " AND ({of}.{*column} = {WANTED}.{held} \
                  OR {of}.{*column} IS NULL AND {WANTED}.{held} IS NULL)"
@@ -241,7 +350,7 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
     {
         let table = self.table;
         let key = &self.key;
-        let columns = self.columns;
+        let columns = &self.column_names();
         let on = self.is_current(PARENT);
         let rows = rows.iter().map(|(key, values)| {
             let (held, totals) = values.split_at(columns.len());
@@ -250,7 +359,7 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
             values.extend(totals.iter().flatten().map(|total| sql!("{total}")));
             values
         });
-        let types = [key, columns, columns].concat();
+        let types = [&key[..], columns, columns].concat();
         let listed = db.list_of(rows, table, &types, &self.names(), None);
         let set = columns.iter().zip(TOTAL);
         let of_parent = (db == Dialect::MySql).then(|| sql!("{PARENT}."));

@@ -18,6 +18,7 @@ use crate::shape::Name;
 use crate::sql::{
     CounterBackend, Dialect, Part as _, Values, each, numbered, part, value, where_both,
 };
+use crate::typed::copied::{CopiedCount, CopiedOne};
 use crate::typed::counters::{Counters, KeyType};
 use crate::typed::each_key;
 use crate::typed::key::{Columns, HasColumns};
@@ -280,6 +281,21 @@ impl<C: Counters, Days, Id: ValidGrouping<By>, By> ValidGrouping<By> for Total<C
 impl<C: Counters, Days, Id: AppearsOnTable<QS>, QS: ?Sized> AppearsOnTable<QS>
     for Total<C, Id, Days>
 {
+}
+
+#[diagnostic::do_not_recommend]
+impl<C, D> CopiedOne for Total<C, ParentRow<C>, D>
+where
+    C: Counters<Value = i64>,
+    D: Days,
+{
+    type Table = C::Table;
+    fn count(&self) -> CopiedCount {
+        CopiedCount {
+            counter: C::NAMES[0],
+            days: self.days.range().copied(),
+        }
+    }
 }
 
 // In a left join the key can be NULL. The total is 0 then, and not NULL.

@@ -19,8 +19,8 @@ use crate::error::refuse;
 ///
 /// [`MultiConnection`]: diesel::MultiConnection
 #[diagnostic::on_unimplemented(
-    message = "diesel_counters does not support the backend `{Self}`",
-    label = "enable a feature of diesel_counters: `postgres`, `mysql` or `sqlite`",
+    message = "diesel_counters does not know the backend `{Self}`: if the connection is generic, write `Conn: Connection<Backend: CounterBackend>`; otherwise, enable the feature `postgres`, `mysql` or `sqlite` of diesel_counters",
+    label = "this requires a backend that diesel_counters knows",
     note = "for a `#[derive(MultiConnection)]`, write `diesel_counters::counter_backend!(MultiBackend {{ … }});`"
 )]
 pub trait CounterBackend: Binds + 'static {
@@ -238,6 +238,53 @@ where
         day: NaiveDate, Date;
         slot: i16, SmallInt;
         text: String, Text;
+    }
+}
+
+/// A backend that takes a `T` as a bind value of the SQL type `ST`: `T` is `ToSql<ST, Self>`.
+// If keys had the bound `T: ToSql<ST, DB>` themselves, the compiler would infer from it, in a
+// program of one database, that every connection is one to this database. Generic code would get
+// "type mismatch resolving `Backend == Sqlite`", and no advice.
+pub trait BindsAs<ST, T>: CounterBackend {
+    /// Adds a bind value to the statement.
+    #[doc(hidden)]
+    fn push_value<'b>(value: &'b T, out: &mut AstPass<'_, 'b, Self>) -> QueryResult<()>;
+    /// Adds bind values as an array.
+    #[doc(hidden)]
+    fn push_values<'b>(values: &'b [T], out: &mut AstPass<'_, 'b, Self>) -> QueryResult<()>;
+}
+
+impl<ST, T, DB> BindsAs<ST, T> for DB
+where
+    DB: CounterBackend + HasSqlType<ST>,
+    T: ToSql<ST, DB>,
+    ST: SingleValue,
+{
+    #[inline]
+    fn push_value<'b>(value: &'b T, out: &mut AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        out.push_bind_param::<ST, _>(value)
+    }
+
+    fn push_values<'b>(values: &'b [T], out: &mut AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        DB::push_array::<ST, _>(values, out)
+    }
+}
+
+/// A backend that returns values of the SQL type `ST` as a `T`: `T` is `FromSql<ST, Self>`.
+// It is a trait of the backend for the same reason as `BindsAs`.
+pub trait LoadsAs<ST, T>: Backend {
+    /// Returns the field with this index of a row.
+    #[doc(hidden)]
+    fn field<'a>(row: &impl Row<'a, Self>, column: usize) -> deserialize::Result<T>;
+}
+
+impl<ST, T, DB> LoadsAs<ST, T> for DB
+where
+    DB: Backend,
+    T: FromSql<ST, DB>,
+{
+    fn field<'a>(row: &impl Row<'a, DB>, column: usize) -> deserialize::Result<T> {
+        field::<ST, T, DB>(row, column)
     }
 }
 

@@ -114,12 +114,11 @@ where
     }
 }
 
-/// The SQL type of the counter or counters `C`, or of columns for their totals.
+/// The SQL type of the counter or counters `C`.
 #[diagnostic::on_unimplemented(
     message = "`{C}` is not a `BigInt` column, and not a tuple of `BigInt` columns of one table",
     label = "its SQL type is `{Self}`",
-    note = "a counter is a `BigInt` column of a counter table; a tuple of counters has two to eight, as in `(views, likes)`",
-    note = "totals are copied into as many columns of a parent table"
+    note = "a counter is a `BigInt` column of a counter table; a tuple of counters has two to eight, as in `(views, likes)`"
 )]
 pub trait CounterType<C> {
     #[doc(hidden)]
@@ -153,7 +152,7 @@ where
 }
 
 /// The table of the `BigInt` column or columns `C`.
-pub type TableOf<C> = <<C as Expression>::SqlType as CounterType<C>>::Table;
+type TableOf<C> = <<C as Expression>::SqlType as CounterType<C>>::Table;
 
 /// Returns the names of counters. Fails to compile if a column is part of the primary key.
 const fn counters<T: CounterTable>(names: &'static [Name<'static>]) -> &'static [Name<'static>] {
@@ -166,7 +165,7 @@ const fn counters<T: CounterTable>(names: &'static [Name<'static>]) -> &'static 
 
 /// Returns these names. Fails to compile if a name occurs twice: SQLite would write only one of the
 /// two amounts.
-const fn different(names: &'static [Name<'static>]) -> &'static [Name<'static>] {
+pub(crate) const fn different(names: &'static [Name<'static>]) -> &'static [Name<'static>] {
     let mut i = 0;
     while i < names.len() {
         let earlier = names.split_at(i).0;

@@ -95,8 +95,9 @@ pub trait KeyValue<Types> {}
 
 /// A key whose columns have the SQL types `Types`, as bind values.
 #[diagnostic::on_unimplemented(
-    message = "this statement has no key of an entity, or not the whole key",
-    label = "add the key, with a value for each of `{Types}`: `.of(id)`"
+    message = "this requires a key: if it is missing, add `.of(id)`; if the connection is generic, add the bound `{Self}: BindKey<{Types}, Conn::Backend>`",
+    label = "`{Self}` is not known to be a key of the SQL types `{Types}`",
+    note = "help: for functions that are generic over the connection, see https://docs.rs/diesel_counters/latest/diesel_counters/guide/generic/"
 )]
 pub trait BindKey<Types, DB: Backend> {
     /// Many keys, column by column.
@@ -111,6 +112,11 @@ pub trait BindKey<Types, DB: Backend> {
 }
 
 /// A key that is loaded, compared and written again.
+#[diagnostic::on_unimplemented(
+    message = "this requires an owned key, as in `.of(id)`, or `.of((id, name.to_owned()))` for several columns; if the connection is generic, add the bound `{Self}: OwnedKey<{Types}, Conn::Backend>`",
+    label = "`{Self}` is not known to be an owned key of the SQL types `{Types}`",
+    note = "help: for functions that are generic over the connection, see https://docs.rs/diesel_counters/latest/diesel_counters/guide/generic/"
+)]
 pub trait OwnedKey<Types, DB: Backend>: BindKey<Types, DB> + Clone + Ord + fmt::Debug {
     /// Loads the key from the first fields of a row.
     #[doc(hidden)]

@@ -7,14 +7,13 @@ use std::ops::Range;
 
 use diesel::QueryResult;
 use diesel::backend::Backend;
-use diesel::deserialize::{self, FromSql};
+use diesel::deserialize;
 use diesel::expression::{AsExpression, ValidGrouping, is_aggregate};
 use diesel::query_builder::AstPass;
 use diesel::row::Row;
-use diesel::serialize::ToSql;
-use diesel::sql_types::{HasSqlType, SingleValue, SqlType, Untyped};
+use diesel::sql_types::{SingleValue, SqlType, Untyped};
 
-use crate::sql::backend::field;
+use crate::sql::backend::{BindsAs, LoadsAs};
 use crate::sql::{CounterBackend, Values};
 use crate::typed::entities::StartOf;
 use crate::typed::key::{BindKey, Columns, HasColumns, KeyOf, KeyTypes, KeyValue, OwnedKey};
@@ -47,8 +46,7 @@ macro_rules! key_types {
         #[allow(unused_variables)] // of a key without columns
         impl<$($S, $K,)* DB> Values<DB> for KeyColumns<($(KeyColumn<$S, $K>,)*)>
         where
-            DB: CounterBackend $(+ HasSqlType<$S>)*,
-            $($K: ToSql<$S, DB>, $S: SingleValue,)*
+            DB: CounterBackend $(+ BindsAs<$S, $K>)*,
         {
             fn columns(&self) -> usize {
                 $number
@@ -61,7 +59,7 @@ macro_rules! key_types {
                 out: &mut AstPass<'_, 'b, DB>,
             ) -> QueryResult<()> {
                 match column {
-                    $($i => out.push_bind_param::<$S, _>(&self.0.$i.0[row]),)*
+                    $($i => <DB as BindsAs<$S, $K>>::push_value(&self.0.$i.0[row], out),)*
                     _ => Ok(()),
                 }
             }
@@ -73,7 +71,7 @@ macro_rules! key_types {
                 out: &mut AstPass<'_, 'b, DB>,
             ) -> QueryResult<()> {
                 match column {
-                    $($i => DB::push_array::<$S, _>(&self.0.$i.0[rows], out),)*
+                    $($i => <DB as BindsAs<$S, $K>>::push_values(&self.0.$i.0[rows], out),)*
                     _ => Ok(()),
                 }
             }
@@ -101,9 +99,7 @@ where
 #[diagnostic::do_not_recommend]
 impl<K, S, DB> BindKey<(S,), DB> for K
 where
-    DB: CounterBackend + HasSqlType<S>,
-    K: ToSql<S, DB>,
-    S: SingleValue,
+    DB: BindsAs<S, K>,
 {
     type Columns = KeyColumns<(KeyColumn<S, K>,)>;
 
@@ -112,18 +108,18 @@ where
     }
 
     fn walk_column<'b>(&'b self, _: usize, out: &mut AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        out.push_bind_param::<S, _>(self)
+        DB::push_value(self, out)
     }
 }
 
 #[diagnostic::do_not_recommend]
 impl<K, S, DB> OwnedKey<(S,), DB> for K
 where
-    DB: Backend,
-    K: BindKey<(S,), DB> + FromSql<S, DB> + Clone + Ord + fmt::Debug,
+    DB: LoadsAs<S, K>,
+    K: BindKey<(S,), DB> + Clone + Ord + fmt::Debug,
 {
     fn load<'a>(row: &impl Row<'a, DB>) -> deserialize::Result<Self> {
-        field(row, 0)
+        DB::field(row, 0)
     }
 }
 
@@ -140,12 +136,12 @@ macro_rules! keys {
         #[diagnostic::do_not_recommend]
         impl<$($S, $K,)* DB> OwnedKey<($($S,)*), DB> for ($($K,)*)
         where
-            DB: Backend,
+            DB: Backend $(+ LoadsAs<$S, $K>)*,
             Self: BindKey<($($S,)*), DB>,
-            $($K: FromSql<$S, DB> + Clone + Ord + fmt::Debug,)*
+            $($K: Clone + Ord + fmt::Debug,)*
         {
             fn load<'a>(row: &impl Row<'a, DB>) -> deserialize::Result<Self> {
-                Ok(($(field::<$S, $K, DB>(row, $i)?,)*))
+                Ok(($(<DB as LoadsAs<$S, $K>>::field(row, $i)?,)*))
             }
         }
     };
@@ -162,8 +158,7 @@ macro_rules! keys {
         #[diagnostic::do_not_recommend]
         impl<'k, $($S, $K,)* DB> BindKey<($($S,)*), DB> for $Key
         where
-            DB: CounterBackend $(+ HasSqlType<$S>)*,
-            $($K: ToSql<$S, DB>, $S: SingleValue,)*
+            DB: CounterBackend $(+ BindsAs<$S, $K> + BindsAs<$S, $Part>)*,
         {
             type Columns = KeyColumns<($(KeyColumn<$S, $Part>,)*)>;
 
@@ -179,7 +174,7 @@ macro_rules! keys {
                 out: &mut AstPass<'_, 'b, DB>,
             ) -> QueryResult<()> {
                 match column {
-                    $($i => out.push_bind_param::<$S, _>(&self.$i),)*
+                    $($i => <DB as BindsAs<$S, $K>>::push_value(&self.$i, out),)*
                     _ => Ok(()),
                 }
             }

@@ -16,6 +16,7 @@ macro_rules! each_key {
 }
 pub(crate) use each_key;
 
+pub(crate) mod copied;
 pub(crate) mod counters;
 pub(crate) mod entities;
 pub(crate) mod key;

@@ -3,6 +3,7 @@
 mod counts;
 mod kept_back;
 mod locks;
+mod reads;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;

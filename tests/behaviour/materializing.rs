@@ -22,10 +22,16 @@ fn held(conn: &mut Conn) -> Vec<i64> {
 // The same articles, with a column for each of two counters.
 diesel::table! {
     #[sql_name = "articles"]
-    posts (id) { id -> BigInt, total_views -> BigInt, total_likes -> BigInt, }
+    posts (id) {
+        id -> BigInt, total_views -> BigInt, total_likes -> BigInt,
+        recent_views -> Integer, recent_likes -> Nullable<Integer>,
+    }
 }
 diesel_counters_tests::article_counters!(post_counts (views, likes) { parent = posts::id });
 pub const ADD_TOTAL_LIKES: &str = "ALTER TABLE articles ADD COLUMN total_likes BIGINT";
+pub const ADD_RECENT: &str =
+    "ALTER TABLE articles ADD COLUMN recent_views INTEGER NOT NULL DEFAULT 0;
+     ALTER TABLE articles ADD COLUMN recent_likes INTEGER";
 const BOTH: (post_counts::views, post_counts::likes) = (post_counts::views, post_counts::likes);
 const TOTALS: (posts::total_views, posts::total_likes) = (posts::total_views, posts::total_likes);
 

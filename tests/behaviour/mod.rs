@@ -25,6 +25,7 @@ mod recounting;
 mod refusing;
 mod retry;
 mod setting;
+mod several_ranges;
 pub mod signatures;
 mod site;
 mod slots;

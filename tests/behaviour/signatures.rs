@@ -10,7 +10,7 @@ use chrono::NaiveDate;
 use diesel::prelude::*;
 use diesel::query_builder::AsQuery;
 use diesel::sql_types::BigInt;
-use diesel_counters::buffer::{BufferError, Dropped, Write};
+use diesel_counters::buffer::{BufferError, Dropped, Pending, Write};
 use diesel_counters::compactor::{Done, Run};
 use diesel_counters::dsl::*;
 use diesel_counters::prelude::*;
@@ -170,6 +170,10 @@ pub fn start(buffer: CounterBufferBuilder<Conn>) -> io::Result<CounterBuffer<Con
 
 pub fn count(buffer: &CounterBuffer<Conn>) -> Result<(), BufferError> {
     buffer.count(increment(views).of(1_i64))
+}
+
+pub fn pending(pending: &Pending<'_, Conn>) -> i64 {
+    pending.of(views, &1_i64)
 }
 
 pub fn lost(write: &Write) -> (&[Dropped], Option<&BackgroundError>) {

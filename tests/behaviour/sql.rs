@@ -26,7 +26,8 @@ use diesel_counters_tests::watch::watch;
 use sqlformat::{FormatOptions, Indent, QueryParams};
 
 use super::key_columns::{crates, reaction_counters, version_counters, wide_counters};
-use super::materializing::{ADD_TOTAL_LIKES, Post, post_counts, posts};
+use super::materializing::{ADD_RECENT, ADD_TOTAL_LIKES, Post, post_counts, posts};
+use super::several_ranges::{Page, create_pages, page_hits, pages};
 use super::stock::{TICKETS, tickets};
 use super::{article, comments_by_article, day, insert_comment, key_columns};
 use crate::{Conn, HAS_SLOTS, IS_MYSQL};
@@ -135,6 +136,10 @@ const OPERATIONS: &[Operation] = operations! { conn:
     materialize: Article::materialize(views, articles::total_views).execute(conn);
     materialize_two_counters: Post::materialize((post_counts::views, post_counts::likes), (posts::total_views, posts::total_likes)).execute(conn);
     materialize_between: Article::materialize(views, articles::total_views).between(monday()..=sunday()).execute(conn);
+    materialize_two_ranges: Post::materialize((post_counts::views, total(post_counts::views).between(monday()..=sunday())), (posts::total_views, posts::recent_views)).execute(conn);
+    materialize_ranges_of_days: Post::materialize((total(post_counts::views).on(monday()), total(post_counts::likes).between(monday()..=sunday())), (posts::total_views, posts::recent_likes)).execute(conn);
+    materialize_one_range: Post::materialize(total(post_counts::views).on(monday()), posts::recent_views).execute(conn);
+    materialize_ranges_of_a_text: Page::materialize((page_hits::hits, total(page_hits::hits).on(monday())), (pages::all_hits, pages::hits_of_a_day)).execute(conn);
     compact: compact(article_counters::table).before(day(2026, 4, 1)).execute(conn);
     compact_of_a_site: compact(site_counters::table).before(day(2026, 4, 1)).execute(conn);
     compact_of_two_columns: compact(reaction_counters::table).before(day(2026, 4, 1)).execute(conn);
@@ -161,6 +166,8 @@ const OPERATIONS: &[Operation] = operations! { conn:
 fn the_sql_of_every_statement_is_a_file() {
     let (conn, _database) = &mut key_columns::with_tables();
     conn.batch_execute(ADD_TOTAL_LIKES).unwrap();
+    conn.batch_execute(ADD_RECENT).unwrap();
+    create_pages(conn);
     conn.batch_execute(TICKETS).unwrap();
     for id in [1, 1, 2] {
         insert_comment(id, "Nice.", conn).unwrap();

@@ -6,7 +6,7 @@ use diesel_counters::dsl::{recount, total};
 use diesel_counters::prelude::*;
 
 diesel::table! {
-    articles (id) { id -> BigInt, total_views -> BigInt, short -> Integer, }
+    articles (id) { id -> BigInt, total_views -> BigInt, recent -> Integer, short -> SmallInt, }
 }
 diesel::table! {
     comments (id) { id -> BigInt, article_id -> BigInt, author -> Text, }
@@ -73,6 +73,9 @@ fn into_other_columns() {
     let _ = Article::materialize(one, (articles::id, articles::total_views));
     let _ = Article::materialize(both, articles::total_views);
     let _ = Article::materialize(both, (articles::total_views, comments::article_id));
+    let _ = Article::materialize((one, total(one).between(..)), articles::total_views);
+    let _ = Article::materialize((one, user_counters::visits), (articles::total_views, articles::recent));
+    let _ = Article::materialize(total(one).of(articles::id), articles::recent);
 }
 
 fn main() {}

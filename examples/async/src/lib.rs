@@ -1,12 +1,14 @@
-//! The tables of the shop and of the examples in docs/diesel-async.md, and two transactions of the shop.
+//! The tables of the shop and of the examples in docs/diesel-async.md, and what the shop reads and writes.
 
 mod cancel;
+mod product;
 mod sell;
 
 use diesel::prelude::*;
 use diesel_counters::HasCounters;
 
 pub use cancel::cancel;
+pub use product::product;
 pub use sell::sell;
 
 /// As `diesel print-schema` prints it.

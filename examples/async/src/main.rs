@@ -8,9 +8,8 @@
 use std::sync::Arc;
 use std::{env, error::Error, fmt::Display};
 
-use app::schema::product_counters::{self, sold, views};
+use app::schema::product_counters::{self, views};
 use app::schema::products;
-use app::schema::stock::remaining;
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -21,7 +20,6 @@ use diesel_async::async_connection_wrapper::AsyncConnectionWrapper;
 use diesel_async::pooled_connection::AsyncDieselConnectionManager;
 use diesel_async::pooled_connection::deadpool::{Object, Pool};
 use diesel_async::{AsyncMigrationHarness, AsyncPgConnection, RunQueryDsl};
-use diesel_counters::dsl::total;
 use diesel_counters::prelude::*;
 use diesel_counters::{Compactor, CounterBuffer, is_retryable};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
@@ -43,17 +41,13 @@ struct Shop {
 
 /// Counts a view in memory, which the buffer writes within a second.
 async fn product(State(shop): State<Shop>, Path(id): Path<i64>) -> Result<String, Failure> {
-    let pending = shop.buffer.pending_of(views, &id);
-    let conn = &mut shop.pool.get().await.map_err(failure)?;
-    let product = products::table
-        .find(id)
-        .select((products::name, total(views), total(sold), total(remaining)))
-        .first::<(String, i64, i64, i64)>(conn);
-    let (name, written, s, left) = product.await.map_err(refusal)?;
+    let conn = shop.pool.get().await.map_err(failure)?;
+    let (mut conn, buffer) = (Blocking::from(conn), Arc::clone(&shop.buffer));
+    let product = spawn_blocking(move || app::product(id, &buffer, &mut conn));
+    let (name, v, sold, left) = product.await.map_err(failure)?.map_err(refusal)?;
     let view = increment(views).of(id);
     shop.buffer.count(view).map_err(failure)?;
-    let v = written + pending + 1;
-    Ok(format!("{name}: {v} views, {s} sold, {left} left"))
+    Ok(format!("{name}: {} views, {sold} sold, {left} left", v + 1))
 }
 
 /// Orders units, whose number is the body, and which the trigger counts. Responds with the order's number.

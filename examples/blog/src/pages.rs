@@ -164,18 +164,20 @@ pub async fn article(app: App, Path(slug): Path<String>, visitor: Visitor) -> Re
         if visitor.reads && app.views.count(increment(views).of(&article)).is_err() {
             tracing::warn!("a view was not counted");
         }
-        // What is pending is read first, so that no view is missing. A view that is written in
-        // between is shown twice, until the next read.
-        let pending = app.views.pending_of(views, &article.id);
-        let counts = counter_value((views, likes, comments)).of(&article);
-        let mut counts: Counts = counts.get_result(conn)?;
-        let mut days = article.daily_counts(views, last_days(14), conn)?;
-        counts.views += pending;
-        days[13].1 += pending;
-        let rows = article_counters::table
-            .filter(article_counters::article_id.eq(article.id))
-            .select(((article_counters::day, article_counters::slot), views));
-        let rows: Vec<((NaiveDate, i16), i64)> = rows.load(conn)?;
+        // With what is pending, as of one moment: it reads again if the buffer writes meanwhile.
+        let (counts, days, rows) = app.views.read(|pending| {
+            let counts = counter_value((views, likes, comments)).of(&article);
+            let mut counts: Counts = counts.get_result(conn)?;
+            let mut days = article.daily_counts(views, last_days(14), conn)?;
+            let rows = article_counters::table
+                .filter(article_counters::article_id.eq(article.id))
+                .select(((article_counters::day, article_counters::slot), views));
+            let rows: Vec<((NaiveDate, i16), i64)> = rows.load(conn)?;
+            let pending = pending.of(views, &article.id);
+            counts.views += pending;
+            days[13].1 += pending;
+            QueryResult::Ok((counts, days, rows))
+        })?;
         let first = days[0].0;
         let slots = rows.iter().filter(|((day, _), _)| *day >= first);
         let slots = slots.map(|((_, slot), _)| *slot);

@@ -101,17 +101,19 @@ async fn most_read(State(app): State<App>) -> Result<Json<Value>, Failure> {
 
 /// Counts a view in memory, so that the page does not wait for it.
 async fn article(State(app): State<App>, Path(id): Path<i64>) -> Result<Json<Value>, Failure> {
-    let pending = app.buffer.pending_of(views, &id);
+    let buffer = Arc::clone(&app.buffer);
     let article = app.run(move |conn| {
-        articles::table
-            .find(id)
-            .select((articles::title, total(views), total(likes)))
-            .first::<(String, i64, i64)>(conn)
+        buffer.read(|pending| {
+            let (title, v, l): (String, i64, i64) = articles::table
+                .find(id)
+                .select((articles::title, total(views), total(likes)))
+                .first(conn)?;
+            Ok((title, v + pending.of(views, &id), l))
+        })
     });
-    let (title, written, l) = article.await?;
+    let (title, v, l) = article.await?;
     app.buffer.count(increment(views).of(id)).map_err(failure)?;
-    let v = written + pending + 1;
-    Ok(Json(json!({ "title": title, "views": v, "likes": l })))
+    Ok(Json(json!({ "title": title, "views": v + 1, "likes": l })))
 }
 
 async fn like(State(app): State<App>, Path(id): Path<i64>) -> Result<(), Failure> {

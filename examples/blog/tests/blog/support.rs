@@ -2,8 +2,9 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::{env, fs, process};
+use std::{env, fmt, fs, process};
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -16,8 +17,9 @@ use blog::schema::article_counters::{comments, likes, views};
 use blog::schema::articles;
 use blog::server::{self, App};
 use chrono::Utc;
-use diesel::connection::SimpleConnection;
+use diesel::connection::{InstrumentationEvent, SimpleConnection};
 use diesel::prelude::*;
+use diesel::r2d2::{self, ConnectionManager, CustomizeConnection};
 use diesel_counters::prelude::*;
 use tower::ServiceExt;
 
@@ -99,6 +101,28 @@ pub struct Blog {
     pub database: TestDatabase,
 }
 
+type BeforeQuery = dyn Fn(&str) + Send + Sync;
+
+struct Watched(Arc<BeforeQuery>);
+
+impl fmt::Debug for Watched {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watched").finish_non_exhaustive()
+    }
+}
+
+impl CustomizeConnection<Conn, r2d2::Error> for Watched {
+    fn on_acquire(&self, conn: &mut Conn) -> Result<(), r2d2::Error> {
+        let f = Arc::clone(&self.0);
+        conn.set_instrumentation(move |event: InstrumentationEvent<'_>| {
+            if let InstrumentationEvent::StartQuery { query, .. } = event {
+                f(&query.to_string());
+            }
+        });
+        Ok(())
+    }
+}
+
 pub struct Answer {
     pub status: StatusCode,
     pub headers: HeaderMap,
@@ -115,6 +139,15 @@ impl Blog {
             app,
             database,
         }
+    }
+
+    /// Has the connections of pages call this with each query, before they run it.
+    pub fn before_each_read(&mut self, f: impl Fn(&str) + Send + Sync + 'static) {
+        let manager = ConnectionManager::new(&self.database.url);
+        let watched = Box::new(Watched(Arc::new(f)));
+        let pool = Pool::builder().connection_customizer(watched);
+        self.app.reads = pool.build(manager).unwrap();
+        self.router = server::router(self.app.clone());
     }
 
     pub fn article(&self, title: &str) -> Article {

@@ -45,18 +45,20 @@ async fn comment(blog: Data<Blog>, id: Path<i64>, body: String) -> actix_web::Re
 #[get("/articles/{id}")]
 async fn article(blog: Data<Blog>, id: Path<i64>) -> actix_web::Result<String> {
     let (id, app) = (*id, blog.clone());
-    let pending = blog.buffer.pending_of(views, &id);
     let article = block(move || -> Result<_, Box<dyn Error + Send + Sync>> {
-        let article = articles::table
-            .find(id)
-            .select((articles::title, total(views)))
-            .first::<(String, i64)>(&mut app.pool.get()?);
-        Ok(article?)
+        let conn = &mut app.pool.get()?;
+        app.buffer.read(|pending| {
+            let (title, written): (String, i64) = articles::table
+                .find(id)
+                .select((articles::title, total(views)))
+                .first(conn)?;
+            Ok((title, written + pending.of(views, &id)))
+        })
     });
-    let (title, written) = article.await?.map_err(failure)?;
+    let (title, v) = article.await?.map_err(failure)?;
     let counted = blog.buffer.count(increment(views).of(id));
     counted.map_err(|error| failure(error.into()))?;
-    Ok(format!("{title}: {} views", written + pending + 1))
+    Ok(format!("{title}: {} views", v + 1))
 }
 
 /// Prints the error, which can have names of tables, and does not send it to the client.

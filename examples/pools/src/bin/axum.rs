@@ -48,20 +48,23 @@ async fn comment(State(app): State<App>, Path(id): Path<i64>, body: String) -> R
 
 /// Counts a view in memory. The buffer writes it within a second.
 async fn article(State(app): State<App>, Path(id): Path<i64>) -> Result<String, Failure> {
-    let pending = app.buffer.pending_of(views, &id);
     let conn = app.pool.get().await.map_err(failure)?;
+    let buffer = Arc::clone(&app.buffer);
     let article = conn.interact(move |conn| {
-        articles::table
-            .find(id)
-            .select((articles::title, total(views)))
-            .first::<(String, i64)>(conn)
+        buffer.read(|pending| {
+            let (title, written): (String, i64) = articles::table
+                .find(id)
+                .select((articles::title, total(views)))
+                .first(conn)?;
+            Ok((title, written + pending.of(views, &id)))
+        })
     });
-    let (title, written) = match article.await.map_err(failure)? {
+    let (title, v) = match article.await.map_err(failure)? {
         Err(NotFound) => return Err(NO_ARTICLE),
         article => article.map_err(failure)?,
     };
     app.buffer.count(increment(views).of(id)).map_err(failure)?;
-    Ok(format!("{title}: {} views", written + pending + 1))
+    Ok(format!("{title}: {} views", v + 1))
 }
 
 type Failure = (StatusCode, &'static str);

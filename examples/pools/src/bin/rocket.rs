@@ -48,21 +48,24 @@ async fn comment(db: Db, id: i64, body: String) -> Result<Option<()>> {
 /// Counts a view in memory. The buffer writes it within a second.
 #[get("/articles/<id>")]
 async fn article(db: Db, buffer: &State<Views>, id: i64) -> Result<Option<String>> {
-    let pending = buffer.pending_of(views, &id);
+    let reads = Arc::clone(buffer);
     let article = db.run(move |conn| {
-        articles::table
-            .find(id)
-            .select((articles::title, total(views)))
-            .first::<(String, i64)>(conn)
-            .optional()
+        let article = reads.read(|pending| {
+            let (title, written): (String, i64) = articles::table
+                .find(id)
+                .select((articles::title, total(views)))
+                .first(conn)?;
+            Ok((title, written + pending.of(views, &id)))
+        });
+        article.optional()
     });
-    let Some((title, written)) = article.await? else {
+    let Some((title, v)) = article.await? else {
         return Ok(None);
     };
     if let Err(error) = buffer.count(increment(views).of(id)) {
         warn!("a view was not counted: {error}");
     }
-    Ok(Some(format!("{title}: {} views", written + pending + 1)))
+    Ok(Some(format!("{title}: {} views", v + 1)))
 }
 
 #[rocket::main]

@@ -1,0 +1,95 @@
+//! The COMMITs of a buffer. A read that overlaps one can find a batch both in the database and among
+//! what is pending: the batch leaves the backlog when its COMMIT is answered.
+
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::background::lock;
+
+/// How long a read waits for the answer to a COMMIT.
+const WAIT_FOR_AN_ANSWER: Duration = Duration::from_secs(1);
+
+/// How long a batch waits for reads: for two calls of a second.
+const WAIT_FOR_READS: Duration = Duration::from_secs(2);
+
+/// Tells reads about the COMMITs of a buffer.
+#[derive(Default)]
+pub(crate) struct Commits {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// The number of COMMITs that have begun.
+    begun: u64,
+    /// When the COMMIT has begun that is not answered yet.
+    unanswered_since: Option<Instant>,
+    /// The number of reads that the next batch waits for.
+    reads: usize,
+}
+
+impl Commits {
+    /// Begins a COMMIT. Its batch must have left the backlog, or be known to be rolled back, before
+    /// this is dropped.
+    pub(super) fn begin(&self) -> Unanswered<'_> {
+        let mut state = lock(&self.state);
+        state.begun += 1;
+        state.unanswered_since = Some(Instant::now());
+        Unanswered(self)
+    }
+
+    /// Returns the number of COMMITs that have begun.
+    pub(super) fn begun(&self) -> u64 {
+        lock(&self.state).begun
+    }
+
+    /// The same, as soon as all are answered. Returns `None` if one takes too long.
+    pub(super) fn answered(&self) -> Option<u64> {
+        let state = lock(&self.state);
+        let passed = state.unanswered_since.map(|since| since.elapsed());
+        let wait = WAIT_FOR_AN_ANSWER.saturating_sub(passed.unwrap_or_default());
+        let is_unanswered = |state: &mut State| state.unanswered_since.is_some();
+        let waited = self.changed.wait_timeout_while(state, wait, is_unanswered);
+        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        state.unanswered_since.is_none().then_some(state.begun)
+    }
+
+    /// Has the next batch wait until this is dropped.
+    pub(super) fn hold_back(&self) -> HeldBack<'_> {
+        lock(&self.state).reads += 1;
+        HeldBack(self)
+    }
+
+    /// Waits for the reads that hold batches back. Call it while nothing is locked that they could
+    /// wait for.
+    pub(super) fn wait_for_reads(&self) {
+        let state = lock(&self.state);
+        let has_reads = |state: &mut State| state.reads > 0;
+        let waited = self
+            .changed
+            .wait_timeout_while(state, WAIT_FOR_READS, has_reads);
+        // It has nothing but the lock.
+        drop(waited);
+    }
+}
+
+/// A COMMIT that is not answered yet.
+pub(super) struct Unanswered<'a>(&'a Commits);
+
+impl Drop for Unanswered<'_> {
+    fn drop(&mut self) {
+        lock(&self.0.state).unanswered_since = None;
+        self.0.changed.notify_all();
+    }
+}
+
+/// A read that the next batch waits for.
+pub(super) struct HeldBack<'a>(&'a Commits);
+
+impl Drop for HeldBack<'_> {
+    fn drop(&mut self) {
+        lock(&self.0.state).reads -= 1;
+        self.0.changed.notify_all();
+    }
+}

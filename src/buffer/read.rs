@@ -1,0 +1,67 @@
+//! Reading what is written and what is pending as of one moment.
+
+use std::fmt;
+
+use diesel::connection::Connection;
+
+use crate::add::countable::GatherKey;
+use crate::buffer::counter_buffer::Shared;
+use crate::sql::CounterBackend;
+use crate::typed::counters::Counters;
+
+/// What a buffer has counted and not written yet, in a
+/// [`read`](crate::CounterBuffer::read).
+pub struct Pending<'a, Conn: Connection<Backend: CounterBackend> + 'static> {
+    /// None if what is pending is left out.
+    shared: Option<&'a Shared<Conn>>,
+}
+
+/// From this call on, the next batch waits for the read.
+const HOLDS_BACK_FROM: usize = 4;
+
+/// A batch that has begun before can still commit during that call, but none during this one.
+const LAST_CALL: usize = HOLDS_BACK_FROM + 1;
+
+impl<Conn: Connection<Backend: CounterBackend> + 'static> Shared<Conn> {
+    /// Calls `read` until no COMMIT overlaps it.
+    pub(super) fn read<T, E>(
+        &self,
+        mut read: impl FnMut(&Pending<'_, Conn>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut held_back = None;
+        for call in 1..=LAST_CALL {
+            if call == HOLDS_BACK_FROM {
+                held_back = Some(self.commits.hold_back());
+            }
+            let Some(begun) = self.commits.answered() else {
+                break;
+            };
+            let pending = Pending { shared: Some(self) };
+            let found = read(&pending)?;
+            if self.commits.begun() == begun {
+                return Ok(found);
+            }
+        }
+        drop(held_back);
+        read(&Pending { shared: None })
+    }
+}
+
+impl<Conn: Connection<Backend: CounterBackend> + 'static> Pending<'_, Conn> {
+    /// Returns what is pending for this entity, as
+    /// [`pending_of`](crate::CounterBuffer::pending_of) does: an `i64`, or a tuple.
+    pub fn of<C, K>(&self, _counters: C, key: &K) -> C::Value
+    where
+        C: Counters<Table: 'static>,
+        K: GatherKey<C::Table, Conn>,
+    {
+        let amounts = self.shared.map(|shared| shared.pending_of::<C, K>(key));
+        C::value(amounts.unwrap_or_default())
+    }
+}
+
+impl<Conn: Connection<Backend: CounterBackend>> fmt::Debug for Pending<'_, Conn> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pending").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,41 @@
+-- Post::materialize(total(post_counts::views).on(monday()), posts::recent_views).execute(conn)
+
+SELECT `id`
+FROM `articles`
+ORDER BY `id`
+LIMIT 1 OFFSET 49999;
+
+SELECT entity, held, total
+FROM (
+    SELECT parent.`id` AS entity, parent.`recent_views` AS held, COALESCE(totals.total, 0) AS total
+    FROM `articles` AS parent
+    LEFT JOIN (
+        SELECT `article_id` AS entity, COALESCE(SUM(`views`), 0) DIV 1 AS total
+        FROM `article_counters`
+        WHERE `day` BETWEEN ? AND ?
+        GROUP BY `article_id`
+    ) AS totals ON totals.entity = parent.`id`
+) AS compared
+WHERE held <> total OR held IS NULL
+ORDER BY entity;
+-- [2026-03-02, 2026-03-02]
+
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+UPDATE (
+    (
+        SELECT `id` AS entity, `recent_views` AS held, `recent_views` AS total
+        FROM `articles`
+        LIMIT 0
+    )
+    UNION ALL
+    SELECT ?, ?, ?
+) AS wanted STRAIGHT_JOIN `articles` AS parent ON parent.`id` = wanted.entity
+    AND (
+        parent.`recent_views` = wanted.held
+        OR parent.`recent_views` IS NULL
+        AND wanted.held IS NULL
+    )
+SET parent.`recent_views` = wanted.total;
+-- [2, Some(9), 5]
+

@@ -1,0 +1,58 @@
+-- Post::materialize(total(post_counts::views).on(monday()), posts::recent_views).execute(conn)
+
+SELECT "id"
+FROM "articles"
+ORDER BY "id"
+LIMIT 1 OFFSET 49999;
+
+BEGIN;
+
+SET LOCAL row_security = off;
+
+SELECT entity, held, total
+FROM (
+    SELECT
+        parent."id" AS entity,
+        CAST(parent."recent_views" AS BIGINT) AS held,
+        COALESCE(totals.total, 0) AS total
+    FROM "articles" AS parent
+    LEFT JOIN (
+        SELECT "article_id" AS entity, CAST(COALESCE(SUM("views"), 0) AS BIGINT) AS total
+        FROM "article_counters"
+        WHERE "day" BETWEEN $1 AND $2
+        GROUP BY "article_id"
+    ) AS totals ON totals.entity = parent."id"
+) AS compared
+WHERE held <> total OR held IS NULL
+ORDER BY entity;
+-- [2026-03-02, 2026-03-02]
+
+COMMIT;
+
+UPDATE "articles" AS parent SET
+    "recent_views" = wanted.total
+FROM (
+    SELECT wanted.*
+    FROM (
+        SELECT column1 AS entity, column2 AS held, column3 AS total
+        FROM (VALUES ($1, $2, $3)) AS listed
+    ) AS wanted
+    JOIN
+        "articles" AS parent ON parent."id" = wanted.entity
+        AND (
+            parent."recent_views" = wanted.held
+            OR parent."recent_views" IS NULL
+            AND wanted.held IS NULL
+        )
+    ORDER BY entity
+    FOR NO KEY UPDATE OF parent
+) AS wanted
+WHERE
+    parent."id" = wanted.entity
+    AND (
+        parent."recent_views" = wanted.held
+        OR parent."recent_views" IS NULL
+        AND wanted.held IS NULL
+    );
+-- [2, Some(9), 5]
+

@@ -1,0 +1,43 @@
+-- Post::materialize(total(post_counts::views).on(monday()), posts::recent_views).execute(conn)
+
+SELECT `id`
+FROM `articles`
+ORDER BY `id`
+LIMIT 1 OFFSET 49999;
+
+SELECT entity, held, total
+FROM (
+    SELECT parent.`id` AS entity, parent.`recent_views` AS held, COALESCE(totals.total, 0) AS total
+    FROM `articles` AS parent
+    LEFT JOIN (
+        SELECT
+            `article_id` AS entity,
+            CASE
+                typeof(COALESCE(SUM(`views`), 0))
+                WHEN 'integer' THEN COALESCE(SUM(`views`), 0)
+                ELSE abs(-9223372036854775807 - 1)
+            END AS total
+        FROM `article_counters`
+        WHERE `day` BETWEEN ? AND ?
+        GROUP BY `article_id`
+    ) AS totals ON totals.entity = parent.`id`
+) AS compared
+WHERE held <> total OR held IS NULL
+ORDER BY entity;
+-- [2026-03-02, 2026-03-02]
+
+UPDATE `articles` AS parent SET
+    `recent_views` = wanted.total
+FROM (
+    SELECT column1 AS entity, column2 AS held, column3 AS total
+    FROM (VALUES (?, ?, ?)) AS listed
+) AS wanted
+WHERE
+    parent.`id` = wanted.entity
+    AND (
+        parent.`recent_views` = wanted.held
+        OR parent.`recent_views` IS NULL
+        AND wanted.held IS NULL
+    );
+-- [2, Some(9), 5]
+
