@@ -291,9 +291,16 @@ fn columns_of_several_definitions_move_together() {
     assert_eq!(number(&flags, &mut open(&database)), 7);
 }
 
-/// A counter is the weight of another one: both definitions change, or only one of them.
+/// A counter is the weight of another one: both definitions change, or only one of them. MariaDB can
+/// refuse the migration with error 1442, as docs/triggers.md says.
 #[test]
 fn a_counter_that_is_a_weight_changes_with_its_definition() {
+    if BACKEND == "mysql" {
+        let is_mariadb = "SELECT CAST(VERSION() LIKE '%MariaDB%' AS SIGNED)";
+        if number(is_mariadb, &mut open(&blog())) == 1 {
+            return;
+        }
+    }
     let counts = |likes: &str, sums: &str, name: &str| {
         let likes = format!("count = [\"article_id:articles.likes\"]\n{likes}");
         let sums = format!("count = [\"site_counters.likes\"]\nby = 'likes'\n{sums}");
