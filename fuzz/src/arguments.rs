@@ -55,7 +55,7 @@ impl Arguments {
             ..Snapshot::default()
         };
         let toml = snapshot.toml().unwrap();
-        assert_eq!(toml::from_str::<Snapshot>(&toml).as_ref(), Ok(&snapshot));
+        assert_eq!(toml::from_str::<Snapshot>(&toml).unwrap(), snapshot);
     }
 
     /// The error of a wrong URL does not show what may be a password.
