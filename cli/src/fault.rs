@@ -27,7 +27,7 @@ pub enum Severity {
     Note,
 }
 
-/// The faults of a table, or of a function that has lost its definition.
+/// The faults of a table, of `counters.toml`, or of the database.
 pub struct FaultsOf {
     pub table: String,
     pub faults: Vec<Fault>,

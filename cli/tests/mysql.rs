@@ -83,7 +83,7 @@ fn an_engine_without_transactions_is_told() {
          ) ENGINE = MyISAM",
     );
     let faults = database.command("check --json").faults();
-    assert_eq!(faults[0]["fault"], "no_transactions");
+    assert_eq!(faults[0]["fault"], "storage");
     database.mend(&faults[0]);
     database.command("check").is_good("hit_counters");
 }
@@ -112,7 +112,7 @@ fn a_collation_that_pads_is_a_note() {
     let checked = database.command("check --json");
     checked.works();
     let [fault, severity] = ["fault", "severity"].map(|key| checked.faults()[0][key].clone());
-    assert_eq!([fault, severity], ["padding", "note"]);
+    assert_eq!([fault, severity], ["text_key", "note"]);
     let checked = with_paths(TEXT).run(&["check"]);
     assert!(!checked.stdout.contains("collation"), "{checked:?}");
 }

@@ -39,7 +39,7 @@ impl TestDatabase {
     pub fn create() -> Self {
         let folder = behaviour::project::folder();
         let database = TestDatabase { folder };
-        database.connect();
+        database.execute("PRAGMA journal_mode = WAL");
         database
     }
 
@@ -162,7 +162,19 @@ fn what_sqlite_cannot_change_takes_a_new_table() {
         assert_eq!(fault["sql"], serde_json::json!([]), "{fault}");
     }
     let faults: Vec<_> = faults.iter().map(|fault| &fault["fault"]).collect();
-    assert_eq!(faults, ["null_counter", "unchecked"]);
+    assert_eq!(faults, ["column", "unchecked", "period"]);
+}
+
+#[test]
+fn a_database_without_a_write_ahead_log_has_a_note() {
+    let database = TestDatabase::with_article_counters();
+    database.execute("PRAGMA journal_mode = DELETE");
+    let checked = database.command("check --json");
+    checked.works();
+    let faults = checked.all_faults();
+    assert_eq!(faults[0]["fault"], "journal", "{faults:?}");
+    database.mend(&faults[0]);
+    database.command("check").is_good("article_counters");
 }
 
 /// PostgreSQL compares such a column with a text in another way.

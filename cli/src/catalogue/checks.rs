@@ -11,22 +11,19 @@ use super::table::Table;
 use crate::database::Database;
 
 impl CounterTable {
-    /// The counters that a CHECK lets be 0, and not -1. A row that was there before one that is not
-    /// valid can be below 0.
-    pub fn guarded(&self, is_valid: bool, database: Database) -> Vec<String> {
+    /// The counters that a CHECK lets be 0, and not -1.
+    pub fn guarded(&self, database: Database) -> Vec<String> {
         let names = self.counters.iter().map(|counter| &counter.name);
-        let guarded = names.filter(|name| self.table.is_guarded(name, is_valid, database));
+        let guarded = names.filter(|name| self.table.is_guarded(name, database));
         guarded.cloned().collect()
     }
 }
 
 impl Table {
-    /// Whether a CHECK lets a column be 0, and not -1. If `is_valid`, a CHECK that is NOT VALID
-    /// does not count.
-    pub fn is_guarded(&self, name: &str, is_valid: bool, database: Database) -> bool {
+    /// Whether a CHECK lets a column be 0, and not -1.
+    pub fn is_guarded(&self, name: &str, database: Database) -> bool {
         let texts = self.checks.iter();
-        let wanted = texts.filter(|sql| !is_valid || !sql.ends_with(" NOT VALID"));
-        let checks: Vec<_> = wanted.flat_map(|sql| checks(sql, database)).collect();
+        let checks: Vec<_> = texts.flat_map(|sql| checks(sql, database)).collect();
         let refuses = |number| {
             let mut values = checks.iter().map(|check| value(check, name, number));
             values.any(|value| value == Some(0))
@@ -153,12 +150,12 @@ mod tests {
     use super::*;
     use crate::database::POSTGRES;
 
-    fn is_guarded(check: &str, is_valid: bool) -> bool {
+    fn is_guarded(check: &str) -> bool {
         let table = Table {
             checks: vec![check.to_owned()],
             ..Table::default()
         };
-        table.is_guarded("left", is_valid, POSTGRES)
+        table.is_guarded("left", POSTGRES)
     }
 
     #[test]
@@ -170,7 +167,7 @@ mod tests {
             "CHECK (0 <= \"left\" AND price > 0)",
             "CHECK (\"left\" BETWEEN 0 AND limit_of_it)",
         ] {
-            assert!(is_guarded(guard, true), "{guard}");
+            assert!(is_guarded(guard), "{guard}");
         }
         for other in [
             "CHECK (\"left\" > 0)",
@@ -180,14 +177,7 @@ mod tests {
             "CHECK (other >= 0)",
             "CHECK (",
         ] {
-            assert!(!is_guarded(other, true), "{other}");
+            assert!(!is_guarded(other), "{other}");
         }
-    }
-
-    #[test]
-    fn a_guard_that_is_not_valid_guards_new_rows_only() {
-        let guard = "CHECK (\"left\" >= 0) NOT VALID";
-        assert!(is_guarded(guard, false));
-        assert!(!is_guarded(guard, true));
     }
 }

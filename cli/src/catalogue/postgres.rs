@@ -14,7 +14,9 @@ pub const CATALOGUE: Catalogue = Catalogue {
             WHERE h.inhparent = c.oid AND c.relkind = 'r' LIMIT 1) AS inherited_by,
            CASE WHEN c.relpersistence = 'u' THEN 'UNLOGGED' END AS unsafe_storage,
            a.attname::text AS column_name, format_type(a.atttypid, a.atttypmod) AS column_type,
-           NOT a.attnotnull AS is_nullable, pg_get_expr(d.adbin, d.adrelid) AS column_default,
+           NOT (a.attnotnull OR y.typnotnull) AS is_nullable,
+           -- A domain has a default of its own.
+           coalesce(pg_get_expr(d.adbin, d.adrelid), y.typdefault) AS column_default,
            a.attidentity <> '' OR coalesce(pg_get_expr(d.adbin, d.adrelid) LIKE 'nextval(%', false)
                AS is_auto_increment,
            a.attgenerated <> '' AS is_generated,
@@ -25,6 +27,7 @@ pub const CATALOGUE: Catalogue = Catalogue {
     FROM pg_class c
     JOIN pg_namespace n ON n.oid = c.relnamespace
     JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+    JOIN pg_type y ON y.oid = a.atttypid
     LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
     WHERE {where}
     ORDER BY n.nspname, c.relname, a.attnum",

@@ -1,8 +1,13 @@
 //! `check`: compares live tables with the shape of a counter table.
 
-mod days;
+mod columns;
+mod indexes;
 mod migrations;
-mod shape;
+mod notes;
+mod partitions;
+mod stocks;
+mod storage;
+mod text_keys;
 mod triggers;
 
 use std::path::PathBuf;
@@ -15,10 +20,10 @@ use serde_json::json;
 
 use crate::catalogue::{self, CounterTable, Table, is_meant_to_count, table};
 use crate::connection::{AnyConnection, option};
-use crate::database::{Database, Joined};
+use crate::database::{Database, Joined, SQLITE};
 use crate::options::{self, Options};
 use crate::output::{printable, wrapped};
-use crate::triggers::File;
+use crate::triggers::{File, LiveTrigger, Trigger, live_triggers};
 
 use crate::fault::{Fault, FaultsOf, Severity, wrong};
 
@@ -81,10 +86,13 @@ pub fn run(args: Check, options: &Options) -> Result<bool> {
     };
     // Triggers count in tables that are not found, too. Without a name, all triggers are checked.
     let named: &[Table] = if args.tables.is_empty() { &[] } else { &found };
-    let of_triggers = match &file {
-        Some(file) => triggers::check(file, args.migrations.as_deref(), named, conn)?,
-        None => Vec::new(),
-    };
+    let live = live_triggers(conn)?;
+    let mut own = Vec::new();
+    let mut of_triggers = Vec::new();
+    if let Some(file) = &file {
+        let checked = triggers::check(file, args.migrations.as_deref(), named, &live, conn)?;
+        (of_triggers, own) = checked;
+    }
     if found.is_empty() && of_triggers.is_empty() {
         let tables = catalogue::which_there_are(conn)?;
         bail!("no table is checked without its name: is it the right database? {tables}");
@@ -94,10 +102,13 @@ pub fn run(args: Check, options: &Options) -> Result<bool> {
     for table in &found {
         all.push(FaultsOf {
             table: table.to_string(),
-            faults: check(table, file.as_ref(), conn)?,
+            faults: check(table, file.as_ref(), &own, &live, conn)?,
         });
     }
     all.extend(of_triggers);
+    if args.tables.is_empty() {
+        all.extend(notes::journal(conn)?);
+    }
     let checked: Vec<_> = all.into_iter().map(Checked::from).collect();
     let good = checked.iter().all(|table| table.good);
     let report = json!({ "good": good, "tables": checked });
@@ -123,23 +134,30 @@ fn note_not_checked(others: Vec<Table>) {
     }
 }
 
-fn check(table: &Table, file: Option<&File>, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
+fn check(
+    table: &Table,
+    file: Option<&File>,
+    own: &[Trigger],
+    live: &[LiveTrigger],
+    conn: &mut AnyConnection,
+) -> Result<Vec<Fault>> {
+    let database = conn.database();
     let Ok(counters) = CounterTable::try_from(table.clone()) else {
         // An ordinary table can have columns in which triggers count.
         let mut definitions = file.iter().flat_map(|file| &file.triggers);
         if definitions.any(|one| triggers::counts_in(one, std::slice::from_ref(table))) {
             return Ok(Vec::new());
         }
-        return Ok(vec![not_a_counter_table(table, conn.database())]);
+        return Ok(vec![not_a_counter_table(table, database)]);
     };
-    let mut faults = Vec::new();
-    for check in shape::CHECKS {
-        faults.extend(check(&counters, conn)?);
-    }
-    // A table that has to be created again, or changed, gets a comment then.
-    if faults.iter().all(|fault| fault.severity == Severity::Note) {
-        faults.extend(shape::period(&counters, conn));
-    }
+    let mut faults = text_keys::text_keys(&counters, conn)?;
+    faults.extend(columns::columns(&counters, database));
+    faults.extend(storage::storage(table, database));
+    faults.extend(stocks::stocks(&counters, database));
+    faults.extend(indexes::indexes(&counters, conn)?);
+    faults.extend(partitions::partitions(&counters, conn)?);
+    faults.extend(notes::other_triggers(table, own, live));
+    faults.extend(notes::period(&counters, database));
     Ok(faults)
 }
 
@@ -150,16 +168,31 @@ fn not_a_counter_table(table: &Table, database: Database) -> Fault {
         .map(|column| format!("{} {}", column.name, column.sql_type))
         .joined(", ");
     let what = format!(
-        "Its primary key is not the columns of an entity, up to five, then a DATE and a SMALLINT: \
+        "Its primary key isn't the columns of an entity, up to five, then a DATE and a SMALLINT: \
          ({key})."
     );
-    let cost = "It is not a counter table: diesel_counters does not compile with it.";
-    // Without the name of this table: it is taken, and could be a command of the shell.
+    let cost = "It isn't a counter table: diesel_counters doesn't compile with it.";
     let backend = option(database);
-    wrong("no_key", what, cost).remedy(format!(
-        "Change the key, or create a counter table of another name beside it: `diesel-counters \
-         generate migration … --counters … --entity … --backend {backend}`."
+    wrong("key", what, cost).remedy(format!(
+        "Change the key, or create a counter table of another name: `diesel-counters generate \
+         migration … --counters … --entity … --backend {backend}`."
     ))
+}
+
+/// What a change of a table takes.
+fn remedy(database: Database, change: &str) -> String {
+    if database == SQLITE {
+        return "SQLite can't change that: create another table with `diesel-counters generate \
+                migration`, and copy the rows."
+            .to_owned();
+    }
+    change.to_owned()
+}
+
+/// A statement that changes a table. On SQLite, there is none.
+fn alter(table: &Table, database: Database, change: &str) -> Option<String> {
+    let name = database.table_name(table);
+    (database != SQLITE).then(|| format!("ALTER TABLE {name} {change};"))
 }
 
 fn text(checked: &Checked) -> String {

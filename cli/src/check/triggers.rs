@@ -3,28 +3,26 @@
 use std::path::Path;
 
 use anyhow::Result;
-use diesel::RunQueryDsl;
-use diesel::sql_types::Bool;
 
 use super::migrations::Migrated;
+use super::notes::{cascades, other_triggers};
+use super::storage::storage;
 use crate::catalogue::Table;
 use crate::connection::AnyConnection;
-use crate::database::{Joined, MYSQL, POSTGRES};
-use crate::fault::{Fault, FaultsOf, Severity, note, wrong};
-use crate::sql::sql_with;
-use crate::triggers::{
-    Count, Counting, Definition, File, LiveTrigger, Plan, Trigger, TriggerTable, live_triggers,
-};
+use crate::database::{MYSQL, POSTGRES};
+use crate::fault::{Fault, FaultsOf, Severity, wrong};
+use crate::triggers::{Count, Counting, Definition, File, LiveTrigger, Plan, Trigger};
 
 /// The faults of each definition that counts in one of these tables, or of all if there are none,
 /// with the table of the rows.
+/// Returns also the triggers that the file asks for.
 pub fn check(
     file: &File,
     migrations: Option<&Path>,
     tables: &[Table],
+    live: &[LiveTrigger],
     conn: &mut AnyConnection,
-) -> Result<Vec<FaultsOf>> {
-    let live = live_triggers(conn)?;
+) -> Result<(Vec<FaultsOf>, Vec<Trigger>)> {
     let mut known = Vec::new();
     for definition in &file.triggers {
         let plan = Counting::new(definition.clone(), conn).and_then(Plan::new);
@@ -38,13 +36,13 @@ pub fn check(
     if tables.is_empty() {
         let without_plan = known.iter().filter(|(_, plan)| plan.is_err());
         let unknown: Vec<_> = without_plan.map(|(one, _)| &*one.name).collect();
-        all.extend(migrated.left(file, &own, &unknown, &live, conn));
+        all.extend(migrated.left(file, &own, &unknown, live, conn));
     }
     let mut before = Vec::new();
     for (definition, plan) in known {
         let table = definition.rows.clone();
         let is_asked = counts_in(definition, tables);
-        let faults = of_definition(definition, plan, &mut before, &own, &live, conn);
+        let faults = of_definition(definition, plan, &mut before, &own, live, conn);
         let mut faults = migrated.with_note(definition, faults);
         // A table of several definitions has the same notes for each of them.
         let mut told = all.iter().flat_map(|known| &known.faults);
@@ -55,7 +53,7 @@ pub fn check(
             all.push(FaultsOf { table, faults });
         }
     }
-    Ok(by_table(all))
+    Ok((by_table(all), own))
 }
 
 /// The faults of each table together.
@@ -76,23 +74,6 @@ pub fn counts_in(definition: &Definition, tables: &[Table]) -> bool {
     tables.is_empty() || definition.counts.iter().any(is_named)
 }
 
-/// Triggers and rules of the program's own on a table that is counted in.
-pub fn others(table: &Table, own: &[Trigger], live: &[LiveTrigger]) -> Option<Fault> {
-    let is_other = |live: &&LiveTrigger| {
-        let mut own = own.iter();
-        live.table == TriggerTable::of(table)
-            && !own.any(|own| own.name == live.name && own.table == live.table)
-    };
-    let names = live.iter().filter(is_other).map(|live| &*live.name);
-    let names = names.joined(", ");
-    if names.is_empty() {
-        return None;
-    }
-    let what = format!("{table} has triggers or rules of its own: {names}.");
-    let cost = "One that skips or changes a row that is written loses counts.";
-    Some(note("other_triggers", what, cost))
-}
-
 /// The faults of a definition. `before` has the definitions before it, and `own` the triggers of all
 /// definitions.
 fn of_definition(
@@ -107,8 +88,17 @@ fn of_definition(
         |Plan {
              counting, triggers, ..
          }| {
-            let mut faults = storage(&counting);
-            faults.extend(hidden_rows(&counting, conn)?);
+            let targets = counting.targets.iter();
+            let columns = targets.filter(|target| target.slots.is_none());
+            // Counter tables are checked by themselves.
+            let tables = columns.map(|target| &target.table);
+            let rows_and_columns = [&counting.rows].into_iter().chain(tables.clone());
+            let database = counting.database;
+            let mut faults: Vec<_> = rows_and_columns
+                .filter_map(|table| storage(table, database))
+                .collect();
+            faults.extend(tables.filter_map(|table| other_triggers(table, own, live)));
+            faults.extend(cascades(&counting, conn)?);
             faults.extend(before.iter().filter_map(|other| twice(other, &counting)));
             for trigger in &triggers {
                 faults.extend(faults_of(trigger, &counting, live));
@@ -120,10 +110,6 @@ fn of_definition(
                 told.push(fault.what.clone());
                 is_new
             });
-            let targets = counting.targets.iter();
-            for target in targets.filter(|target| target.slots.is_none()) {
-                faults.extend(others(&target.table, own, live));
-            }
             // Only a definition whose tables are there can count in the same counter as another one.
             before.push(counting);
             Ok(faults)
@@ -133,7 +119,7 @@ fn of_definition(
         let Definition { name, rows, .. } = definition;
         let what = format!("The triggers {name} count the rows of {rows}, but {error:#}.");
         let cost = "They fail, or they do not count these rows.";
-        vec![wrong("trigger_definition", what, cost).remedy(
+        vec![wrong("definition", what, cost).remedy(
             "Change their definition, or the tables, and write a migration: `diesel-counters generate \
              triggers NAME`.",
         )]
@@ -149,66 +135,6 @@ fn not_seen(trigger: &Trigger, counting: &Counting) -> String {
         }
         _ => String::new(),
     }
-}
-
-/// Tables of which a policy hides rows from this role.
-fn hidden_rows(counting: &Counting, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
-    let mut faults = Vec::new();
-    if counting.database != POSTGRES {
-        return Ok(faults);
-    }
-    for table in counting.tables() {
-        let is_hidden = sql_with(
-            "SELECT row_security_active(CAST(to_regclass({table}) AS oid))",
-            &[("table", &POSTGRES.table_name(table))],
-        );
-        if is_hidden.typed::<Bool>().get_result::<bool>(conn)? {
-            let what = format!("{table} has row level security, also for this role.");
-            let cost =
-                "Rows that it hides are not counted: writes of the rows, and a recount, fail.";
-            let remedy = "Let the functions of the triggers run as their owner: ALTER FUNCTION … \
-                          SECURITY DEFINER. See docs/trust.md.";
-            faults.push(wrong("hidden_rows", what, cost).remedy(remedy));
-        }
-    }
-    Ok(faults)
-}
-
-/// Rows that a crash or a rollback loses, and their counts not; or counts in a column, and their
-/// rows not.
-fn storage(counting: &Counting) -> Vec<Fault> {
-    let database = counting.database;
-    // The counter tables are checked by themselves.
-    let in_columns = counting
-        .targets
-        .iter()
-        .filter(|target| target.slots.is_none());
-    let mut tables = vec![&counting.rows];
-    tables.extend(in_columns.map(|target| &target.table));
-    let mut faults = Vec::new();
-    for table in tables {
-        let Some(storage) = &table.unsafe_storage else {
-            continue;
-        };
-        let what = format!("The storage of {table} is {storage}.");
-        let remedy = "Change it. This rewrites the table, and blocks writes.";
-        let name = database.table_name(table);
-        let fault = match database {
-            MYSQL => {
-                let cost = "Its rows do not roll back with the rest of a transaction: counts and \
-                            rows differ then.";
-                let change = format!("ALTER TABLE {name} ENGINE = InnoDB;");
-                wrong("no_transactions", what, cost).run(change)
-            }
-            _ => {
-                let cost = "A crash of the server empties it: counts and rows differ then.";
-                let change = format!("ALTER TABLE {name} SET LOGGED;");
-                wrong("unlogged", what, cost).run(change)
-            }
-        };
-        faults.push(fault.remedy(remedy));
-    }
-    faults
 }
 
 /// The faults of a trigger that should be there.
@@ -299,7 +225,7 @@ fn twice(before: &Counting, counting: &Counting) -> Option<Fault> {
     let second = &counting.definition.name;
     let what = format!("The triggers {first} and {second} both count in {table}.{counter}.");
     let cost = "The counter has the rows of both, and a recount sets it to the rows of one.";
-    Some(wrong("trigger_twice", what, cost).remedy(
+    Some(wrong("definition", what, cost).remedy(
         "Take one of them out of counters.toml, write a migration, and then run `diesel-counters \
          recount` for the other one.",
     ))

@@ -55,7 +55,7 @@ pub fn later(plan: &Plan) -> Result<()> {
                  existing row is deleted: make it signed, or count existing rows now"
             );
         }
-        if table.is_guarded(name, false, counting.database) {
+        if table.is_guarded(name, counting.database) {
             bail!(
                 "--existing later: a CHECK keeps {table}.{name} at 0 or more, and would refuse to \
                  count that an existing row is deleted: drop it until the recount, or count \

@@ -19,7 +19,8 @@ use crate::options::{self, Options};
 use crate::output::printable;
 use crate::template::wrapped;
 use crate::triggers::{
-    Counting, Difference, Existing, File, Gone, Plan, Repair, Snapshot, migration, order,
+    Cascade, Counting, Difference, Existing, File, Gone, Plan, Repair, Snapshot, cascades,
+    migration, order,
 };
 
 /// Write the migration that makes the triggers those of counters.toml.
@@ -197,6 +198,11 @@ fn check(plans: &[Plan], conn: &mut AnyConnection) -> Result<Vec<String>> {
 fn advise(plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
     if let Some(advice) = binary_log::advice(conn)? {
         note(&advice);
+    }
+    for plan in plans {
+        for cascade in cascades(&plan.counting, conn)? {
+            note(&format!("{cascade} {} {}", Cascade::COST, cascade.remedy()));
+        }
     }
     let names = plans.iter().flat_map(Plan::new_in_slots).joined(", ");
     if !names.is_empty() {

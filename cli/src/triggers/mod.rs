@@ -1,6 +1,7 @@
 //! Triggers that count the rows of a table: a definition and the tables in, triggers out. One file
 //! a database.
 
+mod cascades;
 mod changed;
 mod correction;
 mod counting;
@@ -31,6 +32,7 @@ mod targets;
 mod trigger;
 mod values;
 
+pub use cascades::{Cascade, cascades};
 pub use correction::Which;
 pub use counting::Counting;
 pub use definition::{Count, Definition, Existing, Period};

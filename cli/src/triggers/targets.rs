@@ -314,7 +314,7 @@ fn in_counter_table(
         );
     }
     let stock = mark.iter().flat_map(|mark| &mark.stock);
-    let guarded = counters.guarded(false, database);
+    let guarded = counters.guarded(database);
     if stock.chain(&guarded).any(|name| name == counter) {
         bail!(
             "{table}.{counter} is a stock, or a CHECK keeps it at 0 or more. A trigger \

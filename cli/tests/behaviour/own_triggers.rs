@@ -8,7 +8,7 @@ use crate::behaviour::Execute;
 use crate::{BACKEND, TestDatabase};
 
 /// A trigger that lets nothing be counted in a table.
-fn veto(table: &str, event: &str) -> String {
+pub fn veto(table: &str, event: &str) -> String {
     match BACKEND {
         "postgres" => format!(
             "CREATE OR REPLACE FUNCTION veto() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';

@@ -120,7 +120,7 @@ fn check_says_how_to_write_the_period_into_the_database() {
     let (code, found) = faults(&database);
     assert_eq!(code, 0, "{found:?}");
     assert_eq!(found[0]["severity"], "note");
-    assert_eq!(found[0]["fault"], "no_period");
+    assert_eq!(found[0]["fault"], "period");
     match found[0]["sql"][0].as_str() {
         None => assert_eq!(BACKEND, "sqlite"),
         Some(statement) => {
@@ -139,7 +139,7 @@ fn a_period_that_cannot_be_read_is_none() {
     for unreadable in ["months", "", "day; slots = 3", "Month"] {
         let database = counter_table(Some(unreadable));
         let (_, found) = faults(&database);
-        assert_eq!(found[0]["fault"], "no_period", "{found:?}");
+        assert_eq!(found[0]["fault"], "period", "{found:?}");
         let fold = "fold hit_counters --before 2026-05-01 --into year";
         database.command(fold).fails("diesel_counters: period =");
         if let Some(statement) = found[0]["sql"][0].as_str() {

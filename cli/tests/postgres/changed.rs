@@ -62,7 +62,7 @@ fn what_counts_in_a_renamed_table_fails() {
     conn.run("ALTER TABLE article_counters RENAME TO counters_of_articles");
     assert_not_there("article_counters", INSERT, conn);
     let faults = database.trigger_faults("");
-    assert_eq!(faults[0]["fault"], "trigger_definition");
+    assert_eq!(faults[0]["fault"], "definition");
     conn.run("ALTER TABLE counters_of_articles RENAME TO article_counters");
     conn.run(INSERT);
     assert_eq!(likes_of(1, conn), 1);
@@ -79,7 +79,7 @@ fn rows_of_a_renamed_table_are_counted_and_check_finds_it() {
     assert_eq!(likes_of(1, conn), 2);
     assert_not_there("article_likes", "TRUNCATE likes", conn);
     let faults = database.trigger_faults("article_counters");
-    assert_eq!(faults[0]["fault"], "trigger_definition");
+    assert_eq!(faults[0]["fault"], "definition");
     conn.run("ALTER TABLE likes RENAME TO article_likes; TRUNCATE article_likes");
     assert_eq!(likes_of(1, conn), 0);
     assert!(database.trigger_faults("article_counters").is_empty());

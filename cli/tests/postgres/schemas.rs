@@ -228,7 +228,7 @@ fn a_file_can_name_the_schema_of_a_tenant() {
 fn triggers_of_schemas_that_are_not_in_the_path_are_ignored() {
     let tenants = Tenants::new();
     tenants.count("a", FILE);
-    for (path, fault) in [("b", "trigger_missing"), ("public", "trigger_definition")] {
+    for (path, fault) in [("b", "trigger_missing"), ("public", "definition")] {
         let checked = tenants.command(path, "check --json");
         checked.finds(fault);
         let recounted = tenants.command(path, "recount");

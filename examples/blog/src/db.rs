@@ -32,8 +32,8 @@ mod database {
     pub const DATABASE: &str = "SQLite";
     pub const MIGRATIONS: super::EmbeddedMigrations = super::embed_migrations!("migrations/sqlite");
     // The triggers that count likes require the last one.
-    pub const SETTINGS: &str = "PRAGMA busy_timeout = 1000; PRAGMA journal_mode = WAL; \
-         PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON";
+    pub const SETTINGS: &str = "PRAGMA busy_timeout = 1000; PRAGMA synchronous = NORMAL; \
+         PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON";
 }
 
 pub use database::{Conn, DATABASE};
@@ -55,6 +55,10 @@ pub fn migrate(url: &str) -> anyhow::Result<()> {
         let error = secrets.fold(error.to_string(), |error, word| error.replace(word, "…"));
         anyhow!("cannot open the database {name}: {error}")
     })?;
+    if !HAS_SLOTS {
+        // The file keeps it, so it is set once.
+        conn.batch_execute("PRAGMA journal_mode = WAL")?;
+    }
     let migrated = conn.run_pending_migrations(database::MIGRATIONS).map(drop);
     migrated.map_err(|error| anyhow!("cannot create the tables of the database: {error}"))
 }

@@ -52,6 +52,8 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let pool = Pool::builder()
         .connection_customizer(Box::new(Settings))
         .build(Manager::new(variable("DATABASE_URL", "minimal.sqlite")))?;
+    // The file keeps it, so it is set once.
+    pool.get()?.batch_execute("PRAGMA journal_mode = WAL")?;
     pool.get()?.run_pending_migrations(MIGRATIONS)?;
     let source = pool.clone();
     let buffer = CounterBuffer::builder(move || source.get())
@@ -165,7 +167,6 @@ struct Settings;
 
 impl CustomizeConnection<SqliteConnection, r2d2::Error> for Settings {
     fn on_acquire(&self, conn: &mut SqliteConnection) -> Result<(), r2d2::Error> {
-        let settings = "busy_timeout = 30000; PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON";
-        Ok(conn.batch_execute(&format!("PRAGMA {settings}"))?)
+        Ok(conn.batch_execute("PRAGMA busy_timeout = 30000; PRAGMA foreign_keys = ON")?)
     }
 }

@@ -146,6 +146,36 @@ fn what_several_foreign_keys_change_is_counted() {
     }
 }
 
+/// A user's articles, and then their comments: MySQL and MariaDB run no trigger for the comments.
+#[test]
+fn rows_that_two_foreign_keys_delete_in_turn_are_told_or_counted() {
+    let database = TestDatabase::create();
+    let tables = [COUNTERS, COMMENTS].map(|sql| sql.replace("{deferrable}", ""));
+    database.execute(&format!("{PARENTS}{}", tables.concat()));
+    let count = "count = ['article_id:article_counters.comments', 'site_counters.comments']";
+    let generated = database.count(&trigger("count_comments", "comments", count));
+    let chain = "Deleting a row of users also deletes rows of articles, and that deletes rows of \
+                 comments.";
+    let is_told = BACKEND == "mysql";
+    assert_eq!(generated.stderr.contains(chain), is_told, "{generated:?}");
+    let mut notes = database.command("check --json").all_faults();
+    notes.retain(|fault| fault["fault"] == "cascade");
+    assert_eq!(notes.len(), usize::from(is_told), "{notes:?}");
+    for note in notes {
+        assert_eq!([&note["severity"], &note["what"]], ["note", chain]);
+    }
+
+    database.execute(ROWS);
+    let dry_run = || database.command("recount --lower --dry-run").code;
+    // What the note says to do.
+    database.execute("DELETE FROM articles WHERE user_id = 2; DELETE FROM users WHERE id = 2");
+    assert_eq!(dry_run(), 0);
+    database.execute("DELETE FROM users WHERE id = 1");
+    assert_eq!(dry_run(), if is_told { 3 } else { 0 });
+    database.command("recount count_comments --lower").works();
+    assert_eq!(dry_run(), 0);
+}
+
 /// Comments that are no replies. A reply becomes one when its comment is deleted with the article.
 #[test]
 fn a_row_that_changes_after_its_entity_is_deleted_counts_for_nobody() {

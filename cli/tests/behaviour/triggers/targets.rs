@@ -147,7 +147,7 @@ fn triggers_that_would_count_for_other_entities_are_found() {
     );
     let faults = database.trigger_faults("post_stats");
     let what = faults[0]["what"].as_str().unwrap();
-    assert_eq!(faults[0]["fault"], "trigger_definition");
+    assert_eq!(faults[0]["fault"], "definition");
     let says = "post_likes.post_id refers to posts.id, and post_stats.id is the key of post_stats";
     assert!(what.contains(says), "{what}");
     database.command("recount").fails(says);

@@ -78,6 +78,8 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let pool = Pool::builder()
         .connection_customizer(Box::new(Settings))
         .build(Manager::new(url))?;
+    // The file keeps it, so it is set once.
+    pool.get()?.batch_execute("PRAGMA journal_mode = WAL")?;
     pool.get()?.batch_execute(include_str!("../sqlite.sql"))?;
 
     // Any function that returns a connection.
@@ -125,7 +127,6 @@ struct Settings;
 
 impl CustomizeConnection<SqliteConnection, r2d2::Error> for Settings {
     fn on_acquire(&self, conn: &mut SqliteConnection) -> Result<(), r2d2::Error> {
-        let settings = "busy_timeout = 30000; PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON";
-        Ok(conn.batch_execute(&format!("PRAGMA {settings}"))?)
+        Ok(conn.batch_execute("PRAGMA busy_timeout = 30000; PRAGMA foreign_keys = ON")?)
     }
 }

@@ -57,7 +57,7 @@ const OF_MYSQL: &str = "
         AND table_schema = {schema} AND table_name = {table}";
 
 /// A day that is not in a partition cannot be counted on.
-pub fn days(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
+pub fn partitions(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     let database = conn.database();
     let period = shape.mark().map(|mark| mark.period).unwrap_or_default();
     let today = period.start(Utc::now().date_naive());
@@ -71,12 +71,14 @@ pub fn days(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>
         if is_missing(shape, day, conn)? {
             let what = format!("It has no partition for {day}.");
             let cost = match (day == undated, period) {
-                (true, Period::Total) => "All counts are of that day: they fail.",
-                (true, _) => "Folds into one row, and corrections, write that day: they fail.",
-                (false, _) => "Counts of that day fail.",
+                (true, Period::Total) => "Every count is stored under this day: it fails.",
+                (true, _) => {
+                    "A fold into one row, a recount and set_counter write this day: they fail."
+                }
+                (false, _) => "What is counted on this day fails.",
             };
             let remedy = "Add one, or a partition of several days.";
-            let fault = wrong("no_partition", what, cost).remedy(remedy);
+            let fault = wrong("partition", what, cost).remedy(remedy);
             faults.push(fault.run(partition(shape, day, database)));
         }
     }

@@ -1,0 +1,74 @@
+//! The columns outside of the key: the counters, and others that an increment doesn't set.
+
+use crate::catalogue::{CounterTable, is_zero};
+use crate::database::{Database, SQLITE};
+use crate::fault::{Fault, wrong};
+
+use super::{alter, remedy};
+
+pub fn columns(counters: &CounterTable, database: Database) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    if counters.counters.is_empty() {
+        let fault = wrong(
+            "column",
+            "It has no counter.",
+            "Every BIGINT column outside of the key is a counter, and there is none.",
+        );
+        faults.push(fault.remedy("Add a column: BIGINT NOT NULL DEFAULT 0."));
+    }
+    let table = &counters.table;
+    for column in &table.columns {
+        if table.primary_key.contains(&column.name) {
+            continue;
+        }
+        let name = &column.name;
+        let is_counter = counters.counters.contains(column);
+        let is_written = column.auto_increment || column.generated;
+        let set_default = |fault: Fault, default| {
+            let quoted = database.quoted(name);
+            let change = format!("ALTER COLUMN {quoted} SET DEFAULT {default}");
+            fault
+                .remedy(remedy(database, "Set its default. This changes no row."))
+                .run(alter(table, database, &change))
+        };
+        match column.default.as_deref() {
+            _ if is_counter && column.nullable => {
+                let what = format!("{name} may be NULL.");
+                let cost = "NULL + 1 is NULL: such a row loses its counts.";
+                let make = "Correct the rows that are NULL, and make it BIGINT NOT NULL DEFAULT 0.";
+                let fault = wrong("column", what, cost);
+                faults.push(fault.remedy(remedy(database, make)));
+            }
+            Some(default) if is_counter && !is_zero(default) => {
+                let what = format!("The default of {name} is {default}, not 0.");
+                let cost = "If an increment of another counter adds a row, it adds this much here.";
+                faults.push(set_default(wrong("column", what, cost), "0"));
+            }
+            None if !column.nullable && !is_written => {
+                let what = format!("{name} is NOT NULL and has no default.");
+                let cost = "An increment only sets the key and its own counters: it fails if it \
+                            adds a row.";
+                let default = if is_counter { "0" } else { "…" };
+                faults.push(set_default(wrong("column", what, cost), default));
+            }
+            _ => {}
+        }
+    }
+    if database == SQLITE {
+        faults.extend(integers(counters));
+    }
+    faults
+}
+
+/// SQLite stores anything in a column, and a + that overflows becomes a floating point number.
+fn integers(counters: &CounterTable) -> impl Iterator<Item = Fault> {
+    let table = &counters.table;
+    let names = counters.counters.iter().map(|counter| &counter.name);
+    let unchecked = names.filter(|name| !table.strict && !table.has_integers_only(name, SQLITE));
+    unchecked.map(|name| {
+        let what = format!("{name} has no CHECK (typeof({name}) = 'integer').");
+        let cost = "SQLite's + turns a count that overflows into a floating point number, and \
+                    another program can store a text.";
+        wrong("unchecked", what, cost).remedy(remedy(SQLITE, ""))
+    })
+}

@@ -1,0 +1,81 @@
+//! What is good to know about a table or a database, and no fault.
+
+use anyhow::Result;
+use diesel::RunQueryDsl;
+use diesel::sql_types::Text;
+
+use super::remedy;
+use crate::catalogue::{CounterTable, Mark, Table, statement_of};
+use crate::connection::AnyConnection;
+use crate::database::{Database, Joined, SQLITE};
+use crate::fault::{Fault, FaultsOf, note};
+use crate::sql::sql;
+use crate::triggers;
+use crate::triggers::{Cascade, Counting, LiveTrigger, Trigger, TriggerTable};
+
+/// The database doesn't have the period that the table counts by.
+pub fn period(counters: &CounterTable, database: Database) -> Option<Fault> {
+    if counters.mark().is_some() {
+        return None;
+    }
+    let what = "The database doesn't say which period a row covers.";
+    let cost = "To fold into weeks, months or years, you have to say --period.";
+    let write = "Write it into a comment: day, which is the default, or the week, month, year or \
+                 total of your counter_table!. This changes no row.";
+    let statement = statement_of(counters, &Mark::default(), database);
+    let fault = note("period", what, cost).remedy(remedy(database, write));
+    Some(fault.run(statement))
+}
+
+/// The application's own triggers and rules on a table that is counted in. `own` are those that
+/// counters.toml asks for.
+pub fn other_triggers(table: &Table, own: &[Trigger], live: &[LiveTrigger]) -> Option<Fault> {
+    let is_own = |live: &LiveTrigger| {
+        own.iter()
+            .any(|own| own.name == live.name && own.table == live.table)
+    };
+    let of_table = live
+        .iter()
+        .filter(|live| live.table == TriggerTable::of(table));
+    let others = of_table.filter(|live| !is_own(live)).map(|live| &live.name);
+    let names = others.joined(", ");
+    if names.is_empty() {
+        return None;
+    }
+    let what = format!("{table} has triggers or rules that counters.toml doesn't name: {names}.");
+    let cost = "If one of them skips or changes a row that is counted, the count is wrong.";
+    Some(note("other_triggers", what, cost).remedy("Read them."))
+}
+
+/// An SQLite database without a write-ahead log.
+pub fn journal(conn: &mut AnyConnection) -> Result<Option<FaultsOf>> {
+    if conn.database() != SQLITE {
+        return Ok(None);
+    }
+    let mode: String = sql("PRAGMA journal_mode")
+        .typed::<Text>()
+        .get_result(conn)?;
+    // A database in memory has no other mode.
+    if ["wal", "memory", "off"].contains(&&*mode) {
+        return Ok(None);
+    }
+    let what = format!("Its journal mode is {mode}, not WAL.");
+    let cost = "Readers and the writer wait for each other: with six threads, WAL made more than \
+                20 times as many requests.";
+    let fault = note("journal", what, cost)
+        .remedy("Set it once, while no program uses the file. The file keeps it.")
+        .run("PRAGMA journal_mode = WAL;".to_owned());
+    Ok(Some(FaultsOf {
+        table: "database".to_owned(),
+        faults: vec![fault],
+    }))
+}
+
+/// Foreign keys that delete counted rows without a trigger.
+pub fn cascades(counting: &Counting, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
+    let found = triggers::cascades(counting, conn)?;
+    let notes = found.iter().map(|cascade| {
+        note("cascade", cascade.to_string(), Cascade::COST).remedy(cascade.remedy())
+    });
+    Ok(notes.collect())
+}
