@@ -8,6 +8,7 @@ use diesel_counters_tests::models::Site;
 use diesel_counters_tests::schema::{article_counters, articles, comments, site_counters};
 use diesel_counters_tests::watch::watch;
 
+use crate::behaviour::recipes::total_as_a_field;
 use crate::{Conn, TestDatabase};
 
 use article_counters::{comments as commented, likes, views};
@@ -168,4 +169,15 @@ fn it_can_be_printed() {
     assert!(with.starts_with(counted), "{sql}");
     let comment = r#""comments" ("article_id", "body") VALUES ("#;
     assert!(insert.starts_with(comment), "{sql}");
+}
+
+/// The statement reads what was there when it began.
+#[test]
+fn a_total_that_the_statement_returns_lacks_what_it_counts() {
+    let (conn, _database) = &mut total_as_a_field::counted();
+    let edit = diesel::update(articles::table.find(1)).set(articles::title.eq("New"));
+    let edit = edit.returning(total_as_a_field::Article::as_select());
+    let edited = edit.counting(increment(views).of(1_i64)).get_result(conn);
+    assert_eq!(edited.map(|of| of.views), Ok(13));
+    assert_eq!(count_of(1, conn).0, 14);
 }

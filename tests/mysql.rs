@@ -1,5 +1,12 @@
 //! The behaviour tests on MySQL or MariaDB, at MYSQL_URL.
 
+/// Ends an `INSERT` that does nothing if the key exists.
+macro_rules! on_conflict_do_nothing {
+    ($insert:expr) => {
+        $insert.on_conflict(diesel::dsl::DuplicatedKeys).do_nothing()
+    };
+}
+
 mod behaviour;
 mod commits;
 mod server;

@@ -1,5 +1,12 @@
 //! The behaviour tests on PostgreSQL, at POSTGRES_URL.
 
+/// Ends an `INSERT` that does nothing if the key exists.
+macro_rules! on_conflict_do_nothing {
+    ($insert:expr) => {
+        $insert.on_conflict_do_nothing()
+    };
+}
+
 mod behaviour;
 #[path = "postgres/claims.rs"]
 mod claims;
@@ -11,6 +18,7 @@ mod counting;
 mod own_keys;
 #[cfg(unix)]
 mod pooler;
+mod returning;
 mod row_security;
 mod server;
 

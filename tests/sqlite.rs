@@ -1,6 +1,14 @@
 //! The behaviour tests on SQLite.
 
+/// Ends an `INSERT` that does nothing if the key exists.
+macro_rules! on_conflict_do_nothing {
+    ($insert:expr) => {
+        $insert.on_conflict_do_nothing()
+    };
+}
+
 mod behaviour;
+mod returning;
 
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;

@@ -21,6 +21,7 @@ mod names;
 mod plans;
 mod prepared;
 mod readme;
+pub mod recipes;
 mod recounting;
 mod refusing;
 mod retry;

@@ -20,7 +20,7 @@ use diesel_counters::prelude::*;
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use schema::article_counters::{self, likes, views};
 use schema::{articles, comments};
-use serde_json::{Value, json};
+use serde::Serialize;
 use tokio::{net::TcpListener, sync::Notify, task::spawn_blocking};
 use tower_http::csrf::CsrfLayer;
 
@@ -35,6 +35,16 @@ mod schema {
     }
 }
 diesel_counters::counter_table!(article_counters { parent = articles::id });
+
+#[derive(Queryable, Selectable, Serialize)]
+struct Article {
+    id: i64,
+    title: String,
+    #[diesel(select_expression = total(article_counters::views))]
+    views: i64,
+    #[diesel(select_expression = total(article_counters::likes))]
+    likes: i64,
+}
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!();
 
@@ -89,33 +99,32 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     Ok(())
 }
 
-async fn most_read(State(app): State<App>) -> Result<Json<Value>, Failure> {
+async fn most_read(State(app): State<App>) -> Result<Json<Vec<Article>>, Failure> {
     let list = app.run(|conn| {
         articles::table
-            .select((articles::id, articles::title, total(views), total(likes)))
+            .select(Article::as_select())
             .order(total(views).desc())
             .limit(10)
-            .load::<(i64, String, i64, i64)>(conn)
+            .load(conn)
     });
-    let named = |(id, title, v, l)| json!({ "id": id, "title": title, "views": v, "likes": l });
-    Ok(Json(list.await?.into_iter().map(named).collect()))
+    list.await.map(Json)
 }
 
 /// Counts a view in memory, so that the page does not wait for it.
-async fn article(State(app): State<App>, Path(id): Path<i64>) -> Result<Json<Value>, Failure> {
+async fn article(State(app): State<App>, Path(id): Path<i64>) -> Result<Json<Article>, Failure> {
     let buffer = Arc::clone(&app.buffer);
     let article = app.run(move |conn| {
         buffer.read(|pending| {
-            let (title, v, l): (String, i64, i64) = articles::table
-                .find(id)
-                .select((articles::title, total(views), total(likes)))
-                .first(conn)?;
-            Ok((title, v + pending.of(views, &id), l))
+            let query = articles::table.find(id).select(Article::as_select());
+            let mut article: Article = query.first(conn)?;
+            article.views += pending.of(views, &id);
+            Ok(article)
         })
     });
-    let (title, v, l) = article.await?;
+    let mut article = article.await?;
     app.buffer.count(increment(views).of(id)).map_err(failure)?;
-    Ok(Json(json!({ "title": title, "views": v + 1, "likes": l })))
+    article.views += 1;
+    Ok(Json(article))
 }
 
 async fn like(State(app): State<App>, Path(id): Path<i64>) -> Result<(), Failure> {

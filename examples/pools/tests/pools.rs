@@ -3,6 +3,7 @@
 #![cfg(unix)]
 
 mod clients;
+mod testing;
 
 use clients::Counts;
 use diesel::prelude::*;

@@ -29,6 +29,8 @@ async fn a_cancelled_order_puts_its_units_back() {
 
 use crate::connect as establish_connection;
 
+mod pool;
+
 #[test]
 fn the_test_in_the_docs_is_this_one() {
     let (_, code) = include_str!("mod.rs").split_once("\n\n").unwrap();

@@ -1,0 +1,12 @@
+//! Tests that are rolled back, as docs/testing.md says. Each one has a database of its own, to see what is left
+//! in it.
+
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+#[macro_use]
+mod server;
+
+#[cfg(feature = "mysql")]
+mod mysql;
+#[cfg(feature = "postgres")]
+mod postgres;
+mod sqlite;

@@ -1,0 +1,18 @@
+#[path = "deadpool.rs"]
+mod deadpool;
+#[path = "r2d2.rs"]
+mod r2d2;
+
+use deadpool_diesel::postgres as deadpools;
+use diesel::connection::SimpleConnection;
+use diesel::prelude::*;
+
+type Conn = PgConnection;
+
+server!("POSTGRES_URL", "../../src/postgres.sql", "WITH (FORCE)");
+
+/// How many counts a buffer of its own connection commits, of an article that was there.
+const COMMITTED: usize = 1;
+
+/// How many it refuses, of an article that the test has inserted. The others wait.
+const REFUSED: usize = 1;
