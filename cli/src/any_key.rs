@@ -1,11 +1,12 @@
 //! Keys of tables that are known only at run time, as the library's engine takes them.
 
 use anyhow::{Result, bail};
+use chrono::NaiveDate;
 use diesel::QueryResult;
 use diesel::deserialize::{self, FromSql};
 use diesel::query_builder::AstPass;
 use diesel::row::{Field, Row};
-use diesel::sql_types::{BigInt, Binary, Integer, SmallInt, Text};
+use diesel::sql_types::{BigInt, Binary, Date, Integer, SmallInt, Text};
 use diesel_counters::__private::{LoadKey, Values};
 
 use crate::catalogue::{Column, Kind};
@@ -25,6 +26,7 @@ enum KeyType {
     Unsigned,
     Text,
     Binary,
+    Date,
     /// PostgreSQL's.
     Uuid,
 }
@@ -39,6 +41,7 @@ enum Value {
     Unsigned(u64),
     Text(String),
     Binary(Vec<u8>),
+    Date(NaiveDate),
     /// PostgreSQL's.
     Uuid(Vec<u8>),
 }
@@ -63,6 +66,7 @@ fn key_type(column: &Column, database: Database) -> Result<KeyType> {
         Kind::Unsigned if is_int_or_bigint => Ok(KeyType::Unsigned),
         Kind::Text => Ok(KeyType::Text),
         Kind::Binary => Ok(KeyType::Binary),
+        Kind::Date => Ok(KeyType::Date),
         Kind::Uuid if database == POSTGRES => Ok(KeyType::Uuid),
         _ => bail!(
             "this command does not take keys of the type {sql_type}; a program that uses \
@@ -101,6 +105,7 @@ impl Value {
             }
             KeyType::Text => Value::Text(field::<Text, _>(row, column)?),
             KeyType::Binary => Value::Binary(field::<Binary, _>(row, column)?),
+            KeyType::Date => Value::Date(field::<Date, _>(row, column)?),
             KeyType::Uuid => Value::Uuid(field::<Binary, _>(row, column)?),
         })
     }
@@ -130,6 +135,7 @@ impl Values<MultiBackend> for AnyKey {
             Value::Integer(number) => return out.push_bind_param::<BigInt, _>(number),
             Value::Text(text) => return out.push_bind_param::<Text, _>(text),
             Value::Binary(bytes) => return out.push_bind_param::<Binary, _>(bytes),
+            Value::Date(date) => return out.push_bind_param::<Date, _>(date),
             Value::Unsigned(number) => {
                 // No backend of a `MultiConnection` binds it, and MySQL takes no text of digits for
                 // the greatest numbers.

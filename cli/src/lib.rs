@@ -1,9 +1,10 @@
-//! The command line. It is a library for the program itself, and for the enumerator in `soak`,
-//! which runs a recount on a connection of its own.
+//! The command line. It is a library for the program itself, and for the laboratory: the enumerator
+//! runs a recount on a connection of its own, and the benchmark generates its triggers.
 
 mod any_key;
 mod catalogue;
 mod check;
+mod chosen;
 mod connection;
 mod database;
 mod doctor;
@@ -29,7 +30,9 @@ use clap::{Parser, Subcommand};
 use crate::options::Options;
 
 #[doc(hidden)]
-pub use crate::{connection::AnyConnection, recount::recounts, triggers::Recount};
+pub use crate::{
+    connection::AnyConnection, generate::first_migration, recount::recounts, triggers::Recount,
+};
 
 /// Inspect, check and maintain the counter tables of diesel_counters.
 ///
@@ -54,13 +57,13 @@ Exit codes:
   1  error
   2  arguments that cannot be read, or a mistake in counters.toml
   3  `check` found a fault, `doctor` contention, or `recount --dry-run` a wrong count
-  4  `compact` or `fold` merged nothing, because another session has the lock of the merge";
+  4  `compact` or `fold` left a table as it was, because another session has the lock of its merge";
 
 /// The exit code of `check` that found a fault, of `doctor` that found contention, and of a dry
 /// recount that found a wrong count.
 const FOUND: u8 = 3;
 
-/// The exit code of a merge that did nothing, because another session has its lock.
+/// The exit code of a merge that left a table as it was, because another session has its lock.
 const BUSY: u8 = 4;
 
 #[derive(Subcommand)]

@@ -1,5 +1,7 @@
 //! `compact` and `fold`: fewer rows for the same counts.
 
+use std::fmt;
+
 use anyhow::{Result, bail};
 use chrono::NaiveDate;
 use clap::Args;
@@ -7,14 +9,17 @@ use diesel::sql_types::Untyped;
 use diesel_counters::__private::{Name, Shape, TableName};
 use diesel_counters::{Compact, DEFAULT_SLOTS, Period, Slot};
 use indicatif::ProgressBar;
+use serde::Serialize;
 use serde_json::json;
 
 use crate::any_key::AnyKeys;
 use crate::catalogue::{Column, CounterTable, Mark, counter_table, statement_of};
+use crate::chosen::all_counter_tables;
+use crate::connection::AnyConnection;
 use crate::database::{Database, SQLITE};
 use crate::holder;
 use crate::options::{self, Options};
-use crate::output::{printable, thousands};
+use crate::output::{printable, thousands, wrapped};
 use crate::period;
 
 /// Merge the slots of past days into one row for each entity and day.
@@ -23,7 +28,8 @@ use crate::period;
 /// stopped at any time, and run again.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  diesel-counters compact article_counters --dry-run
+  diesel-counters compact --dry-run
+  diesel-counters compact
   diesel-counters compact article_counters")]
 pub struct CompactArgs {
     /// Merge the days before this one, such as 2026-01-31 [default: yesterday, in UTC]. If the
@@ -41,7 +47,8 @@ pub struct CompactArgs {
 /// can be stopped at any time, and run again.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  diesel-counters fold article_counters --before 2026-01-01 --into month --dry-run
+  diesel-counters fold --before 2026-01-01 --into month --dry-run
+  diesel-counters fold --before 2026-01-01 --into month
   diesel-counters fold article_counters --before 2026-01-01 --into month")]
 pub struct FoldArgs {
     /// Merge the days before this one, such as 2026-01-31. If the table counts by week, month or
@@ -59,9 +66,10 @@ pub struct FoldArgs {
 
 #[derive(Args)]
 struct MergeArgs {
-    /// The counter table, such as article_counters or blog.article_counters.
+    /// The counter table, such as article_counters or blog.article_counters [default: the counter
+    /// tables that `check` checks].
     #[arg(value_parser = options::name)]
-    table: String,
+    table: Option<String>,
     /// The number of rows that one transaction merges at most.
     #[arg(long, value_name = "ROWS", default_value_t = 100)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=1000))]
@@ -77,7 +85,7 @@ struct MergeArgs {
 struct PeriodArg {
     /// The period that the table counts by, as in counter_table! [default: that of the database;
     /// see `diesel-counters check`].
-    #[arg(long, value_parser = period::parser())]
+    #[arg(long, value_parser = period::parser(), requires = "table")]
     period: Option<Period>,
 }
 
@@ -119,15 +127,24 @@ fn advice(table: &CounterTable, database: Database) -> String {
     }
 }
 
-/// Returns whether another session has the lock of the merge, so that this run did nothing.
+/// Returns whether another session has the lock of a merge, so that this run left its table as it was.
 pub fn compact(args: CompactArgs, options: &Options) -> Result<bool> {
-    let before = args.before.unwrap_or(yesterday());
-    run(args.merge, Period::Day, before, options)
+    let merge = Merge {
+        before: args.before.unwrap_or(yesterday()),
+        into: Period::Day,
+        args: args.merge,
+    };
+    merge.run(options)
 }
 
 /// Returns the same as [`compact`].
 pub fn fold(args: FoldArgs, options: &Options) -> Result<bool> {
-    run(args.merge, args.into, args.before, options)
+    let merge = Merge {
+        before: args.before,
+        into: args.into,
+        args: args.merge,
+    };
+    merge.run(options)
 }
 
 /// In UTC.
@@ -136,78 +153,171 @@ fn yesterday() -> NaiveDate {
     today.pred_opt().unwrap_or(today)
 }
 
-fn run(args: MergeArgs, into: Period, before: NaiveDate, options: &Options) -> Result<bool> {
-    if before > yesterday() {
-        let yesterday = yesterday();
-        let days = format!("{yesterday} and later days, in UTC; give that day or an earlier one");
-        bail!("--before {before}: transactions can still count on {days}");
+struct Merge {
+    before: NaiveDate,
+    into: Period,
+    args: MergeArgs,
+}
+
+/// What was merged in a table.
+#[derive(Serialize)]
+struct Merged {
+    table: String,
+    before: NaiveDate,
+    dry_run: bool,
+    merged_rows: u64,
+    rows_left: u64,
+    longest_transaction_seconds: f64,
+    already_running: bool,
+    /// The session that has the lock of the merge.
+    holder: Option<String>,
+    /// The period that the table counts by, if it is longer than the one to fold into.
+    longer_period: Option<String>,
+    /// A column of the key that takes different texts as equal.
+    #[serde(skip)]
+    loose_key: Option<String>,
+}
+
+impl Merge {
+    fn run(&self, options: &Options) -> Result<bool> {
+        let before = self.before;
+        if before > yesterday() {
+            let yesterday = yesterday();
+            let days =
+                format!("{yesterday} and later days, in UTC; give that day or an earlier one");
+            bail!("--before {before}: transactions can still count on {days}");
+        }
+        let conn = &mut options.connect()?;
+        if let Some(name) = &self.args.table {
+            let table = counter_table(conn, name)?;
+            let merged = self.merge(&table, conn)?;
+            if let Some(longer) = merged.longer_period {
+                let name = &table.table;
+                bail!("{name} has the period {longer}: fold it into that or a longer period");
+            }
+            options.print(&merged, || merged.to_string())?;
+            return Ok(merged.already_running);
+        }
+        // A table that fails does not keep the others from being merged.
+        let mut tables = Vec::new();
+        let mut failed = Vec::new();
+        for table in all_counter_tables(conn)? {
+            match self.merge(&table, conn) {
+                Ok(merged) => tables.push(merged),
+                Err(error) => failed.push(format!("{}: {error:#}", table.table)),
+            }
+        }
+        options.print(&json!({ "tables": tables }), || {
+            tables.iter().map(Merged::to_string).collect()
+        })?;
+        if !failed.is_empty() {
+            bail!("{}", failed.join("\n"));
+        }
+        Ok(tables.iter().any(|merged| merged.already_running))
     }
-    let conn = &mut options.connect()?;
-    let table = counter_table(conn, &args.table)?;
-    // A merge of slots, and a fold of all days into one row, are right without it.
-    let is_needed = ![Period::Day, Period::Total].contains(&into);
-    let period = args.period.of(&table, conn.database(), is_needed)?;
-    let shape = shape(&table, period)?;
-    if is_needed && into < shape.period {
-        let name = &table.table;
-        bail!("{name} has the period {period}: fold it into that or a longer period");
+
+    fn merge(&self, table: &CounterTable, conn: &mut AnyConnection) -> Result<Merged> {
+        let Merge { before, into, args } = self;
+        let mut entity = table.entity.iter();
+        let loose = entity.find(|column| column.loose_collation.is_some());
+        let mut merged = Merged {
+            table: table.table.to_string(),
+            before: *before,
+            dry_run: args.dry_run,
+            merged_rows: 0,
+            rows_left: 0,
+            longest_transaction_seconds: 0.0,
+            already_running: false,
+            holder: None,
+            longer_period: None,
+            loose_key: loose.map(|column| column.name.clone()),
+        };
+        // A merge of slots, and a fold of all days into one row, are right without it.
+        let is_needed = ![Period::Day, Period::Total].contains(into);
+        let period = args.period.of(table, conn.database(), is_needed)?;
+        let shape = shape(table, period)?;
+        if is_needed && *into < shape.period {
+            merged.longer_period = Some(period.to_string());
+            return Ok(merged);
+        }
+        let keys = AnyKeys::new(&table.entity, conn.database())?;
+        // It is drawn on a terminal only.
+        let bar = ProgressBar::new(0);
+        // The types of the key are known at run time only, to `keys`.
+        let merge = Compact::<Untyped, Untyped>::folding(&shape, *into, *before)
+            .batch(args.batch.into())
+            .on_progress(|so_far| {
+                bar.set_length(so_far.merged + so_far.left);
+                bar.set_position(so_far.merged);
+            });
+        let result = if args.dry_run {
+            merge.dry_run(conn)
+        } else {
+            merge.execute_loading(&keys, conn)
+        };
+        // An error is not printed into the bar.
+        bar.finish_and_clear();
+        let done = result?;
+        merged.merged_rows = done.merged;
+        merged.rows_left = done.left;
+        merged.longest_transaction_seconds = done.longest_transaction.as_secs_f64();
+        merged.already_running = done.already_running;
+        if done.already_running {
+            merged.holder = holder::of_merge(shape.table, conn);
+        }
+        Ok(merged)
     }
-    let keys = AnyKeys::new(&table.entity, conn.database())?;
-    // It is drawn on a terminal only.
-    let bar = ProgressBar::new(0);
-    // The types of the key are known at run time only, to `keys`.
-    let merge = Compact::<Untyped, Untyped>::folding(&shape, into, before)
-        .batch(args.batch.into())
-        .on_progress(|so_far| {
-            bar.set_length(so_far.merged + so_far.left);
-            bar.set_position(so_far.merged);
-        });
-    let result = if args.dry_run {
-        merge.dry_run(conn)
-    } else {
-        merge.execute_loading(&keys, conn)
-    };
-    // An error is not printed into the bar.
-    bar.finish_and_clear();
-    let done = result?;
-    let is_busy = done.already_running;
-    let holder = if is_busy {
-        holder::of_merge(shape.table, conn)
-    } else {
-        None
-    };
-    let report = json!({
-        "table": table.table.to_string(),
-        "before": before,
-        "dry_run": args.dry_run,
-        "merged_rows": done.merged,
-        "rows_left": done.left,
-        "longest_transaction_seconds": done.longest_transaction.as_secs_f64(),
-        "already_running": is_busy,
-        "holder": holder,
-    });
-    options.print(&report, || {
-        let table = printable(&table.table.to_string());
-        let left = thousands(done.left as i64);
-        if is_busy {
-            const HIDDEN: &str = "a session that has ended since, or is not shown";
-            let holder = printable(holder.as_deref().unwrap_or(HIDDEN));
-            return format!(
-                "{table}: nothing was merged, because another run has the lock of its merge: \
-                 {holder}\n"
+}
+
+impl Merged {
+    /// Why rows are left, and what to do.
+    fn why_left(&self) -> String {
+        let mut why =
+            "Other transactions have locked or just written the rows that are left. That is \
+                       normal: the next run merges them."
+                .to_owned();
+        if let Some(column) = &self.loose_key {
+            why += &format!(
+                " If they are left again, they have keys such as Foo beside foo: the collation of \
+                 {} takes these as equal, and one of them is merged. The counts are right.",
+                printable(column)
             );
         }
-        if args.dry_run {
-            return format!("{table}: {left} rows before {before} would be merged\n");
+        why
+    }
+}
+
+impl fmt::Display for Merged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const HIDDEN: &str = "a session that has ended since, or is not shown";
+        let table = printable(&self.table);
+        let before = self.before;
+        let [merged, left] = [self.merged_rows, self.rows_left].map(|rows| thousands(rows as i64));
+        if let Some(period) = &self.longer_period {
+            return writeln!(f, "{table}: nothing to fold, because it counts by {period}");
         }
-        let merged = thousands(done.merged as i64);
-        let longest = done.longest_transaction.as_millis();
-        format!(
+        if self.already_running {
+            let holder = printable(self.holder.as_deref().unwrap_or(HIDDEN));
+            return writeln!(
+                f,
+                "{table}: nothing was merged, because another run has the lock of its merge: \
+                 {holder}"
+            );
+        }
+        if self.dry_run {
+            return writeln!(f, "{table}: {left} rows before {before} would be merged");
+        }
+        let longest = (self.longest_transaction_seconds * 1e3) as u64;
+        writeln!(
+            f,
             "{table}: {merged} rows before {before} merged, {left} left; the longest transaction \
-             took {longest} ms\n"
-        )
-    })?;
-    Ok(is_busy)
+             took {longest} ms"
+        )?;
+        if self.rows_left > 0 {
+            writeln!(f, "  {}", wrapped(&self.why_left(), 90).join("\n  "))?;
+        }
+        Ok(())
+    }
 }
 
 /// The shape of a table whose rows are to be merged. It is an error if that would lose what a
@@ -238,7 +348,7 @@ fn shape(counters: &CounterTable, period: Period) -> Result<Shape<'_>> {
             schema: table.schema.as_deref().map(Name),
             name: Name(&table.name),
         },
-        // A label lives as long as the program, which has one table.
+        // A label lives as long as the program, which merges each table once.
         label: table.to_string().leak(),
         key: key.iter().map(|column| Name(&column.name)).collect(),
         counters: counted.map(|column| Name(&column.name)).collect(),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use diesel::connection::SimpleConnection;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -14,7 +14,7 @@ use crate::connection::{AnyConnection, connect};
 use crate::database::{Joined, MYSQL};
 use crate::options::{self, Options};
 use crate::output::{printable, thousands};
-use crate::triggers::{Counting, File, Left, Plan, Recount as OfTable, Which, Wrong};
+use crate::triggers::{Counting, File, Left, Merged, Plan, Recount as OfTable, Which, Wrong};
 
 /// Correct the counters of triggers by counting their rows again.
 ///
@@ -47,6 +47,10 @@ pub struct Recount {
     /// count can be older than the rows.
     #[arg(long)]
     lower: bool,
+    /// Also move counts that a fold has merged back to the days of their rows. Without it they stay,
+    /// and are compared with the rows of their whole week, month or year, or with those of all days.
+    #[arg(long)]
+    unfold: bool,
     /// The file that says what is counted [default: counters.toml of this directory, or of the
     /// nearest one above it].
     #[arg(long, value_parser = options::file)]
@@ -121,16 +125,24 @@ fn recount(plan: &Plan, args: &Recount, conn: &mut AnyConnection) -> Result<Reco
         if args.lower {
             of_table.which = Which::All;
         }
-        if args.dry_run {
-            wrong.extend(of_table.find(conn)?);
+        if args.unfold {
+            of_table.merged = Merged::Return;
+        }
+        let found = if args.dry_run {
+            of_table.find(conn)
         } else {
             bar.set_message(printable(&of_table.table));
-            wrong.extend(of_table.correct(conn, |done, all| {
+            of_table.correct(conn, |done, all| {
                 bar.set_length(all);
                 bar.set_position(done);
-            })?);
+            })
+        };
+        if found.is_err() {
+            // It is not printed into the bar.
+            bar.finish_and_clear();
         }
-        left.extend(of_table.left(conn)?);
+        wrong.extend(found.with_context(|| of_table.counters())?);
+        left.extend(of_table.left(conn).with_context(|| of_table.counters())?);
     }
     bar.finish_and_clear();
     Ok(Recounted {
@@ -193,12 +205,22 @@ fn values(text: &str) -> Vec<String> {
 }
 
 fn of_tables(plan: &Plan) -> impl Iterator<Item = OfTable> {
-    plan.counting.targets.iter().map(|target| OfTable {
+    let targets = plan.counting.targets.iter().flat_map(|target| {
+        // Another counter of a merged day can be wrong, while this one is right.
+        if target.slots.is_some() && plan.counting.day.is_some() {
+            let places = 0..target.names.len();
+            places.map(|place| target.only_counter(place)).collect()
+        } else {
+            vec![target.clone()]
+        }
+    });
+    targets.map(|target| OfTable {
         table: target.table.to_string(),
         counting: plan.counting.clone(),
         triggers: plan.triggers.clone(),
-        target: target.clone(),
+        target,
         which: Which::NotTooHigh,
+        merged: Merged::Stay,
         entity: None,
     })
 }

@@ -15,6 +15,9 @@
 {% else %}
 {{ write.update_from(one.to, one.assignments, "(\n    " ~ sums(one.sums)|indent ~ "\n) AS " ~ one.sums_name, one.row_conditions) }};
 {% endif %}
+{% if one.emptied %}
+UPDATE {{ one.emptied.table }} SET {{ one.emptied.counter }} = 0 WHERE {{ one.emptied.counter }} <> 0;
+{% endif %}
 {% endfor %}
 {% endfor %}
 {%- endmacro %}

@@ -69,7 +69,11 @@ ORDER BY {{ query.order|join(", ") }}
 {% macro grouped(wrong) %}
 SELECT {{ wrong.columns|join(", ") }}
 FROM (
+{% if wrong.merged %}
+    {{ on_merged_days(wrong.merged, wrong.union)|indent }}
+{% else %}
     {{ union(wrong.union)|indent }}
+{% endif %}
 ) AS moved
 {%- if wrong.group %}
 
@@ -79,4 +83,27 @@ GROUP BY {{ wrong.group|join(", ") }}
 
 HAVING {{ wrong.having|join(" AND ") }}
 {%- endif %}
+{%- endmacro %}
+
+{# The counts of each day, on the day that a fold has merged them into. It leaves those before 1970 as they are. #}
+{% macro on_merged_days(merged, queries) %}
+SELECT {{ merged.columns|join(", ") }}, CASE
+    WHEN {{ merged.day }} <= {{ merged.undated }} THEN {{ merged.day }}
+{% for move in merged.moves %}
+    WHEN {{ move.condition }} THEN {{ move.first }}
+{% endfor %}
+    ELSE {{ merged.day }} END AS {{ merged.day }}
+FROM (
+    SELECT each_day.*,
+        {{ merged.columns_of_periods|join(",\n        ") }}
+    FROM (
+        SELECT {{ merged.columns_of_day|join(",\n            ") }}
+        FROM (
+            {{ union(queries)|indent(12) }}
+        ) AS each_row
+        GROUP BY {{ merged.group|join(", ") }}
+    ) AS each_day
+    WHERE {{ merged.wrong_days }} > 0
+    WINDOW {{ merged.windows|join(",\n        ") }}
+) AS periods
 {%- endmacro %}

@@ -7,11 +7,12 @@ mod wait;
 
 use std::cmp::Reverse;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::catalogue::{self, CounterTable, counter_table, is_meant_to_count};
+use crate::catalogue::{CounterTable, counter_table};
+use crate::chosen::all_counter_tables;
 use crate::connection::AnyConnection;
 use crate::database::{MYSQL, POSTGRES};
 use crate::options::{self, Options};
@@ -64,20 +65,6 @@ fn known(contention: Option<bool>) -> Result<bool> {
     contention.context("could not see all waits: see what is not seen, and why")
 }
 
-/// As `check` chooses them.
-fn all_counter_tables(conn: &mut AnyConnection) -> Result<Vec<CounterTable>> {
-    let all: Vec<_> = catalogue::tables(conn)?
-        .into_iter()
-        .filter(is_meant_to_count)
-        .filter_map(|table| CounterTable::try_from(table).ok())
-        .collect();
-    if all.is_empty() {
-        let tables = catalogue::which_there_are(conn)?;
-        bail!("no table is looked at without its name: is it the right database? {tables}");
-    }
-    Ok(all)
-}
-
 /// The waits for a table.
 #[derive(Serialize)]
 struct Looked {
@@ -101,23 +88,54 @@ fn look_at(counters: &CounterTable, conn: &mut AnyConnection) -> Result<Looked> 
         MYSQL => mysql::look(&mut look)?,
         _ => sqlite::look(look.conn)?,
     };
-    // The longest wait comes first: its time and its holder are those that are shown.
-    found.sort_by(|one, other| other.longest_seconds.total_cmp(&one.longest_seconds));
+    // The longest wait comes first: its time is the one that is shown. Whoever waits for a holder that
+    // is not told comes after those who wait for the same row.
+    found.sort_by(|one, other| {
+        let longest = other.longest_seconds.total_cmp(&one.longest_seconds);
+        let is_hidden = |wait: &Wait| wait.holder.is_none();
+        is_hidden(one).cmp(&is_hidden(other)).then(longest)
+    });
     let mut waits: Vec<Wait> = Vec::new();
     for wait in found {
-        let same = |other: &&mut Wait| (other.kind, &other.on) == (wait.kind, &wait.on);
+        // PostgreSQL does not tell the holder to the second one in a queue.
+        let same = |other: &&mut Wait| {
+            (other.kind, &other.on) == (wait.kind, &wait.on)
+                && (other.holder == wait.holder || wait.holder.is_none())
+        };
         match waits.iter_mut().find(same) {
-            Some(other) => other.sessions += 1,
+            Some(other) => {
+                other.sessions += 1;
+                other.longest_seconds = other.longest_seconds.max(wait.longest_seconds);
+            }
             None => waits.push(wait),
         }
     }
     waits.sort_by_key(|wait| Reverse(wait.sessions));
+    let waits = by_holder(waits);
     Ok(Looked {
         table: counters.table.to_string(),
         contention: (!look.is_blind).then_some(!waits.is_empty()),
         waits,
         not_seen: look.not_seen,
     })
+}
+
+/// The waits for each session that holds something, one after the other. Whoever holds up most
+/// sessions comes first.
+fn by_holder(waits: Vec<Wait>) -> Vec<Wait> {
+    let mut groups: Vec<Vec<Wait>> = Vec::new();
+    for wait in waits {
+        match groups
+            .iter_mut()
+            .find(|group| group[0].holder == wait.holder)
+        {
+            Some(group) => group.push(wait),
+            None => groups.push(vec![wait]),
+        }
+    }
+    let sessions = |group: &Vec<Wait>| group.iter().map(|wait| wait.sessions).sum::<usize>();
+    groups.sort_by_key(|group| Reverse(sessions(group)));
+    groups.into_iter().flatten().collect()
 }
 
 fn text(looked: &Looked) -> String {
@@ -127,26 +145,47 @@ fn text(looked: &Looked) -> String {
         None => "it is not known whether there is contention",
     };
     let mut text = format!("{}: {contention}\n", looked.table);
-    text.extend(looked.waits.iter().map(describe));
+    let holders = looked
+        .waits
+        .chunk_by(|one, other| one.holder == other.holder);
+    text.extend(holders.map(describe));
     for missed in &looked.not_seen {
         text += &format!("\nnot seen: {missed}\n");
     }
     text.lines().map(|line| printable(line) + "\n").collect()
 }
 
-fn describe(wait: &Wait) -> String {
+/// A session, and what others wait for that it holds.
+fn describe(waits: &[Wait]) -> String {
     const HIDDEN: &str = "a session that waits too, or that the database does not show";
-    // A key or a statement may have several lines.
+    let first = &waits[0];
+    let holder = printable(first.holder.as_deref().unwrap_or(HIDDEN));
+    let mut text = format!("\nheld by {holder}\n");
+    for wait in waits {
+        text += &format!("  {}\n", how_long(wait));
+    }
+    if let Some(end) = first.end.as_ref().filter(|_| first.holder_is_idle) {
+        text += "  If it stays idle, its program has forgotten the transaction. End the session:\n";
+        text += &format!("    {end}\n");
+    }
+    let mut told: Vec<&str> = Vec::new();
+    for wait in waits {
+        if !told.contains(&wait.advice) {
+            told.push(wait.advice);
+            text += &format!("  {}\n", wrapped(wait.advice, 90).join("\n  "));
+        }
+    }
+    text
+}
+
+fn how_long(wait: &Wait) -> String {
+    // A key may have several lines.
     let on = printable(&wait.on);
-    let holder = printable(wait.holder.as_deref().unwrap_or(HIDDEN));
-    let sessions = wait.sessions;
     let seconds = wait.longest_seconds;
-    let advice = wrapped(wait.advice, 90).join("\n  ");
-    let waits = match sessions {
-        1 => format!("1 session waits, for {seconds:.1} s"),
-        _ => format!("{sessions} sessions wait, for up to {seconds:.1} s"),
-    };
-    format!("\n{on}: {waits}\n  held by {holder}\n  {advice}\n")
+    match wait.sessions {
+        1 => format!("{on}: 1 session waits, for {seconds:.1} s"),
+        sessions => format!("{on}: {sessions} sessions wait, for up to {seconds:.1} s"),
+    }
 }
 
 #[cfg(test)]
@@ -154,17 +193,51 @@ mod tests {
     use super::wait::ROW;
     use super::*;
 
-    #[test]
-    fn one_session_waits_and_two_sessions_wait() {
-        let wait = |sessions| Wait {
+    fn wait(on: &str, holder: &str, sessions: usize) -> Wait {
+        Wait {
             kind: ROW.name,
-            on: "entity 7".to_owned(),
+            on: on.to_owned(),
             sessions,
             longest_seconds: 2.0,
-            holder: None,
+            holder: Some(holder.to_owned()),
+            holder_is_idle: true,
+            end: Some("KILL 5".to_owned()),
             advice: ROW.advice,
+        }
+    }
+
+    #[test]
+    fn one_session_waits_and_two_sessions_wait() {
+        let how_long = |sessions| super::how_long(&wait("entity 7", "session 5", sessions));
+        assert_eq!(how_long(1), "entity 7: 1 session waits, for 2.0 s");
+        assert_eq!(how_long(2), "entity 7: 2 sessions wait, for up to 2.0 s");
+    }
+
+    #[test]
+    fn waits_are_told_below_the_session_that_holds_up_most_others() {
+        let waits = by_holder(vec![
+            wait("entity 1", "session 4", 2),
+            wait("entity 2", "session 5", 1),
+            wait("entity 3", "session 5", 2),
+        ]);
+        let looked = Looked {
+            table: "article_counters".to_owned(),
+            contention: Some(true),
+            waits,
+            not_seen: Vec::new(),
         };
-        assert!(describe(&wait(1)).contains("entity 7: 1 session waits, for 2.0 s\n"));
-        assert!(describe(&wait(2)).contains("entity 7: 2 sessions wait, for up to 2.0 s\n"));
+        let text = text(&looked);
+        let lines: Vec<_> = text.lines().collect();
+        let places = [
+            "held by session 5",
+            "  entity 2: 1 session waits, for 2.0 s",
+            "  entity 3: 2 sessions wait, for up to 2.0 s",
+            "    KILL 5",
+            "held by session 4",
+            "  entity 1: 2 sessions wait, for up to 2.0 s",
+        ]
+        .map(|line| lines.iter().position(|one| *one == line).expect(line));
+        assert!(places.is_sorted(), "{text}");
+        assert_eq!(text.matches("Count last").count(), 2, "{text}");
     }
 }

@@ -25,8 +25,10 @@ SELECT CAST(w.pid AS bigint) AS waiter,
         WHEN EXISTS (SELECT FROM locks l WHERE l.pid = b.pid AND NOT l.granted) THEN NULL
         ELSE format('session %s (%s), %s, in a transaction of %s s: %s', h.pid,
             concat_ws(', ', h.usename, coalesce(nullif(h.application_name, ''), host(h.client_addr))),
-            h.state, round(extract(epoch FROM clock_timestamp() - h.xact_start)), left(h.query, 160))
-    END AS holder
+            h.state, round(extract(epoch FROM statement_timestamp() - h.xact_start)), left(h.query, 160))
+    END AS holder,
+    coalesce(h.state LIKE 'idle in transaction%', false) AS holder_is_idle,
+    'SELECT pg_terminate_backend(' || h.pid || ');' AS end_holder
 FROM locks w LEFT JOIN pg_stat_activity a USING (pid)
 LEFT JOIN LATERAL unnest(pg_blocking_pids(w.pid)) b (pid) ON true
 LEFT JOIN pg_stat_activity h ON h.pid = b.pid

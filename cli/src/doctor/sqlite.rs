@@ -16,6 +16,8 @@ pub fn look(conn: &mut AnyConnection) -> Result<Vec<Wait>> {
             sessions: 1,
             longest_seconds: 0.25,
             holder: Some("another connection".to_owned()),
+            holder_is_idle: false,
+            end: None,
             advice: WRITE_LOCK.advice,
         }]),
         Err(error) => Err(error.into()),

@@ -1,7 +1,7 @@
 //! Sessions that wait for rows of a counter table, and what to do about each kind of wait.
 
 use diesel::QueryableByName;
-use diesel::sql_types::{BigInt, Double, Nullable, Text};
+use diesel::sql_types::{BigInt, Bool, Double, Nullable, Text};
 use serde::Serialize;
 
 use crate::catalogue::CounterTable;
@@ -49,8 +49,12 @@ pub struct Wait {
     pub on: String,
     pub sessions: usize,
     pub longest_seconds: f64,
-    /// The holder during the longest wait. `None` if it waits too, or is not shown.
+    /// The session that holds it. `None` if that waits too, or is not shown.
     pub holder: Option<String>,
+    /// Whether the holder has a transaction open and runs no statement.
+    pub holder_is_idle: bool,
+    /// The statement that ends the holder's session.
+    pub end: Option<String>,
     pub advice: &'static str,
 }
 
@@ -96,6 +100,10 @@ pub struct LockWait {
     pub statement: Option<String>,
     #[diesel(sql_type = Nullable<Text>)]
     pub holder: Option<String>,
+    #[diesel(sql_type = Bool)]
+    pub holder_is_idle: bool,
+    #[diesel(sql_type = Nullable<Text>)]
+    pub end_holder: Option<String>,
 }
 
 impl LockWait {
@@ -125,6 +133,8 @@ impl LockWait {
             on,
             sessions: 1,
             longest_seconds: self.seconds,
+            holder_is_idle: self.holder_is_idle,
+            end: self.end_holder.filter(|_| self.holder.is_some()),
             holder: self.holder,
             advice: kind.advice,
         }

@@ -14,6 +14,8 @@ use serde::Serialize;
 use crate::options::Options;
 use crate::output::steers;
 
+pub use triggers::first_migration;
+
 /// Print the migration of a counter table, or write the one of the triggers that count rows.
 #[derive(Args)]
 pub struct Generate {

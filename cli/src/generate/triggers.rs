@@ -2,6 +2,7 @@
 //! says.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -13,7 +14,7 @@ use super::names;
 use super::refuse;
 use super::{Written, refuse_steering};
 use crate::catalogue::Table;
-use crate::connection::{AnyConnection, option};
+use crate::connection::{AnyConnection, connect, option};
 use crate::database::{Joined, SQLITE};
 use crate::options::{self, Options};
 use crate::output::printable;
@@ -147,6 +148,15 @@ pub(super) fn run(args: Triggers, is_down: bool, options: &Options) -> Result<Op
         note("if triggers were missing, run `diesel-counters recount` after the migration");
     }
     Ok(None)
+}
+
+/// The first migration of the triggers of this file, for the benchmark.
+pub fn first_migration(url: &str, file: &Path) -> Result<String> {
+    let conn = &mut connect(url, Duration::from_secs(60))?;
+    let definitions = File::read(Some(file))?.triggers;
+    let (old, repair) = (Snapshot::default(), Repair::None);
+    let difference = Difference::new(&old, &definitions, repair, Existing::default(), conn)?;
+    migration(&[], &difference.new, "")
 }
 
 /// Which definitions to create again. It is an error if there are none of these names.

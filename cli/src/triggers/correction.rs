@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::counting::Counting;
+use super::merged::{Merged, MergedDays};
 use super::statement::{COUNTED, KEPT, Place, Rows, Sign};
 use super::target::Target;
 use super::values::{Counters, Query};
@@ -24,6 +25,8 @@ pub struct Drift {
     pub columns: Vec<String>,
     /// The rows, and what is stored.
     pub union: Vec<Query>,
+    /// The days that a fold can have merged.
+    pub merged: Option<MergedDays>,
     pub group: Vec<String>,
     pub having: Vec<String>,
     /// Conditions of what the entity lacks.
@@ -75,7 +78,13 @@ impl Counting {
     /// The query of the wrong counts: the rows and what is stored, in one union, summed up for each
     /// entity. A row counts 1 and stores nothing; what is stored counts 0. So the sums of an entity
     /// are both its counts, whichever of them it has.
-    pub fn drift(&self, target: &Target, which: Which, batch: Option<Batch<'_>>) -> Drift {
+    pub fn drift(
+        &self,
+        target: &Target,
+        which: Which,
+        merged: Merged,
+        batch: Option<Batch<'_>>,
+    ) -> Drift {
         let group = self.group(target);
         let names = self.counter_names(target);
         let stored: Vec<_> = target
@@ -121,10 +130,18 @@ impl Counting {
             });
         }
         having.extend(marks.iter().map(|mark| format!("SUM({}) > 0", mark.name)));
+        let merged = match merged {
+            Merged::Stay => self.merged_days(target),
+            Merged::Return => None,
+        };
+        if merged.is_some() {
+            columns.push(format!("COUNT(*) AS {}", self.days_name()));
+        }
         Drift {
             name: self.drift_name(),
             columns,
             union,
+            merged,
             group,
             having,
             conditions,
@@ -145,6 +162,11 @@ impl Counting {
             [_] => lacks,
             _ => format!("{lacks}_{place}"),
         }
+    }
+
+    /// The name of the column with the number of days that are compared as one.
+    pub fn days_name(&self) -> String {
+        self.free("number_of_days")
     }
 
     /// The columns that an entity must have in a row for its counts to be compared.

@@ -8,7 +8,7 @@ use super::definition::{Definition, Existing};
 use super::order::{order, order_of_creation};
 use super::plan::{Gone, Plan};
 use super::snapshot::Snapshot;
-use super::starts::counters;
+use super::starts::{counters, take_back};
 use crate::connection::{AnyConnection, option};
 
 /// What a migration has to do.
@@ -101,8 +101,11 @@ impl Difference {
             Existing::Rows => Existing::Missing,
             other => other,
         };
-        let restored = plans(old_countings.clone(), &new, &stay, of_way_back)?;
+        let mut restored = plans(old_countings.clone(), &new, &stay, of_way_back)?;
         let new = plans(new, &old_countings, &stay, existing)?;
+        if existing == Existing::Missing {
+            take_back(&mut restored, &new);
+        }
         let new_countings: Vec<_> = new.iter().map(|plan| plan.counting.clone()).collect();
         let mut snapshot = Snapshot {
             after: old.after.clone(),

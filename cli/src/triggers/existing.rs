@@ -68,6 +68,15 @@ pub struct Statement {
     /// The tables that it reads, under the names that they have there.
     #[serde(skip)]
     pub reads: Vec<String>,
+    /// The counter whose counts another one has got by then.
+    emptied: Option<Emptied>,
+}
+
+/// A counter that is set to 0 in all rows of its table.
+#[derive(Debug, Serialize)]
+struct Emptied {
+    table: String,
+    counter: String,
 }
 
 /// Whether the statement adds to counts that are there, or leaves them as they are.
@@ -100,6 +109,7 @@ impl Plan {
                 Start::New => counting.count_missing(target, names),
                 Start::Counted(before) => counting.add_difference(target, before, names),
                 Start::InColumn(before) => counting.take_along(target, before, names),
+                Start::InSlots(before) => counting.take_back(target, before, names),
             };
             match steps.last_mut() {
                 _ if statements.is_empty() => {}
@@ -151,24 +161,7 @@ impl Counting {
             "rows.",
         ]);
         let mut parts = self.counted(target, Sign::Plus, 0, names);
-        let kept = names.kept(self, target);
-        let mut columns = self.database.columns(&kept, &target.entity);
-        if let (Some(slots), Some(_)) = (&target.slots, &self.day) {
-            columns.push(self.database.column(&kept, &slots.day.name));
-        }
-        let counter = &target.names[0];
-        columns.push(format!(
-            "-{} AS {}",
-            self.database.column(&kept, counter),
-            self.database.quoted(counter)
-        ));
-        let from = self.used_as(&kept, &target.table);
-        parts.reads.push(from.clone());
-        parts.queries.push(Query {
-            columns,
-            from,
-            conditions: self.only(target, &kept),
-        });
+        parts.push(self.less_its_own(target, names));
         let day = if self.day.is_some() {
             Day::OfRow
         } else {
@@ -258,6 +251,77 @@ impl Counting {
         (comment, vec![statement])
     }
 
+    /// Counts in a column what slots have had, and sets these to 0: if the column moves to them again,
+    /// they take along what it has then.
+    fn take_back(&self, target: &Target, before: &Before, names: Names) -> Commented {
+        let old = &before.target;
+        let [column, slots] =
+            [target, old].map(|target| format!("{}.{}", target.table, target.names[0]));
+        let comment = vec![format!(
+            "Takes back the counts of {slots}, so that {column} has what was counted there."
+        )];
+        let now = self.without_day();
+        let mut parts = Parts::default();
+        let in_column = Before {
+            counting: self.clone(),
+            target: target.clone(),
+        };
+        if !before.counting.counts_as(old, &in_column) {
+            parts = now.counted(target, Sign::Plus, 0, names);
+            parts.push(now.counted_before(target, before, names));
+        }
+        parts.push(self.of_slots(target, before, names));
+        parts.push(self.less_its_own(target, names));
+        let mut statement = now.add(target, parts, Day::Undated, To::All, names);
+        // MySQL may run this again, when it has emptied the slots.
+        let table = self.database.table_name(&old.table);
+        let counter = self.database.quoted(&old.names[0]);
+        statement.addition.row_conditions.push(format!(
+            "EXISTS (SELECT 1 FROM {table} WHERE {counter} <> 0)"
+        ));
+        statement.emptied = Some(Emptied { table, counter });
+        (comment, vec![statement])
+    }
+
+    /// What slots have for each entity, row by row.
+    fn of_slots(&self, target: &Target, before: &Before, names: Names) -> Parts {
+        let old = &before.target;
+        let name = names.before(&before.counting, old);
+        let from = self.used_as(&name, &old.table);
+        let slots = OfColumn {
+            key: self.database.columns(&name, &old.entity),
+            counter: self.database.column(&name, &old.names[0]),
+            reads: vec![from.clone()],
+            from,
+            conditions: Vec::new(),
+        };
+        slots.parts(self, target)
+    }
+
+    /// What a counter has already, to be taken off what it gets.
+    fn less_its_own(&self, target: &Target, names: Names) -> Parts {
+        let kept = names.kept(self, target);
+        let mut columns = self.database.columns(&kept, &target.entity);
+        if let (Some(slots), Some(_)) = (&target.slots, &self.day) {
+            columns.push(self.database.column(&kept, &slots.day.name));
+        }
+        let counter = &target.names[0];
+        columns.push(format!(
+            "-{} AS {}",
+            self.database.column(&kept, counter),
+            self.database.quoted(counter)
+        ));
+        let from = self.used_as(&kept, &target.table);
+        Parts {
+            reads: vec![from.clone()],
+            queries: vec![Query {
+                columns,
+                from,
+                conditions: self.only(target, &kept),
+            }],
+        }
+    }
+
     /// What the rows have counted for the definition before, to be taken off.
     fn counted_before(&self, target: &Target, before: &Before, names: Names) -> Parts {
         let then = before.counting.without_day();
@@ -296,6 +360,7 @@ impl Counting {
             },
             sums_name: self.free(COUNTED),
             reads,
+            emptied: None,
         }
     }
 
@@ -476,6 +541,7 @@ impl Counting {
             },
             sums_name,
             reads,
+            emptied: None,
         }
     }
 

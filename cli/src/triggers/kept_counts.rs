@@ -1,6 +1,6 @@
 //! Counts that a migration or a recount leaves as they are, although they aren't those of the rows.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use diesel::prelude::*;
 use diesel::sql_types::{Nullable, Text};
 use serde_json::json;
@@ -9,6 +9,7 @@ use super::correction::{Drift, Which};
 use super::counting::Counting;
 use super::definition::{Deleted, Existing};
 use super::difference::Difference;
+use super::merged::Merged;
 use super::plan::Plan;
 use super::starts::{Counter, Start, is_counted};
 use super::target::Target;
@@ -116,7 +117,9 @@ impl Counting {
         conn: &mut AnyConnection,
     ) -> Result<Option<KeptCounts>> {
         let query = sql(self.kept_counts(target, kept, &[])?).typed::<(Text, Nullable<Text>)>();
-        let (entities, difference): (String, Option<String>) = query.get_result(conn)?;
+        let found = query.get_result(conn);
+        let (entities, difference): (String, Option<String>) =
+            found.with_context(|| format!("{}.{}", target.table, target.names[0]))?;
         Ok(difference.map(|difference| KeptCounts {
             entities: with_commas(&entities),
             difference: with_commas(&difference),
@@ -153,7 +156,7 @@ impl Counting {
 
     /// The wrong counts of entities, on all days together.
     fn drift_of_entities(&self, target: &Target) -> Drift {
-        let mut drift = self.drift(target, Which::All, None);
+        let mut drift = self.drift(target, Which::All, Merged::Return, None);
         let days = drift.group.len() - target.entity.len();
         for list in [&mut drift.columns, &mut drift.group] {
             list.drain(target.entity.len()..target.entity.len() + days);

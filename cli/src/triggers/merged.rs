@@ -34,24 +34,19 @@ pub struct MergedDays {
     /// The counts of each day, and the first days of the periods that it is in.
     pub columns_of_day: Vec<String>,
     pub group: Vec<String>,
-    pub moves: Vec<Move>,
+    /// How many days of an entity differ from their rows.
+    pub wrong_days: String,
+    /// What is said of these periods. MariaDB gets some wrong if they aren't columns.
+    pub columns_of_periods: Vec<String>,
     pub windows: Vec<String>,
+    pub moves: Vec<Move>,
 }
 
-/// The first day of a period, and the conditions on which it has the counts of a day.
+/// The first day of a period, and the condition on which it has the counts of a day.
 #[derive(Debug, Clone, Serialize)]
 pub struct Move {
-    pub conditions: Vec<String>,
+    pub condition: String,
     pub first: String,
-}
-
-/// A period that can be folded into, such as the month of a day.
-struct Whole {
-    /// The name of its first day, or 1970-01-01.
-    first: String,
-    /// Its days of an entity, and those of them that aren't after a day; names of windows.
-    window: String,
-    until: String,
 }
 
 impl Counting {
@@ -66,91 +61,94 @@ impl Counting {
         }
         let stored = self.stored_name(target, &target.names[0]);
         let day = self.database.quoted(&slots.day.name);
+        let undated = self.sql.undated.to_owned();
         let entity = self.database.columns("", &target.entity);
         let group = self.group(target);
-        let sums = [counter, &stored].map(|name| format!("SUM({name}) AS {name}"));
-
+        let [negative, any_negative] = ["negative", "any_negative"].map(|name| self.free(name));
         let mut columns_of_day = group.clone();
+        columns_of_day.extend([counter, &stored].map(|name| format!("SUM({name}) AS {name}")));
+        let wrong_days = self.free("wrong_days");
+        columns_of_day.push(format!(
+            "SUM(CASE WHEN SUM({counter}) <> SUM({stored}) THEN 1 ELSE 0 END) OVER ({}) AS {wrong_days}",
+            window_of(&entity, "")
+        ));
+        if self.can_be_negative(target) {
+            columns_of_day.push(format!(
+                "SUM(CASE WHEN {counter} < 0 THEN 1 ELSE 0 END) AS {negative}"
+            ));
+        }
+
+        let lacks = format!("{counter} - {stored}");
+        let mut columns_of_periods = Vec::new();
         let mut windows = Vec::new();
-        let mut periods = Vec::new();
-        // A database that sorts the days by these columns once has the days of all periods.
+        let mut right = Vec::new();
+        let mut merged = Vec::new();
+        // Each period is a part of the one before, so that one order of the rows has all of them.
         let mut partition = entity.clone();
         for period in [Period::Total, Period::Year, Period::Month, Period::Week] {
             if period <= self.period {
                 break;
             }
-            let window = self.free(&format!("in_{period}"));
+            let named = |what: &str| self.free(&format!("{what}_{period}"));
+            let [window, period_lacks, first_lacks, others] =
+                ["in", "lacks_in", "lacks_on_first_of", "others_in"].map(named);
             let mut until = window.clone();
-            let mut first = self.sql.undated.to_owned();
+            let mut first = undated.clone();
             if period == Period::Total {
-                // A fold into one row leaves the days after a border as they are.
+                // A fold into one row leaves the days after a border as they are. For MariaDB, the day
+                // alone would be the one that it has been moved to.
                 until = self.free("until_day");
-                windows.push(format!(
-                    "{until} AS ({})",
-                    window_of(&partition, &format!("ORDER BY {day}"))
-                ));
+                let order = format!("ORDER BY each_day.{day}");
+                windows.push(format!("{until} AS ({})", window_of(&partition, &order)));
             } else {
-                first = self.free(&format!("first_of_{period}"));
+                first = named("first_of");
                 columns_of_day.push(format!("{} AS {first}", self.folded_day(period, &day)));
                 partition.push(first.clone());
             }
             windows.push(format!("{window} AS ({})", window_of(&partition, "")));
-            periods.push(Whole {
+            columns_of_periods.extend([
+                format!("SUM({lacks}) OVER {window} AS {period_lacks}"),
+                // MAX of a window takes MariaDB the square of the time.
+                format!(
+                    "SUM(CASE WHEN {day} = {first} THEN {lacks} ELSE 0 END) OVER {window} AS {first_lacks}"
+                ),
+                format!(
+                    "SUM(CASE WHEN {day} > {first} AND {stored} > 0 THEN {stored} ELSE 0 END) OVER {until} \
+                     AS {others}"
+                ),
+            ]);
+            let mut first_has_more = format!("{first_lacks} < 0");
+            // Rows that add less than 0 can leave the first day with less than its own rows.
+            if self.can_be_negative(target) {
+                if period == Period::Total {
+                    columns_of_periods
+                        .push(format!("SUM({negative}) OVER {window} AS {any_negative}"));
+                }
+                first_has_more = format!("({first_has_more} OR {any_negative} > 0)");
+            }
+            right.push(Move {
+                condition: format!("{period_lacks} = 0 AND {first_has_more}"),
+                first: first.clone(),
+            });
+            merged.push(Move {
+                condition: format!("{first_lacks} < 0 AND {others} = 0"),
                 first,
-                window,
-                until,
             });
         }
         // The shortest period comes first.
-        periods.reverse();
-
-        let lacks = format!("{counter} - {stored}");
-        let mut is_right = Vec::new();
-        let mut is_merged = Vec::new();
-        columns_of_day.extend(sums);
-        let of_all = periods.last().map(|whole| whole.window.clone())?;
-        let negative = self.can_be_negative(target).then(|| {
-            let lowest = self.free("lowest");
-            columns_of_day.push(format!("MIN({counter}) AS {lowest}"));
-            format!(" OR MIN({lowest}) OVER {of_all} < 0")
-        });
-        for Whole {
-            first,
-            window,
-            until,
-        } in periods
-        {
-            let has_more =
-                format!("MAX(CASE WHEN {day} = {first} THEN {lacks} END) OVER {window} < 0");
-            let sum_is_right = format!("SUM({lacks}) OVER {window} = 0");
-            let has_no_other = format!(
-                "MAX(CASE WHEN {day} > {first} THEN {stored} END) OVER {until} <= 0"
-            );
-            // Rows that add less than 0 can leave the first day with less than its rows.
-            let can_be_first = match &negative {
-                Some(negative) => format!("({has_more}{negative})"),
-                None => has_more.clone(),
-            };
-            is_right.push(Move {
-                conditions: vec![sum_is_right, can_be_first],
-                first: first.clone(),
-            });
-            is_merged.push(Move {
-                conditions: vec![has_more, has_no_other],
-                first,
-            });
-        }
-        is_right.append(&mut is_merged);
+        let moves = right.into_iter().rev().chain(merged.into_iter().rev());
         let mut columns = entity;
         columns.extend([counter.clone(), stored]);
         Some(MergedDays {
             day,
-            undated: self.sql.undated.to_owned(),
+            undated,
             columns,
             columns_of_day,
             group,
-            moves: is_right,
+            wrong_days,
+            columns_of_periods,
             windows,
+            moves: moves.collect(),
         })
     }
 
@@ -182,5 +180,8 @@ fn window_of(partition: &[String], order: &str) -> String {
         [] => String::new(),
         columns => format!("PARTITION BY {}", columns.join(", ")),
     };
-    [&*by, order].into_iter().filter(|part| !part.is_empty()).joined(" ")
+    [&*by, order]
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .joined(" ")
 }

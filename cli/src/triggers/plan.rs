@@ -68,6 +68,14 @@ impl Plan {
         is_counted && self.existing == Existing::Missing
     }
 
+    /// The counter tables whose counts it takes back to a column.
+    pub fn emptied(&self) -> impl Iterator<Item = &Table> {
+        self.counters.iter().filter_map(|one| match &one.start {
+            Start::InSlots(before) => Some(&before.target.table),
+            _ => None,
+        })
+    }
+
     /// Whether these triggers count something that this plan starts from. They count until then: a
     /// counter can be a weight of another one.
     pub fn replaces(&self, gone: &Gone) -> bool {

@@ -5,6 +5,7 @@ use anyhow::{Result, bail};
 use super::counting::Counting;
 use super::existing::entity_columns;
 use super::expression::Expression;
+use super::plan::Plan;
 use super::target::Target;
 
 /// A counter that triggers are created for.
@@ -24,6 +25,8 @@ pub enum Start {
     Counted(Box<Before>),
     /// This one has counted the same rows in a column, in which nothing counts any more.
     InColumn(Box<Before>),
+    /// On the way back: this one has taken the counts of a column along to slots.
+    InSlots(Box<Before>),
 }
 
 /// A definition that goes, and one of its counters.
@@ -38,7 +41,9 @@ impl Start {
     pub fn before(&self) -> Option<&Before> {
         match self {
             Start::New => None,
-            Start::Counted(before) | Start::InColumn(before) => Some(before),
+            Start::Counted(before) | Start::InColumn(before) | Start::InSlots(before) => {
+                Some(before)
+            }
         }
     }
 }
@@ -76,6 +81,29 @@ pub fn counters(
         all.push(Counter { target, start });
     }
     Ok(all)
+}
+
+/// On the way back of these plans, columns get the counts that slots have taken along.
+pub fn take_back(restored: &mut [Plan], plans: &[Plan]) {
+    for plan in plans {
+        for Counter { target, start } in &plan.counters {
+            let Start::InColumn(column) = start else {
+                continue;
+            };
+            let in_slots = Before {
+                counting: plan.counting.clone(),
+                target: target.clone(),
+            };
+            let is_it = |counter: &&mut Counter| {
+                counter.target.table.is(&column.target.table)
+                    && counter.target.names == column.target.names
+            };
+            let mut counters = restored.iter_mut().flat_map(|plan| &mut plan.counters);
+            if let Some(counter) = counters.find(is_it) {
+                counter.start = Start::InSlots(Box::new(in_slots));
+            }
+        }
+    }
 }
 
 fn each_counter(counting: &Counting) -> impl Iterator<Item = Target> {

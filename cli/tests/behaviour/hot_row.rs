@@ -156,6 +156,64 @@ fn who_waits_for_which_row_and_who_holds_it_is_told() {
     assert!(is_said, "{report}");
 }
 
+/// A program that has forgotten its transaction holds up others: it is told once, with what ends it.
+#[test]
+fn all_waits_for_a_session_are_told_below_it_and_end_with_it() {
+    let _alone = alone();
+    let database = with_counters();
+    let (waiter_is, waiters) = mpsc::channel();
+    thread::scope(|scope| {
+        let holder = &mut database.connect();
+        let articles = [7, 8];
+        let mut count_both = |begins: bool| {
+            if begins {
+                begin(holder);
+            }
+            for article in articles {
+                count(article, holder).unwrap();
+            }
+        };
+        count_both(false);
+        count_both(true);
+        for article in articles {
+            let (database, waiter_is) = (&database, waiter_is.clone());
+            scope.spawn(move || {
+                let conn = &mut database.connect();
+                waiter_is.send(session_id(conn)).unwrap();
+                count(article, conn).unwrap();
+            });
+            await_wait(waiters.recv().unwrap(), &mut database.connect());
+        }
+        let session = session_id(holder);
+        let end = match BACKEND {
+            "postgres" => format!("SELECT pg_terminate_backend({session});"),
+            _ => format!("KILL {session};"),
+        };
+        let told = database.command("doctor article_counters");
+        told.finds(&format!("\nheld by session {session}"));
+        told.prints(&format!("End the session:\n    {end}\n"));
+        assert_eq!(told.stdout.matches("held by").count(), 1, "{told:?}");
+        assert_eq!(told.stdout.matches("Count last").count(), 1, "{told:?}");
+        let [first, second] = articles.map(|article| match BACKEND {
+            // A transaction that holds two rows does not tell which one is waited for.
+            "postgres" => "a row that the database does not tell: 2 sessions wait".to_owned(),
+            _ => format!("entity {article}, day {DAY}, slot 1: 1 session waits"),
+        });
+        told.prints(&format!("\n  {first}"));
+        told.prints(&format!("\n  {second}"));
+        let report = database.command("doctor article_counters --json").json();
+        for wait in report["waits"].as_array().unwrap() {
+            assert_eq!(
+                (&wait["holder_is_idle"], &wait["end"]),
+                (&true.into(), &(&*end).into())
+            );
+        }
+        database.execute(&end);
+    });
+    // What the session had counted is undone.
+    assert_eq!(database.rows_and_sum("article_counters", "views"), (2, 4));
+}
+
 /// The same of SQL.
 pub fn with_a_waiter(
     database: &TestDatabase,

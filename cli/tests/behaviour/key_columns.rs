@@ -2,11 +2,14 @@
 
 use crate::behaviour::Execute;
 use crate::behaviour::words;
+use chrono::NaiveDate;
 use diesel::prelude::*;
+use diesel_counters::dsl::{put_back, take};
 use diesel_counters::prelude::*;
 
 use super::project::trigger;
 use super::triggers::open;
+use super::triggers::recipes::recipe;
 use super::{check_of, run};
 use crate::{BACKEND, Conn, TestDatabase};
 
@@ -183,4 +186,50 @@ fn six_columns_of_a_key_are_refused_with_the_limit() {
     args.extend(["a", "b", "c", "d", "e", "f"].map(|name| format!(" --entity {name}:text")));
     let refused = run(&words(&args));
     refused.fails("a key has up to five columns besides the day and the slot");
+}
+
+diesel::table! {
+    call_quotas (on_day, user_id, day, slot) {
+        on_day -> Date,
+        user_id -> BigInt,
+        day -> Date,
+        slot -> SmallInt,
+        remaining -> BigInt,
+    }
+}
+diesel_counters::counter_table!(call_quotas { period = Total, stock = (remaining) });
+use call_quotas::remaining;
+
+/// With the table of the recipe, as its command writes it. The library's tests have its clients.
+#[test]
+fn a_stock_with_a_day_in_its_key_is_created_taken_from_checked_and_merged() {
+    let database = recipe("A quota for each day");
+    let checked = database.run(&["check", "call_quotas"]);
+    checked.is_good("call_quotas");
+
+    let conn = &mut open(&database);
+    let [today, tomorrow] = [1, 2].map(|day| NaiveDate::from_ymd_opt(2026, 3, day).unwrap());
+    conn.run("INSERT INTO call_quotas VALUES ('2026-03-01', 1, '1970-01-01', 0, 2)");
+    let may_call = |user, on, conn: &mut Conn| take(remaining).of((on, user)).execute(conn);
+    assert_eq!(may_call(1_i64, tomorrow, conn), Ok(false));
+    assert_eq!(may_call(2, today, conn), Ok(false));
+    let allowed = [(); 3].map(|()| may_call(1, today, conn));
+    assert_eq!(allowed, [Ok(true), Ok(true), Ok(false)]);
+
+    put_back(remaining)
+        .of((today, 1_i64))
+        .execute(conn)
+        .unwrap();
+    database.command("compact call_quotas").works();
+    database
+        .run(&["check", "call_quotas"])
+        .is_good("call_quotas");
+    let rows: Vec<(i16, i64)> = call_quotas::table
+        .select((call_quotas::slot, remaining))
+        .load(conn)
+        .unwrap();
+    assert_eq!(rows, [(0, 1)]);
+    // The quota goes with the user.
+    conn.run("DELETE FROM comments; DELETE FROM articles; DELETE FROM users WHERE id = 1");
+    assert_eq!(call_quotas::table.count().get_result(conn), Ok(0_i64));
 }

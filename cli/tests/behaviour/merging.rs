@@ -111,6 +111,126 @@ fn what_is_no_counter_or_may_be_null_is_not_merged_away() {
     }
 }
 
+/// Five slots of a day of the site, which counts by this period.
+fn create_site_counters(database: &TestDatabase, period: &str) {
+    database.execute(
+        "CREATE TABLE site_counters (
+             day DATE NOT NULL, slot SMALLINT NOT NULL, hits BIGINT NOT NULL DEFAULT 0,
+             PRIMARY KEY (day, slot)
+         )",
+    );
+    for slot in 1..=5 {
+        database.execute(&format!(
+            "INSERT INTO site_counters VALUES ('2025-01-01', {slot}, 1)"
+        ));
+    }
+    database.set_period("site_counters", period);
+}
+
+#[test]
+fn without_a_table_all_counter_tables_are_merged() {
+    let database = with_slots();
+    create_site_counters(&database, "day");
+    // It has a day and a slot in its key, and no counter.
+    database.execute(
+        "CREATE TABLE shifts (day DATE NOT NULL, slot SMALLINT NOT NULL, hours BIGINT NOT NULL,
+             PRIMARY KEY (day, slot))",
+    );
+    let dry = database.command("compact --dry-run --before 2026-01-02");
+    dry.works();
+    let would_be = "rows before 2026-01-02 would be merged\n";
+    assert_eq!(
+        dry.stdout,
+        format!("article_counters: 10 {would_be}site_counters: 5 {would_be}")
+    );
+    let merged = database.command("compact --json");
+    merged.works();
+    let merged = merged.json();
+    let merged = merged["tables"].as_array().unwrap().iter();
+    let merged: Vec<_> = merged
+        .map(|one| (one["table"].as_str().unwrap(), one["merged_rows"].as_i64()))
+        .collect();
+    assert_eq!(
+        merged,
+        [("article_counters", Some(30)), ("site_counters", Some(5))]
+    );
+    assert_eq!(database.rows_and_sum("site_counters", "hits"), (1, 5));
+}
+
+/// It has a column that a merge would lose.
+#[test]
+fn a_table_that_fails_does_not_keep_the_others_from_being_merged() {
+    let database = with_slots();
+    database.execute(
+        "CREATE TABLE a_counters (day DATE NOT NULL, slot SMALLINT NOT NULL,
+             hits BIGINT NOT NULL DEFAULT 0, note INTEGER, PRIMARY KEY (day, slot))",
+    );
+    let merged = database.command("compact");
+    merged.fails("a_counters: a_counters.note is not a counter");
+    merged.prints("article_counters: 30 rows before");
+    assert_eq!(rows_and_views(&database), (6, 45));
+}
+
+/// A table that counts by years has no months.
+#[test]
+fn a_fold_of_all_tables_leaves_those_that_count_by_a_longer_period() {
+    let database = with_slots();
+    create_site_counters(&database, "year");
+    let fold = "fold --before 2026-02-01 --into month";
+    let folded = database.command(fold);
+    folded.works();
+    folded.prints("article_counters: 20 rows before 2026-02-01 merged");
+    folded.prints("site_counters: nothing to fold, because it counts by year\n");
+    assert_eq!(database.rows_and_sum("site_counters", "hits"), (5, 5));
+    let json = database.command(&format!("{fold} --json")).json();
+    let longer = json["tables"].as_array().unwrap().iter();
+    let longer: Vec<_> = longer.map(|one| one["longer_period"].as_str()).collect();
+    assert_eq!(longer, [None, Some("year")]);
+    // By its name, it is a mistake.
+    database
+        .command("fold site_counters --before 2026-02-01 --into month")
+        .fails("site_counters has the period year");
+    // Each table has a period of its own.
+    assert_eq!(database.command(&format!("{fold} --period day")).code, 2);
+}
+
+/// Only the rows of one of two spellings are merged, which no other run changes.
+#[test]
+fn rows_whose_keys_a_collation_takes_as_equal_are_left_and_told() {
+    let loose = match BACKEND {
+        "mysql" => "VARCHAR(50) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
+        "sqlite" => "TEXT COLLATE NOCASE",
+        _ => return,
+    };
+    let database = TestDatabase::create();
+    database.create_counters("tag_counters", &format!("tag {loose}"));
+    database.execute(
+        "INSERT INTO tag_counters VALUES ('Foo', '2025-01-01', 1, 1), ('foo', '2025-01-01', 2, 1)",
+    );
+    for merged in [1, 0] {
+        let ran = database.command("compact tag_counters");
+        ran.works();
+        ran.prints(&format!("tag_counters: {merged} rows before"));
+        ran.prints("merged, 1 left; ");
+        let words: Vec<_> = ran.stdout.split_whitespace().collect();
+        assert!(
+            words
+                .join(" ")
+                .contains("the collation of tag takes these as equal"),
+            "{ran:?}"
+        );
+    }
+    assert_eq!(database.rows_and_sum("tag_counters", "views"), (2, 2));
+}
+
+#[test]
+fn a_database_without_counter_tables_is_not_merged() {
+    let database = TestDatabase::create();
+    database
+        .command("compact")
+        .fails("is it the right database?");
+}
+
 #[test]
 fn days_that_may_still_be_counted_on_are_not_merged() {
     for command in ["compact", "fold"] {

@@ -1,21 +1,28 @@
 //! `generate triggers`.
 
 mod broken;
+mod busy;
 pub mod cascades;
 mod columns;
-mod file;
+pub mod file;
+mod folded;
 mod forum;
+mod in_production;
 mod kept;
 mod limit;
 mod names;
 mod printing;
+mod pruned_log;
 mod random;
-mod recipes;
+pub mod recipes;
+mod recount_errors;
 mod recounts;
 mod refused;
+mod renamed;
 mod restored;
 mod shapes;
 mod targets;
+mod without_stopping;
 mod writers;
 
 use crate::behaviour::Execute;
@@ -445,13 +452,11 @@ pub fn assert_kept(database: &TestDatabase, toml: &str, folder: &str) {
     }
 }
 
-/// Those of the reference, and those of the enumerator, which count in slots and in a column.
 #[test]
 fn the_triggers_of_the_reference_tables_are_what_it_writes() {
     let database = TestDatabase::with_article_counters();
     database.execute(
-        "ALTER TABLE articles ADD COLUMN like_count BIGINT NOT NULL DEFAULT 0;
-         CREATE TABLE article_likes (
+        "CREATE TABLE article_likes (
              article_id BIGINT NOT NULL, user_id BIGINT NOT NULL,
              PRIMARY KEY (article_id, user_id),
              FOREIGN KEY (article_id) REFERENCES articles (id) ON DELETE CASCADE
@@ -460,13 +465,6 @@ fn the_triggers_of_the_reference_tables_are_what_it_writes() {
     let in_slots = trigger("count_article_likes", "article_likes", OF_ARTICLES);
     let kept = "migrations/triggers/{db}/00000000000002_count_article_likes";
     assert_kept(&database, &in_slots, kept);
-    let in_both = r#"
-        [[trigger]]
-        name = "count_article_likes"
-        rows = "article_likes"
-        count = ["article_id:article_counters.likes", "article_id:articles.like_count"]
-        "#;
-    assert_kept(&database, in_both, "soak/triggers/{db}/count_article_likes");
 }
 
 #[test]
@@ -478,22 +476,4 @@ fn the_triggers_of_the_blog_are_what_it_writes() {
     let counters = std::fs::read_to_string(format!("{blog}/counters.toml")).unwrap();
     let kept = "examples/blog/migrations/{db}/2026-11-24-000100_count_article_likes";
     assert_kept(&database, &counters, kept);
-}
-
-#[test]
-fn the_triggers_of_the_benchmark_are_what_it_writes() {
-    let database = TestDatabase::create();
-    database.execute(
-        "CREATE TABLE bench_hot_articles (
-             id BIGINT NOT NULL PRIMARY KEY, comments BIGINT NOT NULL DEFAULT 0
-         );
-         CREATE TABLE bench_hot_comments (id BIGINT NOT NULL PRIMARY KEY, article_id BIGINT NOT NULL)",
-    );
-    let comments = r#"
-        [[trigger]]
-        name = "bench_count_hot"
-        rows = "bench_hot_comments"
-        count = ["article_id:bench_hot_articles.comments"]
-        "#;
-    assert_kept(&database, comments, "bench/columns/{db}/bench_count_hot");
 }

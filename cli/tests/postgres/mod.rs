@@ -3,16 +3,19 @@
 mod changed;
 mod counting;
 mod doctor;
+mod dumps;
 mod faults;
 mod foreign_keys;
 mod kept;
 mod migrations;
 mod names;
+mod overflow;
 mod replaced;
 mod rights;
 mod roles;
 mod row_security;
 mod schemas;
+mod subscriber;
 mod types;
 
 use diesel::prelude::*;

@@ -9,7 +9,7 @@ use diesel::prelude::*;
 use diesel::result::Error;
 use diesel_counters::dsl::{compact, put_back, set_counter, take};
 use diesel_counters::prelude::*;
-use diesel_counters::retry;
+use diesel_counters::{Retry, retry};
 
 use crate::behaviour::day;
 use crate::{Conn, IS_MYSQL, TestDatabase, write_transaction};
@@ -60,6 +60,16 @@ fn left(user: i64, on: NaiveDate, conn: &mut Conn) -> i64 {
 
 const USER: i64 = 7;
 
+/// As often as a busy machine requires.
+fn patiently() -> Retry<'static, Error> {
+    retry().attempts(1_000)
+}
+
+fn is_allowed(today: NaiveDate, conn: &mut Conn) -> bool {
+    let may = patiently().run(conn, |conn| may_call(USER, today, conn));
+    may.unwrap()
+}
+
 /// Each of 20 clients begins when all are connected. Returns how many calls were allowed in all.
 fn by_20_clients(database: &TestDatabase, client: impl Fn(i64, &mut Conn) -> i64 + Sync) -> i64 {
     let barrier = Barrier::new(CLIENTS as usize);
@@ -84,8 +94,8 @@ fn as_many_calls_are_allowed_as_the_quota_on_each_day() {
     let today = day(2026, 2, 28);
     for today in [today, today + Days::new(1)] {
         let allowed = by_20_clients(database, |_, conn| {
-            let calls = (0..10).map(|_| retry().run(conn, |conn| may_call(USER, today, conn)));
-            calls.map(|may| i64::from(may.unwrap())).sum()
+            let calls = (0..10).map(|_| is_allowed(today, conn));
+            calls.map(i64::from).sum()
         });
         assert_eq!((allowed, left(USER, today, conn)), (QUOTA, 0));
     }
@@ -97,8 +107,8 @@ fn each_call_is_allowed_if_there_are_fewer_than_the_quota() {
     let (conn, database) = &mut with_table();
     let today = day(2026, 3, 1);
     let allowed = by_20_clients(database, |_, conn| {
-        let calls = (0..4).map(|_| retry().run(conn, |conn| may_call(USER, today, conn)));
-        calls.map(|may| i64::from(may.unwrap())).sum()
+        let calls = (0..4).map(|_| is_allowed(today, conn));
+        calls.map(i64::from).sum()
     });
     assert_eq!((allowed, left(USER, today, conn)), (80, QUOTA - 80));
     for (user, today) in [(USER + 1, today), (USER, today + Days::new(1))] {
@@ -107,8 +117,8 @@ fn each_call_is_allowed_if_there_are_fewer_than_the_quota() {
     }
 }
 
-/// Three of four calls fail, and are free: their transactions are rolled back. Each client calls until it
-/// may not, on two days in turns.
+/// Three of four transactions fail, and their calls are free. Each client calls until it may not, half of
+/// them on the second day first.
 #[test]
 fn a_call_that_is_rolled_back_is_not_counted() {
     let (conn, database) = &mut with_table();
@@ -118,34 +128,33 @@ fn a_call_that_is_rolled_back_is_not_counted() {
             let level = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
             conn.batch_execute(level).unwrap();
         }
-        let mut allowed = 0;
-        let mut is_left = [true; 2];
-        for attempt in client.. {
-            let on = (attempt % 2) as usize;
-            if !is_left[on] {
-                if is_left == [false; 2] {
-                    break;
-                }
-                continue;
-            }
-            let retry = retry().attempts(1_000);
-            let called = retry.run(conn, |conn| {
-                write_transaction(conn, |conn| {
-                    let may = may_call(USER, days[on], conn)?;
-                    let fails = may && attempt / 2 % 4 != 0;
-                    (!fails).then_some(may).ok_or(Error::RollbackTransaction)
-                })
-            });
-            match called {
-                Ok(true) => allowed += 1,
-                Ok(false) => is_left[on] = false,
-                Err(error) => assert_eq!(error, Error::RollbackTransaction),
-            }
-        }
-        allowed
+        let mut days = days;
+        days.rotate_left(client as usize % 2);
+        days.map(|today| calls_until_refused(today, conn))
+            .iter()
+            .sum()
     });
     assert_eq!(allowed, 2 * QUOTA);
     assert_eq!(days.map(|day| left(USER, day, conn)), [0, 0]);
+}
+
+/// Returns how many calls were allowed, and are committed.
+fn calls_until_refused(today: NaiveDate, conn: &mut Conn) -> i64 {
+    let mut allowed = 0;
+    for attempt in 0.. {
+        let called = patiently().run(conn, |conn| {
+            write_transaction(conn, |conn| match may_call(USER, today, conn)? {
+                true if attempt % 4 != 0 => Err(Error::RollbackTransaction),
+                may => Ok(may),
+            })
+        });
+        match called {
+            Ok(true) => allowed += 1,
+            Ok(false) => break,
+            Err(error) => assert_eq!(error, Error::RollbackTransaction),
+        }
+    }
+    allowed
 }
 
 /// Corrections and merges leave the row that is there if the quota has been given.

@@ -246,6 +246,7 @@ fn locked(plans: &[Plan], gone: &[Gone], names: Names) -> Vec<String> {
         let steps = plan.steps(names);
         let statements = steps.iter().flat_map(|step| &step.statements);
         read.extend(statements.flat_map(|statement| statement.reads.clone()));
+        write.extend(plan.emptied().map(|table| MYSQL.table_name(table)));
     }
     for one in gone {
         write.extend(one.rows.as_ref().map(|rows| MYSQL.table_name(rows)));

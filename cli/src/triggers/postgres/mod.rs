@@ -121,6 +121,7 @@ pub fn up(plans: &[Plan], gone: &[Gone]) -> Result<String> {
     let in_columns = targets.filter(|target| target.slots.is_none());
     locked.extend(in_columns.map(|target| &target.table));
     locked.extend(plans.iter().map(|plan| &plan.counting.rows));
+    locked.extend(plans.iter().flat_map(Plan::emptied));
     let (first, by_plan) = by_plan(gone, plans);
     let drops: Vec<_> = first.iter().map(|gone| &gone.drops).collect();
     let created: Vec<_> = plans

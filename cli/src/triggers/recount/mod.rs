@@ -36,11 +36,14 @@ pub struct Wrong {
     pub entity: String,
     /// 1970-01-01 if the rows are not counted by a day of their own.
     pub day: String,
+    /// Whether a fold has merged other days into this one. Both counts are those of all of them.
+    pub merged: bool,
     pub stored: i64,
     pub actual: i64,
 }
 
-/// `article_counters.likes of 7 on 2026-01-31: stored 102, rows 100`
+/// `article_counters.likes of 7 on 2026-01-31: stored 102, rows 100`, or `… on 2026-01-01 (merged
+/// days): …`
 impl fmt::Display for Wrong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.counter)?;
@@ -49,6 +52,9 @@ impl fmt::Display for Wrong {
         }
         if self.day != "1970-01-01" {
             write!(f, " on {}", self.day)?;
+        }
+        if self.merged {
+            f.write_str(" (merged days)")?;
         }
         let [stored, actual] = [self.stored, self.actual].map(thousands);
         write!(f, ": stored {stored}, rows {actual}")
@@ -85,6 +91,14 @@ impl fmt::Display for Left {
 }
 
 impl Recount {
+    /// Its counters, with their table: `article_counters.likes, article_counters.comments`.
+    pub fn counters(&self) -> String {
+        let names = self.target.names.iter();
+        names
+            .map(|name| format!("{}.{name}", self.table))
+            .joined(", ")
+    }
+
     /// The counts that are wrong. It locks nothing.
     pub fn find<C: Lines>(&self, conn: &mut C) -> QueryResult<Vec<Wrong>> {
         self.transaction(conn, |conn| {
@@ -171,7 +185,7 @@ impl Recount {
         }
         let lines = conn.lines(&self.sql("count_listed")?)?;
         let mut texts = lines.iter().flat_map(|line| &line.0).flatten();
-        Ok(parsed(texts.next())? as u64)
+        Ok(parsed(texts.next(), "")? as u64)
     }
 
     /// Corrects this number of entities.
@@ -295,8 +309,8 @@ impl Recount {
             if let [Some(entities), Some(difference)] = pair {
                 left.push(Left {
                     counter: format!("{}.{name}", self.table),
-                    entities: parsed(Some(&whole(entities)))?,
-                    difference: parsed(Some(&whole(difference)))?,
+                    entities: parsed(Some(&whole(entities)), "")?,
+                    difference: parsed(Some(&whole(difference)), "")?,
                 });
             }
         }
@@ -352,21 +366,23 @@ impl Recount {
     fn wrong<C: Lines>(&self, query: &str, conn: &mut C) -> QueryResult<Vec<Wrong>> {
         let mut wrong = Vec::new();
         for Line(texts) in conn.lines(&self.sql(query)?)? {
-            // As `texts` writes them: the key, the day, and three numbers of each counter.
+            // As `texts` writes them: the key, the day, the number of days, and three numbers of each
+            // counter.
             let (key, rest) = texts.split_at(self.target.entity.len());
-            let (day, counts) = rest.split_at(1);
+            let (days, counts) = rest.split_at(2);
             // Only SQLite lets a key be NULL.
             let key_texts = key.iter().map(|text| text.as_deref().unwrap_or("NULL"));
             let entity = key_texts.joined(", ");
             for (counter, counts) in self.target.names.iter().zip(counts.chunks(3)) {
-                let missing = parsed(counts[2].as_ref())?;
-                if missing != 0 {
+                let parsed = |count: &Option<String>| parsed(count.as_ref(), &entity);
+                if parsed(&counts[2])? != 0 {
                     wrong.push(Wrong {
                         counter: format!("{}.{counter}", self.table),
                         entity: entity.clone(),
-                        day: day[0].clone().unwrap_or_default(),
-                        stored: parsed(counts[1].as_ref())?,
-                        actual: parsed(counts[0].as_ref())?,
+                        day: days[0].clone().unwrap_or_default(),
+                        merged: parsed(&days[1])? > 1,
+                        stored: parsed(&counts[1])?,
+                        actual: parsed(&counts[0])?,
                     });
                 }
             }
@@ -392,10 +408,12 @@ fn passes(error: &Error) -> bool {
 
 const READ_COMMITTED: &str = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED";
 
-fn parsed(count: Option<&String>) -> QueryResult<i64> {
+/// A count of an entity, or of all if that is empty.
+fn parsed(count: Option<&String>, entity: &str) -> QueryResult<i64> {
     let text = count.map_or("NULL", String::as_str);
     text.parse().map_err(|_| {
-        let message = format!("{text} is out of the range of a counter");
+        let of = if entity.is_empty() { "" } else { " of " };
+        let message = format!("the count {text}{of}{entity} is out of the range of a counter");
         Error::QueryBuilderError(message.into())
     })
 }

@@ -10,6 +10,7 @@ use crate::database::{MYSQL, POSTGRES, SQLITE};
 use crate::template::render_block;
 use crate::triggers::correction::{Correction, Drift, Which};
 use crate::triggers::counting::Counting;
+use crate::triggers::merged::Merged;
 use crate::triggers::statement::numbered;
 use crate::triggers::target::Target;
 use crate::triggers::trigger::Trigger;
@@ -76,6 +77,7 @@ pub struct Recount {
     pub(crate) triggers: Vec<Trigger>,
     pub(crate) target: Target,
     pub(crate) which: Which,
+    pub(crate) merged: Merged,
     /// The only entity to recount: a literal for each column of the key.
     pub(crate) entity: Option<Vec<String>>,
 }
@@ -99,6 +101,7 @@ impl Recount {
         let names = counting.tables().map(|table| database.table_name(table));
         let mut tables: Vec<_> = names.collect();
         tables.dedup();
+        let drift_of_all = counting.drift(target, self.which, self.merged, None);
         Values {
             database: connection::option(database),
             tables,
@@ -109,9 +112,8 @@ impl Recount {
             },
             entity: self.entity.clone().unwrap_or_default(),
             number_of_rows: database.text("COUNT(*)"),
-            zeros: zeros(counting, target, self.which),
-            drift_of_all: counting.drift(target, self.which, None),
-            drift_of_batch: counting.drift(target, self.which, Some(&batch)),
+            zeros: zeros(counting, target, self.which, drift_of_all.merged.is_some()),
+            drift_of_batch: counting.drift(target, self.which, self.merged, Some(&batch)),
             lock: counting.lock_in_slots(target),
             correction: counting.correction(target, self.which),
             exists: counting.exists(target, &database.columns("locked", &target.entity)),
@@ -122,7 +124,8 @@ impl Recount {
                 POSTGRES => format!("FOR NO KEY UPDATE OF {drift}"),
                 _ => "FOR UPDATE".to_owned(),
             },
-            text_columns: texts(counting, target, self.which),
+            text_columns: texts(counting, target, self.which, drift_of_all.merged.is_some()),
+            drift_of_all,
             batch: self.batch(0),
             found: self.temporary(FOUND),
             copy: String::new(),
@@ -164,32 +167,41 @@ impl Recount {
     }
 }
 
-/// The key, the day, and the true count, the stored count and what is added to it, of each counter,
-/// as texts. Each has a name of its own, so that the ORDER BY of the query means the columns.
-fn texts(counting: &Counting, target: &Target, which: Which) -> Vec<String> {
+/// The key, the day, the number of days that are compared as one, and the true count, the stored count
+/// and what is added to it, of each counter, as texts. Each has a name of its own, so that the ORDER BY
+/// of the query means the columns.
+fn texts(counting: &Counting, target: &Target, which: Which, has_merged: bool) -> Vec<String> {
     let database = counting.database;
     let key = target.entity.iter().map(|key| database.as_text(key));
     let day = match counting.group(target).get(target.entity.len()) {
         Some(day) => database.text(day),
         None => "'1970-01-01'".to_owned(),
     };
+    let days = if has_merged {
+        database.text(&counting.days_name())
+    } else {
+        "'1'".to_owned()
+    };
     let counts = target.names.iter().enumerate().flat_map(|(place, name)| {
         let stored = counting.stored_name(target, name);
         let missing = counting.missing(target, which, place);
         [database.quoted(name), stored, missing].map(|count| database.text(&count))
     });
-    let all = key.chain([day]).chain(counts).enumerate();
+    let all = key.chain([day, days]).chain(counts).enumerate();
     let named = all.map(|(place, text)| format!("{text} AS diesel_counters_{place}"));
     named.collect()
 }
 
 /// A column for each count, in the order of a drift.
-fn zeros(counting: &Counting, target: &Target, which: Which) -> Vec<String> {
+fn zeros(counting: &Counting, target: &Target, which: Which, has_merged: bool) -> Vec<String> {
     let mut names = counting.counter_names(target);
     let stored = target.names.iter();
     names.extend(stored.map(|name| counting.stored_name(target, name)));
     if counting.compares_totals(target, which) {
         names.extend((0..target.names.len()).map(|place| counting.lacks_name(target, place)));
+    }
+    if has_merged {
+        names.push(counting.days_name());
     }
     let zeros = names.iter();
     let zeros = zeros.map(|name| format!("CAST(0 AS DECIMAL(65)) AS {name}"));

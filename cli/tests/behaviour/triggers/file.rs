@@ -1,6 +1,6 @@
 //! `counters.toml` changes, and the database follows.
 
-mod beside;
+pub mod beside;
 mod branches;
 mod differences;
 mod half_way;

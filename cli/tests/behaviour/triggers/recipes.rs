@@ -50,7 +50,7 @@ pub fn recipe(heading: &str) -> TestDatabase {
 }
 
 /// A database with articles and counters.
-fn blog() -> TestDatabase {
+pub fn blog() -> TestDatabase {
     let database = TestDatabase::create();
     database.execute(PARENTS);
     database.execute(REFERENCE);
@@ -58,7 +58,7 @@ fn blog() -> TestDatabase {
 }
 
 /// Runs the section of docs/triggers.md under a heading.
-fn run_section(heading: &str, database: &TestDatabase) {
+pub fn run_section(heading: &str, database: &TestDatabase) {
     let mut sections = TRIGGERS.split("\n## ");
     let section = sections.find(|section| section.starts_with(heading));
     run(section.unwrap(), database);

@@ -57,7 +57,7 @@ fn write(client: i64, is_done: &AtomicBool, written: &AtomicI64, conn: &mut Conn
 
 /// MariaDB says that a table of a new trigger does not exist if the statement has begun before the
 /// trigger.
-fn is_conflict(error: &str) -> bool {
+pub fn is_conflict(error: &str) -> bool {
     let text = error.to_lowercase();
     ["deadlock", "locked", "lock wait", "doesn't exist"]
         .iter()

@@ -1,3 +1,0 @@
-DROP TRIGGER IF EXISTS bench_count_hot_delete;
-DROP TRIGGER IF EXISTS bench_count_hot_update;
-DROP TRIGGER IF EXISTS bench_count_hot_insert;

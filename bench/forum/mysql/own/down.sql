@@ -1,9 +1,0 @@
-DROP TRIGGER IF EXISTS bench_forum_post_vote;
-DROP TRIGGER IF EXISTS bench_forum_post_vote_changes;
-DROP TRIGGER IF EXISTS bench_forum_post_vote_ends;
-DROP TRIGGER IF EXISTS bench_forum_comment_vote;
-DROP TRIGGER IF EXISTS bench_forum_post;
-DROP TRIGGER IF EXISTS bench_forum_post_changes;
-DROP TRIGGER IF EXISTS bench_forum_comment;
-DROP TRIGGER IF EXISTS bench_forum_comment_changes;
-DROP TRIGGER IF EXISTS bench_forum_comment_ends;

@@ -1,0 +1,20 @@
+//! The counter tables that a command runs on if it is given no name.
+
+use anyhow::{Result, bail};
+
+use crate::catalogue::{self, CounterTable, is_meant_to_count};
+use crate::connection::AnyConnection;
+
+/// All counter tables, as `check` chooses them. It is an error if there are none.
+pub fn all_counter_tables(conn: &mut AnyConnection) -> Result<Vec<CounterTable>> {
+    let all: Vec<_> = catalogue::tables(conn)?
+        .into_iter()
+        .filter(is_meant_to_count)
+        .filter_map(|table| CounterTable::try_from(table).ok())
+        .collect();
+    if all.is_empty() {
+        let tables = catalogue::which_there_are(conn)?;
+        bail!("no table is meant without its name: is it the right database? {tables}");
+    }
+    Ok(all)
+}

@@ -1,6 +1,0 @@
-DROP TRIGGER IF EXISTS count_article_likes_delete;
-DROP TRIGGER IF EXISTS count_article_likes_update;
-DROP TRIGGER IF EXISTS count_article_likes_insert;
-DROP TRIGGER IF EXISTS count_article_likes_lock_delete;
-DROP TRIGGER IF EXISTS count_article_likes_lock_update;
-DROP TRIGGER IF EXISTS count_article_likes_lock_insert;
