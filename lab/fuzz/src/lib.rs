@@ -9,6 +9,7 @@ modules! {
     "../../../cli/src/any_key.rs" any_key
     "../../../cli/src/catalogue/mod.rs" catalogue
     "../../../cli/src/check/mod.rs" check
+    "../../../cli/src/chosen.rs" chosen
     "../../../cli/src/connection.rs" connection
     "../../../cli/src/database.rs" database
     "../../../cli/src/doctor/mod.rs" doctor
