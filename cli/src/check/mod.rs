@@ -60,7 +60,9 @@ struct Checked {
 }
 
 impl From<FaultsOf> for Checked {
-    fn from(FaultsOf { table, faults }: FaultsOf) -> Self {
+    fn from(FaultsOf { table, mut faults }: FaultsOf) -> Self {
+        // Notes come last.
+        faults.sort_by_key(|fault| fault.severity);
         let good = faults.iter().all(|fault| fault.severity == Severity::Note);
         Checked {
             table,
