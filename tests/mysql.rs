@@ -3,7 +3,9 @@
 /// Ends an `INSERT` that does nothing if the key exists.
 macro_rules! on_conflict_do_nothing {
     ($insert:expr) => {
-        $insert.on_conflict(diesel::dsl::DuplicatedKeys).do_nothing()
+        $insert
+            .on_conflict(diesel::dsl::DuplicatedKeys)
+            .do_nothing()
     };
 }
 

@@ -72,7 +72,8 @@ impl Counting {
             "SUM(CASE WHEN SUM({counter}) <> SUM({stored}) THEN 1 ELSE 0 END) OVER ({}) AS {wrong_days}",
             window_of(&entity, "")
         ));
-        if self.can_be_negative(target) {
+        let can_be_negative = self.can_be_negative(target);
+        if can_be_negative {
             columns_of_day.push(format!(
                 "SUM(CASE WHEN {counter} < 0 THEN 1 ELSE 0 END) AS {negative}"
             ));
@@ -119,7 +120,7 @@ impl Counting {
             ]);
             let mut first_has_more = format!("{first_lacks} < 0");
             // Rows that add less than 0 can leave the first day with less than its own rows.
-            if self.can_be_negative(target) {
+            if can_be_negative {
                 if period == Period::Total {
                     columns_of_periods
                         .push(format!("SUM({negative}) OVER {window} AS {any_negative}"));

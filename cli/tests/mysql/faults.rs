@@ -64,9 +64,7 @@ fn rows_that_do_not_roll_back_are_found_and_refused() {
     );
     let names = database.faults();
     assert!(
-        names
-            .iter()
-            .any(|fault| fault["fault"] == "storage"),
+        names.iter().any(|fault| fault["fault"] == "storage"),
         "{names:?}"
     );
 }
