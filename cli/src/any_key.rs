@@ -1,12 +1,12 @@
 //! Keys of tables that are known only at run time, as the library's engine takes them.
 
 use anyhow::{Result, bail};
-use chrono::NaiveDate;
+use chrono::{NaiveDate, NaiveDateTime};
 use diesel::QueryResult;
 use diesel::deserialize::{self, FromSql};
 use diesel::query_builder::AstPass;
 use diesel::row::{Field, Row};
-use diesel::sql_types::{BigInt, Binary, Date, Integer, SmallInt, Text};
+use diesel::sql_types::{BigInt, Binary, Date, Integer, SmallInt, Text, Timestamp};
 use diesel_counters::__private::{LoadKey, Values};
 
 use crate::catalogue::{Column, Kind};
@@ -27,6 +27,7 @@ enum KeyType {
     Text,
     Binary,
     Date,
+    Timestamp,
     /// PostgreSQL's.
     Uuid,
 }
@@ -42,6 +43,7 @@ enum Value {
     Text(String),
     Binary(Vec<u8>),
     Date(NaiveDate),
+    Timestamp(NaiveDateTime),
     /// PostgreSQL's.
     Uuid(Vec<u8>),
 }
@@ -67,6 +69,7 @@ fn key_type(column: &Column, database: Database) -> Result<KeyType> {
         Kind::Text => Ok(KeyType::Text),
         Kind::Binary => Ok(KeyType::Binary),
         Kind::Date => Ok(KeyType::Date),
+        Kind::Timestamp => Ok(KeyType::Timestamp),
         Kind::Uuid if database == POSTGRES => Ok(KeyType::Uuid),
         _ => bail!(
             "this command does not take keys of the type {sql_type}; a program that uses \
@@ -106,6 +109,7 @@ impl Value {
             KeyType::Text => Value::Text(field::<Text, _>(row, column)?),
             KeyType::Binary => Value::Binary(field::<Binary, _>(row, column)?),
             KeyType::Date => Value::Date(field::<Date, _>(row, column)?),
+            KeyType::Timestamp => Value::Timestamp(field::<Timestamp, _>(row, column)?),
             KeyType::Uuid => Value::Uuid(field::<Binary, _>(row, column)?),
         })
     }
@@ -136,6 +140,7 @@ impl Values<MultiBackend> for AnyKey {
             Value::Text(text) => return out.push_bind_param::<Text, _>(text),
             Value::Binary(bytes) => return out.push_bind_param::<Binary, _>(bytes),
             Value::Date(date) => return out.push_bind_param::<Date, _>(date),
+            Value::Timestamp(time) => return out.push_bind_param::<Timestamp, _>(time),
             Value::Unsigned(number) => {
                 // No backend of a `MultiConnection` binds it, and MySQL takes no text of digits for
                 // the greatest numbers.

@@ -67,7 +67,7 @@ pub struct FoldArgs {
 #[derive(Args)]
 struct MergeArgs {
     /// The counter table, such as article_counters or blog.article_counters [default: the counter
-    /// tables that `check` checks].
+    /// tables that `check` checks, without those that have a stock].
     #[arg(value_parser = options::name)]
     table: Option<String>,
     /// The number of rows that one transaction merges at most.
@@ -202,6 +202,13 @@ impl Merge {
         let mut tables = Vec::new();
         let mut failed = Vec::new();
         for table in all_counter_tables(conn)? {
+            // In one row, all units would have to be taken one after the other.
+            let has_stock = table.mark().is_some_and(|mark| !mark.stock.is_empty());
+            if has_stock {
+                let name = printable(&table.table.to_string());
+                eprintln!("diesel-counters: {name} has a stock: it is only merged by its name");
+                continue;
+            }
             match self.merge(&table, conn) {
                 Ok(merged) => tables.push(merged),
                 Err(error) => failed.push(format!("{}: {error:#}", table.table)),

@@ -104,6 +104,8 @@ fn kind_of(column_type: &str) -> Kind {
         "binary" | "varbinary" | "tinyblob" | "blob" | "mediumblob" | "longblob" => Kind::Binary,
         "uuid" => Kind::Uuid,
         "date" => Kind::Date,
+        // Not TIMESTAMP, whose text depends on the session's time zone.
+        "datetime" => Kind::Timestamp,
         "float" | "double" => Kind::Real,
         _ => Kind::Other,
     }

@@ -27,6 +27,8 @@ impl Database {
         match (self, kind) {
             (SQLITE, Kind::SmallInt | Kind::Integer) => Kind::BigInt,
             (SQLITE, Kind::Uuid) => Kind::Binary,
+            // A text, as it was written. Diesel might write it in another way.
+            (SQLITE, Kind::Timestamp) => Kind::Text,
             (_, kind) => kind,
         }
     }

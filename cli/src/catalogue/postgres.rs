@@ -106,6 +106,11 @@ fn kind_of(formatted: &str) -> Kind {
         "uuid" => Kind::Uuid,
         "date" => Kind::Date,
         "real" | "double precision" => Kind::Real,
+        "timestamp" | "timestamp without time zone"
+            if formatted.ends_with(" without time zone") =>
+        {
+            Kind::Timestamp
+        }
         _ => Kind::Other,
     }
 }

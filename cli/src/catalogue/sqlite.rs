@@ -164,6 +164,7 @@ fn kind_of(declared_type: &str) -> Kind {
         "smallint" | "int2" | "int16" => Kind::SmallInt,
         "bigint" | "int8" | "int64" => Kind::BigInt,
         "date" => Kind::Date,
+        "timestamp" | "datetime" => Kind::Timestamp,
         "uuid" => Kind::Uuid,
         _ if is_any(&["char", "clob", "text"]) => Kind::Text,
         _ if is_any(&["blob", "binary"]) || declared.is_empty() => Kind::Binary,

@@ -102,6 +102,8 @@ pub enum Kind {
     /// On SQLite these are bytes.
     Uuid,
     Date,
+    /// A day and a time, without a time zone.
+    Timestamp,
     /// Floating point of any size.
     Real,
     Other,

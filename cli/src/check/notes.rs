@@ -1,4 +1,4 @@
-//! What is good to know about a table or a database, and no fault.
+//! Notes: worth knowing about a table or a database, and no faults.
 
 use anyhow::Result;
 use diesel::RunQueryDsl;

@@ -36,7 +36,8 @@ pub struct MergedDays {
     pub group: Vec<String>,
     /// How many days of an entity differ from their rows.
     pub wrong_days: String,
-    /// What is said of these periods. MariaDB gets some wrong if they aren't columns.
+    /// The sums of each period. They're columns, because MariaDB computes some of these windows
+    /// wrongly inside an expression.
     pub columns_of_periods: Vec<String>,
     pub windows: Vec<String>,
     pub moves: Vec<Move>,

@@ -59,7 +59,7 @@ fn a_merge_that_another_session_blocks_names_it_and_does_not_succeed() {
     assert_eq!(database.rows_and_sum("article_counters", "views"), (1, 2));
 }
 
-/// Of all tables, only that one stays as it is.
+/// The other tables are merged.
 #[test]
 fn a_merge_of_all_tables_that_another_session_blocks_in_one_does_not_succeed() {
     let (database, _holder, session) = held();

@@ -67,12 +67,20 @@ fn fold_keeps_the_totals() {
 #[test]
 fn a_key_of_any_type_and_a_site_are_merged() {
     let database = TestDatabase::create();
+    let time = if BACKEND == "mysql" {
+        "DATETIME(6)"
+    } else {
+        "TIMESTAMP"
+    };
     for (name, [sql_type, key]) in [
         ("by_text", ["VARCHAR(50)", "'/a b''c'"]),
         ("by_integer", ["INTEGER", "-5"]),
         ("by_small", ["SMALLINT", "-5"]),
         ("by_bytes", BYTES),
         ("by_uuid", UUID),
+        ("by_date", ["DATE", "'2026-01-31'"]),
+        // One that Diesel would write in another way.
+        ("by_time", [time, "'2026-01-31 10:00:00.000100'"]),
         ("of_site", [""; 2]),
     ] {
         let [column, entity, key] = match key {
@@ -155,6 +163,35 @@ fn without_a_table_all_counter_tables_are_merged() {
         [("article_counters", Some(30)), ("site_counters", Some(5))]
     );
     assert_eq!(database.rows_and_sum("site_counters", "hits"), (1, 5));
+}
+
+/// In one row, takes would wait for each other.
+#[test]
+fn a_stock_is_only_merged_by_its_name() {
+    let database = with_slots();
+    let mark = "diesel_counters: period = total, stock = (units)";
+    database.execute(&format!(
+        "CREATE TABLE tickets (
+             -- {mark}
+             day DATE NOT NULL, slot SMALLINT NOT NULL,
+             units BIGINT NOT NULL DEFAULT 0 CHECK (units >= 0), PRIMARY KEY (day, slot));
+         INSERT INTO tickets VALUES ('1970-01-01', 1, 5), ('1970-01-01', 2, 5)"
+    ));
+    match BACKEND {
+        "postgres" => database.execute(&format!("COMMENT ON COLUMN tickets.day IS '{mark}'")),
+        "mysql" => database.execute(&format!(
+            "ALTER TABLE tickets MODIFY day DATE NOT NULL COMMENT '{mark}'"
+        )),
+        _ => {}
+    }
+    for command in ["compact", "fold --before 2026-01-01"] {
+        let merged = database.command(command);
+        merged.works();
+        assert!(merged.stderr.contains("tickets has a stock"), "{merged:?}");
+        assert_eq!(database.rows_and_sum("tickets", "units"), (2, 10));
+    }
+    database.command("compact tickets").works();
+    assert_eq!(database.rows_and_sum("tickets", "units"), (1, 10));
 }
 
 /// It has a column that a merge would lose.
