@@ -193,7 +193,6 @@ pub mod dsl {
 /// Each is implemented for all types that it is about: for values of keys, for counters, for rows
 /// of queries. Do not implement them. Their methods are not public, and can change in any release.
 pub mod bounds {
-    pub use crate::add::countable::GatherKey;
     #[cfg(feature = "postgres")]
     pub use crate::add::statement::WritesInWith;
     pub use crate::correct::source::SourceRow;

@@ -1,10 +1,11 @@
 //! Adding to counters.
 
 pub(crate) mod countable;
-pub(crate) mod counted;
 pub(crate) mod gathered;
 pub(crate) mod increment;
 pub(crate) mod many;
+mod row_amounts;
 #[cfg(feature = "postgres")]
 pub(crate) mod statement;
+pub(crate) mod table_rows;
 pub(crate) mod transaction;

@@ -5,7 +5,6 @@ use diesel::connection::Connection;
 use diesel::result::Error;
 
 use crate::add::countable::Countable;
-use crate::add::counted::Counted;
 use crate::add::gathered::Gathered;
 use crate::sql::CounterBackend;
 use crate::sql::transaction::{Conflict, TransactionError};
@@ -74,11 +73,8 @@ where
             // were counted. Further statements run outside of it. An empty savepoint then fails.
             tx.conn.transaction(|_| QueryResult::Ok(()))?;
         }
-        let mut gathered = Gathered::default();
-        tx.counted.move_to(&mut gathered);
-        gathered.sort();
-        for rows in &gathered.0 {
-            conflict.keep(rows.write(conn))?;
+        for rows in tx.counted.sorted() {
+            conflict.keep(rows.write(tx.conn))?;
         }
         Ok(value)
     });
@@ -88,7 +84,7 @@ where
 /// A transaction that gathers increments; made by [`counting_transaction`].
 pub struct CountingTransaction<'a, Conn> {
     conn: &'a mut Conn,
-    counted: Counted<Conn>,
+    counted: Gathered<Conn>,
     /// Whether the last savepoint failed.
     savepoint_failed: bool,
     /// Whether a savepoint could not be released or rolled back, because the database had rolled
@@ -100,7 +96,7 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> CountingTransaction<'a, Conn
     fn new(conn: &'a mut Conn) -> Self {
         CountingTransaction {
             conn,
-            counted: Counted::default(),
+            counted: Gathered::default(),
             savepoint_failed: false,
             is_lost: false,
         }

@@ -2,6 +2,7 @@
 
 use std::error::Error as StdError;
 use std::fmt;
+use std::hash::Hash;
 use std::mem;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -10,16 +11,16 @@ use std::time::Duration;
 use chrono::Utc;
 use diesel::connection::Connection;
 
-use crate::add::countable::{Countable, GatherKey};
-use crate::add::counted::Counted;
-use crate::add::gathered::{Gathered, Sums, sum_of};
+use crate::add::countable::Countable;
+use crate::add::gathered::Gathered;
 use crate::background::{Background, BackgroundError, Source, caught, lock};
 use crate::buffer::commits::Commits;
 use crate::buffer::read::Pending;
 use crate::buffer::write::{BufferError, Write};
 use crate::buffer::writer::Writer;
 use crate::sql::CounterBackend;
-use crate::typed::counters::Counters;
+use crate::typed::counters::{Counters, KeyType};
+use crate::typed::key::OwnedKey;
 
 /// Counts in memory, and writes the counts from a background thread: for counts that need not be in
 /// the caller's transaction, such as page views and downloads.
@@ -70,8 +71,7 @@ use crate::typed::counters::Counters;
 /// # Days, forks, asynchronous programs
 ///
 /// A count is stored under the day on which it was counted. A thread calls the table's `today` at
-/// its first count of a second, and at its first count after a write, once for each counter or
-/// tuple of counters. All counts are in the slot of the connection that writes them.
+/// its first count of a second, and at its first count after a write. All counts are in the slot of the connection that writes them.
 ///
 /// Start the buffer after a `fork`. In a child of the process that started it, it writes nothing,
 /// and [`count`](CounterBuffer::count) fails, for a key that was pending at the fork within 64
@@ -131,7 +131,7 @@ pub(super) struct Shared<Conn> {
 /// The number of calls, which wraps, and what they have counted. Apart from others in the
 /// processor's cache.
 #[repr(align(128))]
-struct Shard<Conn>(Mutex<(u8, Counted<Conn>)>);
+struct Shard<Conn>(Mutex<(u8, Gathered<Conn>)>);
 
 /// A number of shards that many threads can be spread over.
 const SHARDS: usize = 64;
@@ -185,7 +185,7 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBuffer<Conn> {
         }
         if self.thread.is_forked() {
             // So that the next key is new, and this is asked again.
-            *counted = Counted::default();
+            *counted = Gathered::default();
             return Err(BufferError::Forked);
         }
         // Before a write can see the keys, and subtract them again.
@@ -201,7 +201,7 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBuffer<Conn> {
     pub fn pending_of<C, K>(&self, _counters: C, key: &K) -> C::Value
     where
         C: Counters<Table: 'static>,
-        K: GatherKey<C::Table, Conn>,
+        K: OwnedKey<KeyType<C>, Conn::Backend> + Hash + Send + 'static,
     {
         C::value(self.shared.pending_of::<C, K>(key))
     }
@@ -326,10 +326,9 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBufferBuilder<C
     /// much during a write.
     ///
     /// A key counts once for each day. Until the next write, it also counts once for each thread
-    /// that counts it, and for each of the counters or tuples of counters that are counted, such
-    /// as `views` and `(views, likes)`. How long a key is doesn't matter: if your keys come from
-    /// visitors, limit their length. Threads that count at the same time can exceed the number by
-    /// the keys of one call each.
+    /// that counts it. How long a key is doesn't matter: if your keys come from visitors, limit
+    /// their length. Threads that count at the same time can exceed the number by the keys of one
+    /// call each.
     pub fn max_keys(mut self, keys: usize) -> Self {
         self.max_keys = keys;
         self
@@ -389,7 +388,7 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBufferBuilder<C
 opaque_debug!(CounterBufferBuilder<Conn>);
 
 impl<Conn: Connection<Backend: CounterBackend>> Shared<Conn> {
-    fn shard(&self) -> &Mutex<(u8, Counted<Conn>)> {
+    fn shard(&self) -> &Mutex<(u8, Gathered<Conn>)> {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         thread_local! {
             static SHARD: usize = NEXT.fetch_add(1, Ordering::Relaxed) % SHARDS;
@@ -401,21 +400,20 @@ impl<Conn: Connection<Backend: CounterBackend>> Shared<Conn> {
     pub(super) fn pending_of<C, K>(&self, key: &K) -> C::Amounts
     where
         C: Counters<Table: 'static>,
-        K: GatherKey<C::Table, Conn>,
+        K: OwnedKey<KeyType<C>, Conn::Backend> + Hash + Send + 'static,
     {
-        let mut sums = Sums::new();
         // Counts move from the shards to the backlog while it is locked.
         let backlog = lock(&self.backlog);
-        if let Some(rows) = backlog.find::<C::Table, K>() {
-            rows.add_pending(key, &mut sums);
-        }
+        let mut sums = backlog.pending::<C::Table, K>(key, C::NAMES);
+        sums.resize(C::NAMES.len(), 0);
         for shard in &self.shards {
-            lock(&shard.0).1.add_pending::<C::Table>(key, &mut sums);
+            let pending = lock(&shard.0).1.pending::<C::Table, K>(key, C::NAMES);
+            sums.iter_mut().zip(pending).for_each(|(sum, n)| *sum += n);
         }
         drop(backlog);
         let mut amounts = C::Amounts::default();
-        for (amount, name) in amounts.as_mut().iter_mut().zip(C::NAMES) {
-            *amount = sum_of(&sums, name.0).clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+        for (amount, sum) in amounts.as_mut().iter_mut().zip(sums) {
+            *amount = sum.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
         }
         amounts
     }
@@ -451,10 +449,9 @@ impl<Conn: Connection<Backend: CounterBackend>> Shared<Conn> {
         let mut backlog = lock(&self.backlog);
         for shard in &self.shards {
             let counted = mem::take(&mut lock(&shard.0).1);
-            let known = counted.move_to(&mut backlog);
+            let known = backlog.append(counted);
             self.keys.fetch_sub(known, Ordering::Relaxed);
         }
-        backlog.sort();
     }
 
     /// A write that has written nothing.

@@ -1,13 +1,14 @@
 //! Reading what is written and what is pending as of one moment.
 
 use std::fmt;
+use std::hash::Hash;
 
 use diesel::connection::Connection;
 
-use crate::add::countable::GatherKey;
 use crate::buffer::counter_buffer::Shared;
 use crate::sql::CounterBackend;
-use crate::typed::counters::Counters;
+use crate::typed::counters::{Counters, KeyType};
+use crate::typed::key::OwnedKey;
 
 /// What a buffer has counted and not written yet, in a
 /// [`read`](crate::CounterBuffer::read).
@@ -53,7 +54,7 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> Pending<'_, Conn> {
     pub fn of<C, K>(&self, _counters: C, key: &K) -> C::Value
     where
         C: Counters<Table: 'static>,
-        K: GatherKey<C::Table, Conn>,
+        K: OwnedKey<KeyType<C>, Conn::Backend> + Hash + Send + 'static,
     {
         let amounts = self.shared.map(|shared| shared.pending_of::<C, K>(key));
         C::value(amounts.unwrap_or_default())

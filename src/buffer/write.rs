@@ -54,8 +54,8 @@ pub struct Dropped {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BufferError {
-    /// The increment has new keys, or keys that are pending since an earlier write or by other
-    /// counters, and more keys would be pending than
+    /// The increment has keys that this thread has not counted since the last write, and more keys
+    /// would be pending than
     /// [`max_keys`](crate::dsl::CounterBufferBuilder::max_keys) allows.
     #[allow(missing_docs, reason = "the variant says what it is")]
     Full { max_keys: usize },

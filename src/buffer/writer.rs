@@ -13,8 +13,7 @@ use diesel::connection::Connection;
 use diesel::result::{DatabaseErrorKind, Error};
 
 use crate::add::countable::Countable;
-use crate::add::counted::Counted;
-use crate::add::gathered::{Gathered, Rows};
+use crate::add::gathered::{AnyTableRows, Gathered};
 use crate::background::{BackgroundError, WithSource, caught, lock};
 use crate::buffer::commits::{Commits, Unanswered};
 use crate::buffer::write::{Dropped, Write};
@@ -38,7 +37,7 @@ pub(crate) struct Writer<'a, Conn> {
 }
 
 /// Rows of one table.
-type Batch<Conn> = Rc<dyn Rows<Conn>>;
+type Batch<Conn> = Rc<dyn AnyTableRows<Conn>>;
 
 /// The number of rows of a transaction. Others can wait for these rows.
 const BATCH: usize = 2_500;
@@ -135,7 +134,7 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
             return Err(Error::AlreadyInTransaction);
         }
         execute_on(Dialect::MySql, LIMIT_ON_MYSQL, conn)?;
-        let mut tables = 0..lock(self.backlog).0.len();
+        let mut tables = 0..lock(self.backlog).sorted().len();
         let written = tables.try_for_each(|table| self.write_table(table, conn));
         // It fails only if the connection is broken.
         let _ = execute_on(Dialect::MySql, RESTORE_ON_MYSQL, conn);
@@ -147,7 +146,7 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
     /// the backlog after it.
     fn write_table(&mut self, table: usize, conn: &mut Conn) -> QueryResult<()> {
         self.table = table;
-        let mut batches = lock(self.backlog).0[table].split(BATCH);
+        let mut batches = lock(self.backlog).at(table).split(BATCH);
         let mut held = 0;
         // Rows that failed with an error that is not recognized.
         let mut doubtful = Vec::new();
@@ -269,7 +268,7 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
 
     /// Removes rows from the backlog.
     fn remove(&self, rows: &Batch<Conn>) {
-        let removed = lock(self.backlog).0[self.table].remove(&**rows);
+        let removed = lock(self.backlog).at(self.table).remove(&**rows);
         self.keys.fetch_sub(removed, Ordering::Relaxed);
     }
 }
@@ -279,10 +278,8 @@ pub fn write_once<Of, Conn: Connection<Backend: CounterBackend>>(
     increment: impl Countable<Conn, Of>,
     conn: &mut Conn,
 ) -> Write {
-    let mut counted = Counted::default();
-    let new = counted.count(increment, None, usize::MAX);
     let mut gathered = Gathered::default();
-    counted.move_to(&mut gathered);
+    let new = gathered.count(increment, None, usize::MAX);
     let keys = AtomicUsize::new(new.unwrap_or_default());
     let backlog = Mutex::new(gathered);
     Writer::new(&backlog, &keys, &Commits::default()).write(|| Ok(conn))
@@ -306,7 +303,7 @@ fn in_transaction<Conn: Connection<Backend: CounterBackend>>(
 /// back. On MySQL and MariaDB, waits for the lock of the table up to a second. Returns the number of
 /// rows that were written.
 fn write_and_check<Conn: Connection<Backend: CounterBackend>>(
-    rows: &dyn Rows<Conn>,
+    rows: &dyn AnyTableRows<Conn>,
     conn: &mut Conn,
 ) -> QueryResult<usize> {
     execute_on(Dialect::MySql, LIMIT_OF_TABLE_ON_MYSQL, conn)?;
@@ -319,7 +316,7 @@ fn write_and_check<Conn: Connection<Backend: CounterBackend>>(
 
 /// Fails if the database does not take these rows now.
 fn write_and_roll_back<Conn: Connection<Backend: CounterBackend>>(
-    rows: &dyn Rows<Conn>,
+    rows: &dyn AnyTableRows<Conn>,
     conn: &mut Conn,
 ) -> QueryResult<()> {
     let result = in_transaction(conn, |conn| {

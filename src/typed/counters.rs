@@ -38,14 +38,6 @@ pub trait Counters: Expression<SqlType: CounterType<Self>> + QueryId + Clone {
 /// The SQL types of the entity's key in the table of the counters `C`.
 pub type KeyType<C> = <<C as Counters>::Table as CounterTable>::KeyType;
 
-/// Adds `more` to the amount for each counter, or returns an overflow.
-pub(crate) fn add<A: AsRef<[i64]> + AsMut<[i64]>>(sums: &mut A, more: &A) -> QueryResult<()> {
-    for (sum, more) in sums.as_mut().iter_mut().zip(more.as_ref()) {
-        *sum = sum.checked_add(*more).ok_or_else(overflow)?;
-    }
-    Ok(())
-}
-
 /// Returns the sum for each counter, or an overflow if a sum is out of the range of an `i64`. What
 /// is added in between can be: whether it is would depend on the order.
 pub(crate) fn sum<'a, A>(amounts: impl IntoIterator<Item = &'a A>) -> QueryResult<A>
