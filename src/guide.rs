@@ -24,7 +24,6 @@ chapters! {
     // `examples/async` runs its examples.
     #[cfg(not(doctest))] "../docs/diesel-async.md" diesel_async
     "../docs/testing.md" testing
-    "../docs/generic.md" generic
     "../docs/coming-from.md" coming_from
     "../docs/troubleshooting.md" troubleshooting
     "../docs/trust.md" trust

@@ -94,12 +94,14 @@ macro_rules! opaque_debug {
 
 mod add;
 mod background;
+pub mod bounds;
 pub mod buffer;
 mod claim;
 pub mod compactor;
 mod correct;
 mod day;
 mod error;
+mod key;
 mod merge;
 mod model;
 mod read;
@@ -109,7 +111,6 @@ mod slot;
 mod sql;
 mod typed;
 
-pub use add::countable::Countable;
 pub use add::transaction::{CountingTransaction, counting_transaction};
 pub use background::BackgroundError;
 pub use buffer::counter_buffer::CounterBuffer;
@@ -119,98 +120,49 @@ pub use compactor::thread::Compactor;
 pub use correct::recount::Drift;
 pub use day::{ParsePeriodError, Period};
 pub use error::{is_overflow, is_retryable};
-pub use merge::compact::{Compact, Compacted};
-pub use merge::materialize::Materialize;
-pub use model::{CountersOf, HasCounters};
+pub use merge::compact::Compacted;
+pub use model::HasCounters;
 pub use retry::{Retry, retry, retry_if};
-pub use slot::{DEFAULT_SLOTS, Slot};
+pub use slot::Slot;
 pub use sql::backend::{CounterBackend, Dialect};
-pub use typed::counters::Counters;
-pub use typed::key::KeyOf;
-pub use typed::parent::{ChildOf, HasParent};
 pub use typed::table::{CounterTable, counter_table};
 
 /// What the macros and the command `diesel-counters` use. It can change in any release.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::buffer::writer::write_once;
+    pub use crate::key::{BindKey, Columns, LoadKey};
     pub use crate::model::assert_key;
     pub use crate::shape::{Name, Shape, TableName};
+    pub use crate::slot::DEFAULT_SLOTS;
     pub use crate::sql::Values;
     pub use crate::typed::counters::name_of;
-    pub use crate::typed::key::{BindKey, Columns, LoadKey};
     pub use crate::typed::table::{KeyTypeOf, shape};
     pub use chrono::NaiveDate;
 }
 
 /// The functions that build statements and queries, and the types that they return.
 ///
-/// Import from here the functions that are not in the [`prelude`], as from [`diesel::dsl`]. Only
-/// [generic code](guide::generic) has to name the types.
-///
-/// The parameters of a type are in one order: the counters `C`, or the table; the entities; how the
-/// counts are grouped; the days.
+/// Import from here the functions that are not in the [`prelude`], as from [`diesel::dsl`]. The
+/// parameters of the types are in [`bounds`].
 pub mod dsl {
     pub use crate::add::increment::{Increment, increment};
     pub use crate::add::many::IncrementMany;
     #[cfg(feature = "postgres")]
     pub use crate::add::statement::CountingStatement;
-    pub use crate::buffer::counter_buffer::CounterBufferBuilder;
     pub use crate::claim::{ClaimSlot, claim_slot};
-    pub use crate::compactor::thread::CompactorBuilder;
     pub use crate::correct::delete::{DeleteCounters, delete_counters};
     pub use crate::correct::recount::{Recount, recount};
     pub use crate::correct::set::{SetCounter, set_counter};
     pub use crate::correct::set_days::SetDays;
     pub use crate::correct::stock::{Take, put_back, take};
-    pub use crate::merge::compact::{CompactOf, Fold, compact, fold};
-    pub use crate::merge::materialize::MaterializeOf;
+    pub use crate::merge::compact::{Compact, CompactOf, Fold, compact, fold};
+    pub use crate::merge::materialize::{Materialize, MaterializeOf};
     pub use crate::read::ranking::{Ranking, ranking};
-    pub use crate::read::series::{Counts, Series, counter_series};
+    pub use crate::read::series::{PeriodCounts, Series, counter_series};
     pub use crate::read::sums::Sums;
-    pub use crate::read::total::{Total, total};
+    pub use crate::read::total::{Total, TotalBetween, total};
     pub use crate::read::value::{CounterValue, GroupedCounts, counter_value};
-    pub use crate::typed::counters::KeyType;
-    pub use crate::typed::stored_key::StoredKey;
-
-    // What the types above have as parameters.
-    #[cfg(feature = "postgres")]
-    pub use crate::add::statement::And;
-    pub use crate::day::DayRange;
-    pub use crate::read::days::AllDays;
-    pub use crate::read::ranking::Ranked;
-    pub use crate::read::series::Per;
-    pub use crate::read::sums::{Many, Ungrouped};
-    pub use crate::read::total::ParentRow;
-    pub use crate::read::value::Grouped;
-    pub use crate::sql::{AllEntities, KeyPrefix};
-    pub use crate::typed::entities::AnyOf;
-}
-
-/// The traits in the bounds of this crate's functions, which [generic code](guide::generic)
-/// repeats.
-///
-/// Each is implemented for all types that it is about: for values of keys, for counters, for rows
-/// of queries. Do not implement them. Their methods are not public, and can change in any release.
-pub mod bounds {
-    #[cfg(feature = "postgres")]
-    pub use crate::add::statement::WritesInWith;
-    pub use crate::correct::source::SourceRow;
-    pub use crate::read::days::Days;
-    pub use crate::read::series::ReadByDiesel;
-    pub use crate::read::sums::GroupColumns;
-    pub use crate::read::total::{InQuery, TotalOf};
-    pub use crate::retry::Retried;
-    pub use crate::sql::Values;
-    pub use crate::sql::backend::Binds;
-    pub use crate::typed::copied::{
-        Copied, CopiedOne, CopiedType, TotalColumns, TotalColumnsType, TotalType,
-    };
-    pub use crate::typed::counters::CounterType;
-    pub use crate::typed::entities::{Entities, StartOf, Together};
-    pub use crate::typed::key::{BindKey, HasColumns, KeyTypes, OwnedKey, WholeKey};
-    pub use crate::typed::names::{ColumnNames, RenderName};
-    pub use crate::typed::primary_key::{CounterKey, KeyColumnType};
 }
 
 /// The traits and functions that most programs need.

@@ -11,14 +11,15 @@ use diesel::{QueryResult, RunQueryDsl};
 use crate::add::increment::Increment;
 use crate::day::{DayRange, Period};
 use crate::error::not_written;
+use crate::key::Entities;
+use crate::key::KeyPrefix;
+use crate::key::{BindKey, HasColumns, KeyOf, WholeKey};
 use crate::merge::materialize::{self, MaterializeOf};
-use crate::read::series::{Counts, counter_series};
+use crate::read::series::{PeriodCounts, counter_series};
 use crate::read::value::{CounterValue, counter_value};
-use crate::sql::{CounterBackend, KeyPrefix};
+use crate::sql::CounterBackend;
 use crate::typed::copied::{Copied, TotalColumns};
 use crate::typed::counters::{Counters, KeyType, assert_program_counts, is_zero};
-use crate::typed::entities::Entities;
-use crate::typed::key::{BindKey, HasColumns, KeyOf, WholeKey};
 use crate::typed::names::RenderName;
 use crate::typed::parent::ChildOf;
 use crate::typed::table::CounterTable;
@@ -199,7 +200,7 @@ pub trait HasCounters: Sized {
         counters: C,
         days: impl RangeBounds<NaiveDate>,
         conn: &mut Conn,
-    ) -> QueryResult<Counts<C>>
+    ) -> QueryResult<PeriodCounts<C>>
     where
         C: Counters<Table: CountersOf<Self>>,
         Self::KeyRef<'a>: KeyOf<KeyType<C>, Self::KeyColumns>,

@@ -170,7 +170,7 @@ impl TableDeclaration {
         let parents = self.parents.iter().map(|parent| parent.expand(&table));
         let has_parent = self.parents.first().map(|ParentKey { table_name, .. }| {
             quote! {
-                impl ::diesel_counters::HasParent for #table {
+                impl ::diesel_counters::bounds::HasParent for #table {
                     type Parent = #table_name::table;
                 }
             }
@@ -244,7 +244,7 @@ impl ParentKey {
         } = self;
         let parent = quote_spanned!(name_span(table_name)=> #table_name::table);
         quote! {
-            impl ::diesel_counters::ChildOf<#parent> for #table {
+            impl ::diesel_counters::bounds::ChildOf<#parent> for #table {
                 type ParentKey = (#(#columns,)*);
                 const PARENT_KEY: &'static Self::ParentKey = &(#(#columns,)*);
             }

@@ -90,7 +90,7 @@ fn counters_of(item: &DeriveInput, table_name: &Path) -> TokenStream {
     let table = quote_spanned!(name_span(table_name)=> #table_name::table);
 
     quote! {
-        impl #impl_generics ::diesel_counters::CountersOf<#ident #ty_generics> for #table
+        impl #impl_generics ::diesel_counters::bounds::CountersOf<#ident #ty_generics> for #table
         #where_clause
         {
         }

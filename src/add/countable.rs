@@ -9,9 +9,9 @@ use crate::add::increment::Increment;
 use crate::add::many::IncrementMany;
 use crate::add::table_rows::TableRows;
 use crate::day::Day;
+use crate::key::OwnedKey;
 use crate::sql::CounterBackend;
 use crate::typed::counters::{Counters, KeyType, is_zero};
-use crate::typed::key::OwnedKey;
 
 /// An increment that a [`CountingTransaction`](crate::CountingTransaction) or a
 /// [`CounterBuffer`](crate::CounterBuffer) counts: an [`Increment`] of an entity or without one, or
@@ -65,7 +65,7 @@ where
 
     #[inline]
     fn day(&self) -> Option<Day> {
-        self.day.get().copied()
+        self.target.given_day()
     }
 
     #[inline]
@@ -75,7 +75,7 @@ where
         day: NaiveDate,
         room: usize,
     ) -> Option<usize> {
-        let (key, amounts) = (self.id.0, self.amounts.as_ref());
+        let (key, amounts) = (self.target.entity.0, self.amounts.as_ref());
         if is_zero(&amounts) || rows.add(day, &key, C::NAMES, amounts) {
             return Some(0);
         }
@@ -99,7 +99,7 @@ where
 
     #[inline]
     fn day(&self) -> Option<Day> {
-        self.day.get().copied()
+        self.target.given_day()
     }
 
     #[inline]
@@ -109,7 +109,7 @@ where
         day: NaiveDate,
         room: usize,
     ) -> Option<usize> {
-        let (key, amounts) = (self.id.0, self.amounts.as_ref());
+        let (key, amounts) = (self.target.entity.0, self.amounts.as_ref());
         if is_zero(&amounts) || rows.add(day, key, C::NAMES, amounts) {
             return Some(0);
         }
@@ -128,7 +128,7 @@ where
     type Key = K;
 
     fn day(&self) -> Option<Day> {
-        self.increment.day.get().copied()
+        self.increment.target.given_day()
     }
 
     /// Adds all or none.

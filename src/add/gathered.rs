@@ -13,10 +13,10 @@ use diesel::connection::Connection;
 
 use crate::add::countable::Countable;
 use crate::add::table_rows::TableRows;
+use crate::key::OwnedKey;
 use crate::shape::Name;
 use crate::sql::CounterBackend;
 use crate::typed::counters::Counters;
-use crate::typed::key::OwnedKey;
 use crate::typed::table::CounterTable;
 
 /// What was counted, by the types of the table and of its keys.
@@ -99,6 +99,9 @@ impl<Conn: Connection<Backend: CounterBackend>> Gathered<Conn> {
     }
 }
 
+/// The names of counters, and an amount for each.
+pub(crate) type NamedAmounts = Vec<(&'static str, i128)>;
+
 /// The rows of one table, when its types are not known.
 pub(crate) trait AnyTableRows<Conn>: Send {
     fn any(&self) -> &dyn Any;
@@ -119,5 +122,5 @@ pub(crate) trait AnyTableRows<Conn>: Send {
     /// Returns the number of rows that it has written.
     fn write(&self, conn: &mut Conn) -> QueryResult<usize>;
     /// Returns the day, the printed key and the amounts of each row.
-    fn list(&self) -> Vec<(NaiveDate, String, Vec<(&'static str, i128)>)>;
+    fn list(&self) -> Vec<(NaiveDate, String, NamedAmounts)>;
 }

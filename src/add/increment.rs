@@ -1,15 +1,13 @@
 //! Adding to the counters of one entity, in one statement.
 
-use std::sync::OnceLock;
-
 use chrono::NaiveDate;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::{QueryResult, RunQueryDsl};
 
-use crate::day::Day;
-use crate::sql::{CounterBackend, Dialect, KeyPrefix, Part as _, each, part, value};
+use crate::add::target::Target;
+use crate::key::{BindKey, KeyOf, WholeKey};
+use crate::sql::{CounterBackend, Dialect, Part as _, each, part, value};
 use crate::typed::counters::{Counters, KeyType, assert_program_counts};
-use crate::typed::key::{BindKey, KeyOf, WholeKey};
 use crate::typed::table::CounterTable;
 
 /// Adds to one or more counters of an entity.
@@ -61,9 +59,7 @@ pub fn increment<C: Counters>(_counters: C) -> Increment<C> {
 #[must_use = "an increment adds nothing until it is executed"]
 #[derive(Debug, Clone)]
 pub struct Increment<C: Counters, K = ()> {
-    /// Unset until a statement needs it, so that the clock is read once, or not at all.
-    pub(crate) day: OnceLock<Day>,
-    pub(crate) id: KeyPrefix<KeyType<C>, K>,
+    pub(crate) target: Target<C, K>,
     pub(crate) amounts: C::Amounts,
 }
 
@@ -73,8 +69,7 @@ impl<C: Counters> Increment<C> {
         let mut amounts = C::Amounts::default();
         amounts.as_mut().fill(1);
         Increment {
-            day: OnceLock::new(),
-            id: KeyPrefix::new(()),
+            target: Target::new(),
             amounts,
         }
     }
@@ -91,8 +86,7 @@ impl<C: Counters> Increment<C> {
     #[inline]
     pub(crate) fn of_id<K>(self, id: K) -> Increment<C, K> {
         Increment {
-            day: self.day,
-            id: KeyPrefix::new(id),
+            target: self.target.of(id),
             amounts: self.amounts,
         }
     }
@@ -101,25 +95,15 @@ impl<C: Counters> Increment<C> {
 impl<C: Counters, K> Increment<C, K> {
     /// Sets the amount to add, which may be negative: an `i64` for one counter, or a tuple of `i64`
     /// for a tuple of counters. Defaults to 1 for each counter.
-    pub fn by(self, amount: C::Value) -> Self {
-        self.amounts(C::amounts(amount))
-    }
-
-    /// The day that the count is stored under: the first day of its period. It stays the same from
-    /// the first call on.
-    pub(crate) fn day(&self) -> &Day {
-        self.day.get_or_init(|| Day(C::Table::shape().today()))
-    }
-
-    pub(crate) fn amounts(mut self, amounts: C::Amounts) -> Self {
-        self.amounts = amounts;
+    pub fn by(mut self, amount: C::Value) -> Self {
+        self.amounts = C::amounts(amount);
         self
     }
 
     /// Sets the day to count on. Defaults to today. If the table counts by another
     /// [`Period`](crate::Period) than the day, it counts in the period that contains `day`.
     pub fn on(mut self, day: NaiveDate) -> Self {
-        self.day = Day(C::Table::PERIOD.start(day)).into();
+        self.target.on(day);
         self
     }
 }
@@ -148,9 +132,9 @@ where
         let shape = C::Table::shape();
         let insert = db.insert_into(shape.table, &shape.key, C::NAMES);
         let key = each("", shape.entity(), |column, _| {
-            part!("{value(&self.id, column, 0)}, ")
+            part!("{value(&self.target.entity, column, 0)}, ")
         });
-        let day = self.day();
+        let day = self.target.day();
         let slot = db.slot(shape);
         let amounts = each(", ", self.amounts.as_ref(), |_, amount| amount);
         let add = db.on_conflict_add(shape, C::NAMES);

@@ -6,11 +6,11 @@ use diesel::connection::Connection;
 
 use crate::add::increment::Increment;
 use crate::day::Day;
+use crate::key::{BindKey, columns_of};
 use crate::shape::{Name, Shape};
 use crate::slot::InSlot;
 use crate::sql::{Bind, CounterBackend, arrays, each, part, rows, sql, value, write};
 use crate::typed::counters::{Counters, KeyType, is_zero, sum};
-use crate::typed::key::{BindKey, columns_of};
 use crate::typed::table::CounterTable;
 
 /// An increment of the counters `C` of many entities; made by
@@ -69,7 +69,7 @@ impl<C: Counters, K: Ord> IncrementMany<C, K> {
         K: BindKey<KeyType<C>, Conn::Backend>,
         Conn: Connection<Backend: CounterBackend>,
     {
-        let day = *self.increment.day();
+        let day = *self.increment.target.day();
         let mut sums = add_up(self.counts)?;
         sums.retain(|(_, amounts)| !is_zero(amounts));
         let number = sums.len();

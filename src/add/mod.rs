@@ -8,4 +8,5 @@ mod row_amounts;
 #[cfg(feature = "postgres")]
 pub(crate) mod statement;
 pub(crate) mod table_rows;
+pub(crate) mod target;
 pub(crate) mod transaction;

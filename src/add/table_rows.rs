@@ -13,15 +13,15 @@ use diesel::connection::Connection;
 use foldhash::fast::RandomState;
 use rand::seq::SliceRandom;
 
-use crate::add::gathered::AnyTableRows;
+use crate::add::gathered::{AnyTableRows, NamedAmounts};
 use crate::add::many::add_rows;
 use crate::add::row_amounts::RowAmounts;
 use crate::day::{Day, UNDATED};
 use crate::error::overflow;
+use crate::key::OwnedKey;
 use crate::shape::Name;
 use crate::slot::InSlot;
 use crate::sql::CounterBackend;
-use crate::typed::key::OwnedKey;
 use crate::typed::names::module_name;
 use crate::typed::table::CounterTable;
 
@@ -236,7 +236,7 @@ where
         Ok(number)
     }
 
-    fn list(&self) -> Vec<(NaiveDate, String, Vec<(&'static str, i128)>)> {
+    fn list(&self) -> Vec<(NaiveDate, String, NamedAmounts)> {
         let rows = self.sorted().into_iter();
         let rows = rows.map(|(day, key, row)| {
             let counters = self.counters.iter().copied().enumerate();

@@ -18,9 +18,9 @@ use crate::buffer::commits::Commits;
 use crate::buffer::read::Pending;
 use crate::buffer::write::{BufferError, Write};
 use crate::buffer::writer::Writer;
+use crate::key::OwnedKey;
 use crate::sql::CounterBackend;
 use crate::typed::counters::{Counters, KeyType};
-use crate::typed::key::OwnedKey;
 
 /// Counts in memory, and writes the counts from a background thread: for counts that need not be in
 /// the caller's transaction, such as page views and downloads.

@@ -7,5 +7,6 @@ pub(crate) mod read;
 pub(crate) mod write;
 pub(crate) mod writer;
 
+pub use counter_buffer::CounterBufferBuilder;
 pub use read::Pending;
 pub use write::{BufferError, Dropped, Write};

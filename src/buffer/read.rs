@@ -6,9 +6,9 @@ use std::hash::Hash;
 use diesel::connection::Connection;
 
 use crate::buffer::counter_buffer::Shared;
+use crate::key::OwnedKey;
 use crate::sql::CounterBackend;
 use crate::typed::counters::{Counters, KeyType};
-use crate::typed::key::OwnedKey;
 
 /// What a buffer has counted and not written yet, in a
 /// [`read`](crate::CounterBuffer::read).

@@ -27,7 +27,7 @@ pub struct Write {
     /// than a second.
     pub error: Option<BackgroundError>,
     /// The number of keys that are pending after the write, as
-    /// [`max_keys`](crate::dsl::CounterBufferBuilder::max_keys) counts them.
+    /// [`max_keys`](crate::buffer::CounterBufferBuilder::max_keys) counts them.
     pub pending: usize,
     /// How long the write took.
     pub took: Duration,
@@ -56,7 +56,7 @@ pub struct Dropped {
 pub enum BufferError {
     /// The increment has keys that this thread has not counted since the last write, and more keys
     /// would be pending than
-    /// [`max_keys`](crate::dsl::CounterBufferBuilder::max_keys) allows.
+    /// [`max_keys`](crate::buffer::CounterBufferBuilder::max_keys) allows.
     #[allow(missing_docs, reason = "the variant says what it is")]
     Full { max_keys: usize },
     /// This process is a fork of the one that started the buffer.

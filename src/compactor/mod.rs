@@ -2,4 +2,4 @@
 
 pub(crate) mod thread;
 
-pub use thread::{Done, Run};
+pub use thread::{CompactorBuilder, Done, Run};

@@ -10,11 +10,11 @@ use diesel::connection::LoadConnection;
 
 use crate::background::{Background, BackgroundError, Source, Stop, WithSource, caught};
 use crate::day::Period;
+use crate::key::StoredKey;
+use crate::key::{KeyTypes, OwnedKey};
 use crate::merge::compact::{Compact, Compacted, compact, fold};
 use crate::merge::materialize::Materialize;
 use crate::sql::CounterBackend;
-use crate::typed::key::{KeyTypes, OwnedKey};
-use crate::typed::stored_key::StoredKey;
 use crate::typed::table::CounterTable;
 
 /// A background thread that keeps counter tables small: it runs [`compact`](crate::dsl::compact()),

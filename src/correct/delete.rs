@@ -10,11 +10,12 @@ use diesel::connection::LoadConnection;
 use crate::correct::{listed, lock_entities};
 use crate::day::UNDATED;
 use crate::error::not_written;
+use crate::key::Entities;
+use crate::key::KeyPrefix;
+use crate::key::StoredKey;
+use crate::key::{BindKey, HasColumns, KeyOf, KeyTypes, OwnedKey, WholeKey};
 use crate::sql::transaction::{execute_on, is_in_a_lasting_transaction, transaction};
-use crate::sql::{CounterBackend, Dialect, KeyPrefix, execute, list, load, rows, sql, where_all};
-use crate::typed::entities::Entities;
-use crate::typed::key::{BindKey, HasColumns, KeyOf, KeyTypes, OwnedKey, WholeKey};
-use crate::typed::stored_key::StoredKey;
+use crate::sql::{CounterBackend, Dialect, execute, list, load, rows, sql, where_all};
 use crate::typed::table::CounterTable;
 
 /// Removes all counters of an entity from a counter table. They read 0 afterwards, and can be
@@ -91,7 +92,7 @@ where
 {
     /// Removes the counters. Returns the number of entities that had counts. It loads the keys of
     /// the entities: if the key of the table has an SQL type of your own, implement
-    /// [`StoredKey`](crate::dsl::StoredKey) for it.
+    /// [`StoredKey`](crate::bounds::StoredKey) for it.
     ///
     /// # Errors
     ///

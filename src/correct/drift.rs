@@ -8,15 +8,15 @@ use crate::correct::recount::{Drift, Recount};
 use crate::correct::where_rows;
 use crate::day::Period;
 use crate::error::refuse;
+use crate::key::Entities;
+use crate::key::integer;
+use crate::key::{KeyTypes, OwnedKey};
 use crate::shape::{Name, Shape};
 use crate::sql::{
     Binds as _, CounterBackend, Dialect, ENTITY, Sql, fragment, list, load, named, numbered, sql,
     where_all,
 };
 use crate::typed::counters::{Counters, KeyType, amounts};
-use crate::typed::entities::Entities;
-use crate::typed::key::{KeyTypes, OwnedKey};
-use crate::typed::stored_key::integer;
 use crate::typed::table::CounterTable;
 
 // On SQLite, the source can't read a table called `true_counts`.

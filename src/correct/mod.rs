@@ -14,11 +14,12 @@ use diesel::connection::Connection;
 
 use crate::add::many::add_rows;
 use crate::day::{Day, DayRange, UNDATED};
+use crate::key::Entities;
+use crate::key::Keys;
+use crate::key::{BindKey, columns_of, padded};
 use crate::shape::{Name, Shape};
 use crate::slot::InSlot;
-use crate::sql::{CounterBackend, Dialect, Keys, Sql, execute, rows, sql, where_all};
-use crate::typed::entities::Entities;
-use crate::typed::key::{BindKey, columns_of, padded};
+use crate::sql::{CounterBackend, Dialect, Sql, execute, rows, sql, where_all};
 
 /// Locks entities against other corrections of their counters, until the transaction ends. The keys
 /// are in order. Increments do not wait for it, except on SQLite.

@@ -14,12 +14,13 @@ use crate::correct::source::SourceRow;
 use crate::correct::{keep_rows, listed, lock_entities};
 use crate::day::{Day, DayRange, UNDATED};
 use crate::error::refuse;
+use crate::key::Entities;
+use crate::key::{AllEntities, KeyPrefix};
+use crate::key::{BindKey, KeyOf, KeyTypes, OwnedKey};
 use crate::slot::InSlot;
+use crate::sql::CounterBackend;
 use crate::sql::transaction::{read_all_rows, refuse_old_snapshots, transaction_on_all_rows};
-use crate::sql::{AllEntities, CounterBackend, KeyPrefix};
 use crate::typed::counters::{Counters, KeyType, difference, has_stock, is_zero};
-use crate::typed::entities::Entities;
-use crate::typed::key::{BindKey, KeyOf, KeyTypes, OwnedKey};
 use crate::typed::table::CounterTable;
 
 /// Corrects counters from the rows that they count.

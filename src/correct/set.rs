@@ -7,18 +7,18 @@ use diesel::QueryResult;
 use diesel::connection::LoadConnection;
 use diesel::result::Error;
 
-use crate::add::increment::Increment;
 use crate::add::many::add_rows;
+use crate::add::target::Target;
 use crate::correct::stock::set_stock;
 use crate::correct::{keep_rows, lock_entities, where_rows};
 use crate::day::DayRange;
+use crate::key::{BindKey, KeyOf, WholeKey};
 use crate::slot::InSlot;
 use crate::sql::transaction::{reads_old_snapshots, transaction};
 use crate::sql::{CounterBackend, list, load, sql};
 use crate::typed::counters::{
     Counters, KeyType, amounts, assert_program_sets, difference, has_stock, is_zero, sum,
 };
-use crate::typed::key::{BindKey, KeyOf, WholeKey};
 use crate::typed::table::CounterTable;
 
 /// Sets one or more counters of an entity to a value.
@@ -62,7 +62,7 @@ use crate::typed::table::CounterTable;
 pub fn set_counter<C: Counters>(_counters: C) -> SetCounter<C> {
     const { assert_program_sets::<C>() }
     SetCounter {
-        increment: Increment::new(),
+        target: Target::new(),
         days: DayRange::ALL,
         value: C::Amounts::default(),
     }
@@ -72,7 +72,7 @@ pub fn set_counter<C: Counters>(_counters: C) -> SetCounter<C> {
 #[must_use = "a counter is not set until this is executed"]
 #[derive(Debug, Clone)]
 pub struct SetCounter<C: Counters, Id = ()> {
-    increment: Increment<C, Id>,
+    target: Target<C, Id>,
     days: DayRange,
     value: C::Amounts,
 }
@@ -84,7 +84,7 @@ impl<C: Counters> SetCounter<C> {
         K: KeyOf<KeyType<C>, N, Types: WholeKey<KeyType<C>>>,
     {
         SetCounter {
-            increment: self.increment.of(id),
+            target: self.target.of(id.into_value()),
             days: self.days,
             value: self.value,
         }
@@ -102,7 +102,7 @@ impl<C: Counters, Id> SetCounter<C, Id> {
     /// the table counts by week, month or year, it is the count of the period that contains
     /// `day`.
     pub fn on(mut self, day: NaiveDate) -> Self {
-        self.increment = self.increment.on(day);
+        self.target.on(day);
         self.days = DayRange::period_of(day, C::Table::PERIOD);
         self
     }
@@ -126,15 +126,15 @@ impl<C: Counters, Id> SetCounter<C, Id> {
         if has_stock::<C>() {
             let mut before = self.value;
             let value = &mut before.as_mut()[0];
-            *value = set_stock(&self.increment, *value, conn)?;
+            *value = set_stock(&self.target, *value, conn)?;
             return Ok(C::value(before));
         }
         let shape = C::Table::shape();
         let locks_rows = reads_old_snapshots(conn)?;
         transaction(conn, |conn| {
-            let key = slice::from_ref(&self.increment.id.0);
+            let key = slice::from_ref(&self.target.entity.0);
             lock_entities::<KeyType<C>, Id, _>(shape, C::NAMES, key, conn)?;
-            keep_rows(shape, &self.increment.id, conn)?;
+            keep_rows(shape, &self.target.entity, conn)?;
             let before = if locks_rows {
                 self.sum_of_locked_rows(conn)?
             } else {
@@ -142,8 +142,8 @@ impl<C: Counters, Id> SetCounter<C, Id> {
             };
             let difference = difference(self.value, &before)?;
             if !is_zero(&difference) {
-                let key = self.increment.id.0.clone();
-                let rows = [(key, *self.increment.day(), difference)].into_iter();
+                let key = self.target.entity.0.clone();
+                let rows = [(key, *self.target.day(), difference)].into_iter();
                 add_rows::<KeyType<C>, Id, _, _>(shape, C::NAMES, InSlot::Counted, rows, conn)?;
             }
             Ok(C::value(before))
@@ -160,7 +160,7 @@ impl<C: Counters, Id> SetCounter<C, Id> {
             conn,
             |db| {
                 let sums = list(", ", C::NAMES.iter().map(|name| db.sum(*name)));
-                let rows = where_rows(db, shape, &self.increment.id, &self.days);
+                let rows = where_rows(db, shape, &self.target.entity, &self.days);
                 sql!("{db.select()}{sums} FROM {shape.table}{rows}")
             },
             |row| amounts::<C, Conn::Backend>(row, 0),
@@ -186,7 +186,7 @@ impl<C: Counters, Id> SetCounter<C, Id> {
                 conn,
                 |db| {
                     let table = shape.table;
-                    let rows = where_rows(db, shape, &self.increment.id, &self.days);
+                    let rows = where_rows(db, shape, &self.target.entity, &self.days);
                     let end = db.read_latest(shape.day(), shape.slot());
                     sql!("{db.select()}{C::NAMES} FROM {table}{db.by_key()}{rows}{end}")
                 },

@@ -13,23 +13,23 @@ use crate::correct::set::SetCounter;
 use crate::correct::{keep_rows, listed, lock_entities};
 use crate::day::{Day, DayRange, Period, UNDATED};
 use crate::error::refuse;
+use crate::key::{BindKey, KeyOf, KeyTypes, WholeKey, columns_of};
 use crate::shape::{Name, Shape};
 use crate::slot::InSlot;
 use crate::sql::transaction::{refuse_old_snapshots, transaction};
 use crate::sql::{Binds as _, CounterBackend, NUMBER, Uncached, Values, list, load, row, sql};
 use crate::typed::counters::{Counters, KeyType, assert_program_counts, difference, is_zero};
-use crate::typed::key::{BindKey, KeyOf, KeyTypes, WholeKey, columns_of};
 use crate::typed::table::CounterTable;
 
 /// Sets the counts of many entities on many days; made by
 /// [`SetCounter::of_days`](crate::dsl::SetCounter::of_days).
 #[must_use = "counts are not set until this is executed"]
 #[derive(Debug, Clone)]
-pub struct SetDays<C: Counters, K>(Vec<Count<K, C::Amounts>>);
+pub struct SetDays<C: Counters, K>(Vec<DayCount<K, C::Amounts>>);
 
 /// A key, a day, and a count for each counter. Rows are locked in this order. A merge locks the
 /// newest day first too, so the two do not deadlock, unless it merges rows of 1970-01-01.
-type Count<K, A> = ((K, Reverse<NaiveDate>), A);
+type DayCount<K, A> = ((K, Reverse<NaiveDate>), A);
 
 /// The keys of an import, and the texts of the keys that are stored for them. If there are fewer of
 /// these, two keys of the import are one key in the table, by its collation.
@@ -103,7 +103,7 @@ impl<C: Counters, K: Ord + Clone> SetDays<C, K> {
 fn set_days<Types, K, A, Conn>(
     shape: &Shape<'_>,
     counters: &[Name<'_>],
-    counts: &[Count<K, A>],
+    counts: &[DayCount<K, A>],
     spellings: &mut Spellings<K>,
     conn: &mut Conn,
 ) -> QueryResult<usize>
@@ -136,7 +136,7 @@ where
 fn differences<K, A, Conn>(
     shape: &Shape<'_>,
     counters: &[Name<'_>],
-    counts: &[Count<K, A>],
+    counts: &[DayCount<K, A>],
     entities: &impl Values<Conn::Backend>,
     conn: &mut Conn,
 ) -> QueryResult<Vec<(K, Day, A)>>

@@ -1,6 +1,5 @@
 //! Stock: counters that never go below 0.
 
-use std::cell::Cell;
 use std::slice;
 
 use diesel::QueryResult;
@@ -8,16 +7,17 @@ use diesel::connection::LoadConnection;
 use diesel::result::Error;
 
 use crate::add::increment::Increment;
+use crate::add::target::Target;
 use crate::correct::lock_entities;
 use crate::error::{overflow, refuse};
+use crate::key::Entities;
+use crate::key::{BindKey, KeyOf, WholeKey};
 use crate::sql::transaction::{is_connected_to, is_in_a_lasting_transaction, transaction};
 use crate::sql::{
     Binds, CounterBackend, Dialect, Sql, Uncached, execute, load, load_number, row, rows, sql,
     where_all, write,
 };
 use crate::typed::counters::{Counters, KeyType, assert_is_stock};
-use crate::typed::entities::Entities;
-use crate::typed::key::{BindKey, KeyOf, WholeKey};
 use crate::typed::table::CounterTable;
 
 /// Takes units of an entity's stock, if enough are left: tickets, seats, a quota.
@@ -82,7 +82,10 @@ use crate::typed::table::CounterTable;
 ///   began. So it is on MySQL and MariaDB if `SET TRANSACTION` raised the level of one transaction.
 pub fn take<C: Counters<Value = i64>>(_stock: C) -> Take<C> {
     const { assert_is_stock::<C>() }
-    Take(Increment::new())
+    Take {
+        target: Target::new(),
+        units: 1,
+    }
 }
 
 /// Adds units to an entity's stock: those that were not paid, or more of them. `by` is 1 or more:
@@ -98,7 +101,10 @@ pub fn put_back<C: Counters<Value = i64>>(_stock: C) -> Increment<C> {
 /// Takes units of the stock `C` of the entity `Id`; made by [`take`].
 #[must_use = "nothing is taken until this is executed"]
 #[derive(Debug, Clone)]
-pub struct Take<C: Counters, Id = ()>(Increment<C, Id>);
+pub struct Take<C: Counters, Id = ()> {
+    target: Target<C, Id>,
+    units: i64,
+}
 
 impl<C: Counters> Take<C> {
     /// Sets the entity, by its key or by its model.
@@ -106,14 +112,18 @@ impl<C: Counters> Take<C> {
     where
         K: KeyOf<KeyType<C>, N, Types: WholeKey<KeyType<C>>>,
     {
-        Take(self.0.of(id))
+        Take {
+            target: self.target.of(id.into_value()),
+            units: self.units,
+        }
     }
 }
 
 impl<C: Counters<Value = i64>, Id> Take<C, Id> {
     /// Sets how many units to take, 1 or more.
-    pub fn by(self, units: i64) -> Self {
-        Take(self.0.by(units))
+    pub fn by(mut self, units: i64) -> Self {
+        self.units = units;
+        self
     }
 
     /// Takes the units. Returns whether enough were left.
@@ -130,11 +140,11 @@ impl<C: Counters<Value = i64>, Id> Take<C, Id> {
         Id: BindKey<KeyType<C>, Conn::Backend> + Clone,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
-        let units = C::value(self.0.amounts);
+        let units = self.units;
         if units < 1 {
             return refuse("take 1 unit or more; `put_back` adds units");
         }
-        let stock = Stock::of(&self.0)?;
+        let stock = Stock(&self.target);
         if stock.take_of_one_row(units, Tried::FromOwnSlot, conn)? {
             return Ok(true);
         }
@@ -168,7 +178,7 @@ impl<C: Counters<Value = i64>, Id> Take<C, Id> {
 
 /// Sets the stock of an entity. Returns what was left before.
 pub(crate) fn set_stock<C, Id, Conn>(
-    increment: &Increment<C, Id>,
+    target: &Target<C, Id>,
     value: i64,
     conn: &mut Conn,
 ) -> QueryResult<i64>
@@ -180,7 +190,7 @@ where
     if value < 0 {
         return refuse("a stock is 0 or more");
     }
-    let stock = Stock::of(increment)?;
+    let stock = Stock(target);
     transaction(conn, |conn| {
         let rows = stock.lock(conn)?;
         stock.spread(&rows, value, 1, conn)?;
@@ -188,19 +198,16 @@ where
     })
 }
 
-/// The rows of an entity: their slots, and what is left in them.
-type Rows = [(i16, i64)];
+/// A row of an entity: its slot, and what is left in it.
+type StockRow = (i16, i64);
 
-fn sum(rows: &Rows) -> QueryResult<i64> {
-    let sum = |sum: i64, (_, left): &(i16, i64)| sum.checked_add(*left);
+fn sum(rows: &[StockRow]) -> QueryResult<i64> {
+    let sum = |sum: i64, (_, left): &StockRow| sum.checked_add(*left);
     rows.iter().try_fold(0, sum).ok_or_else(overflow)
 }
 
 /// The stock of an entity.
-struct Stock<'a, C: Counters, Id> {
-    increment: &'a Increment<C, Id>,
-    is_sqlite: Cell<bool>,
-}
+struct Stock<'a, C: Counters, Id>(&'a Target<C, Id>);
 
 /// The rows in which a take looks for units: those of the connection's slot and the slots after it,
 /// or those of the slots before it.
@@ -210,14 +217,7 @@ enum Tried {
     BeforeOwnSlot,
 }
 
-impl<'a, C: Counters, Id> Stock<'a, C, Id> {
-    fn of(increment: &'a Increment<C, Id>) -> QueryResult<Self> {
-        Ok(Stock {
-            increment,
-            is_sqlite: Cell::new(false),
-        })
-    }
-
+impl<C: Counters, Id> Stock<'_, C, Id> {
     /// ` WHERE` of the entity's rows.
     fn rows<'b, DB>(&'b self, db: Dialect, more: Option<Sql<'b, DB>>) -> Sql<'b, DB>
     where
@@ -225,9 +225,8 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
         DB: CounterBackend,
     {
         let shape = C::Table::shape();
-        let increment = self.increment;
-        let entity = increment.id.condition(db, shape.entity());
-        let day = sql!("{shape.day()} = {increment.day()}");
+        let entity = self.0.entity.condition(db, shape.entity());
+        let day = sql!("{shape.day()} = {self.0.day()}");
         sql!("{where_all([entity, Some(day), more])}")
     }
 
@@ -266,7 +265,7 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
             return refuse("a stock is one counter");
         };
         // MySQL does not read the table that it updates in a subquery.
-        let free = Cell::new(None);
+        let mut free = None;
         if is_connected_to(Dialect::MySql, conn)? {
             let found = load(
                 conn,
@@ -274,11 +273,10 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
                 |row| Conn::Backend::slot(row, 0),
             )?;
             match found.first() {
-                Some(slot) => free.set(Some(*slot)),
+                Some(slot) => free = Some(*slot),
                 None => return Ok(false),
             }
         }
-        let free = free.get();
         let taken = execute(conn, |db| {
             let free = match &free {
                 Some(free) => sql!("{slot} = {free}"),
@@ -312,12 +310,12 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
     }
 
     /// Locks the entity's rows, against takes, increments and corrections, and returns them.
-    fn lock<Conn>(&self, conn: &mut Conn) -> QueryResult<Vec<(i16, i64)>>
+    fn lock<Conn>(&self, conn: &mut Conn) -> QueryResult<Vec<StockRow>>
     where
         Id: BindKey<KeyType<C>, Conn::Backend> + Clone,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
-        let key = slice::from_ref(&self.increment.id.0);
+        let key = slice::from_ref(&self.0.entity.0);
         lock_entities::<KeyType<C>, Id, _>(C::Table::shape(), C::NAMES, key, conn)?;
         let mut rows = Vec::new();
         // A query that waits for a lock does not see rows that were inserted meanwhile.
@@ -331,7 +329,7 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
     }
 
     /// Reads the entity's rows, and locks them.
-    fn latest<Conn>(&self, conn: &mut Conn) -> QueryResult<Vec<(i16, i64)>>
+    fn latest<Conn>(&self, conn: &mut Conn) -> QueryResult<Vec<StockRow>>
     where
         Id: BindKey<KeyType<C>, Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
@@ -343,7 +341,6 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
         load(
             conn,
             |db| {
-                self.is_sqlite.set(db == Dialect::Sqlite);
                 let select = db.select();
                 let rows = self.rows(db, None);
                 let lock = db.lock_rows();
@@ -354,19 +351,25 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
     }
 
     /// Spreads `rest` over as many slots as get at least `least`. The entity's rows are locked.
-    fn spread<Conn>(&self, rows: &Rows, rest: i64, least: i64, conn: &mut Conn) -> QueryResult<()>
+    fn spread<Conn>(
+        &self,
+        rows: &[StockRow],
+        rest: i64,
+        least: i64,
+        conn: &mut Conn,
+    ) -> QueryResult<()>
     where
         Id: BindKey<KeyType<C>, Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
         let shape = C::Table::shape();
-        let increment = self.increment;
         let table = shape.table;
         let slot = shape.slot();
         let left = C::NAMES[0];
-        let (first, count) = match self.is_sqlite.get() {
-            true => (0, 1),
-            false => (1, shape.slots),
+        let (first, count) = if is_connected_to(Dialect::Sqlite, conn)? {
+            (0, 1)
+        } else {
+            (1, shape.slots)
         };
         let filled = (rest / least).clamp(1, count.into());
         let share = rest / filled;
@@ -403,8 +406,8 @@ impl<'a, C: Counters, Id> Stock<'a, C, Id> {
             write(conn, shape.label, missing.len(), |db| {
                 let insert = db.insert_into(table, &shape.key, C::NAMES);
                 let values = rows::tuples(missing.iter().map(|(slot, left)| {
-                    let mut values = row(&increment.id, 0);
-                    values.extend([sql!("{increment.day()}"), sql!("{slot}"), sql!("{left}")]);
+                    let mut values = row(&self.0.entity, 0);
+                    values.extend([sql!("{self.0.day()}"), sql!("{slot}"), sql!("{left}")]);
                     values
                 }));
                 let add = db.on_conflict_add(shape, C::NAMES);

@@ -7,9 +7,9 @@ use std::time::Duration;
 use chrono::{Days, NaiveDate};
 
 use crate::day::Period;
+use crate::key::StoredKey;
 use crate::merge::MAX_BATCH;
 use crate::shape::Shape;
-use crate::typed::stored_key::StoredKey;
 use crate::typed::table::CounterTable;
 
 /// Merges the slots of past days: each entity then has one row for each of these days.

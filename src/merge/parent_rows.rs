@@ -10,6 +10,8 @@ use diesel::result::Error;
 
 use crate::day::DayRange;
 use crate::error::overflow_of_an_integer;
+use crate::key::KeyPrefix;
+use crate::key::{BindKey, KeyTypes, OwnedKey};
 use crate::merge::Ends;
 use crate::merge::materialize::Materialize;
 use crate::read::days::Days as _;
@@ -17,11 +19,10 @@ use crate::shape::Name;
 use crate::sql::rows::{self, WANTED, WANTED_KEY};
 use crate::sql::transaction::{begin_read_committed, read_all_rows};
 use crate::sql::{
-    Bind, Binds as _, CounterBackend, Dialect, KeyPrefix, Number, Part, Sql, Uncached, and,
-    execute, list, load, named, numbered, part, row, sql, where_all,
+    Bind, Binds as _, CounterBackend, Dialect, Number, Part, Sql, Uncached, and, execute, list,
+    load, named, numbered, part, row, sql, where_all,
 };
 use crate::typed::copied::{CopiedCount, Holds};
-use crate::typed::key::{BindKey, KeyTypes, OwnedKey};
 
 /// The number of rows that one query compares. The query locks no rows, and returns only those that
 /// differ.

@@ -12,6 +12,7 @@ use diesel::row::{Field, Row};
 
 use crate::day::Period;
 use crate::error::{not_written, refuse};
+use crate::key::{KeyTypes, LoadKey, OwnedKey, OwnedKeys};
 use crate::merge::Ends;
 use crate::merge::compact::{Compact, Compacted};
 use crate::merge::range::RowKey;
@@ -21,7 +22,6 @@ use crate::sql::{
     Binds, CounterBackend, Dialect, Number, Sql, Uncached, Values, and, execute, list, load,
     load_number, row, rows, sql, write,
 };
-use crate::typed::key::{KeyTypes, LoadKey, OwnedKey, OwnedKeys};
 
 impl<Types, K> Compact<'_, Types, K> {
     /// Returns the number of rows to merge, in [`left`](Compacted::left), and merges none.

@@ -2,16 +2,16 @@
 
 use std::marker::PhantomData;
 
-use diesel::query_builder::{Query, QueryId};
+use diesel::query_builder::QueryId;
 use diesel::query_dsl::methods::LimitDsl;
 use diesel::sql_types::{BigInt, SingleValue};
 use diesel::{Column, Expression};
 
 use crate::day::DayRange;
-use crate::read::sums::{GroupColumns, Sums};
+use crate::key::{HasColumns, KeyTypes};
+use crate::read::sums::{GroupColumns, GroupRow, Sums};
 use crate::sql::{CounterBackend, Dialect, ENTITY, Number, Part, Sql, list, named, sql};
 use crate::typed::counters::Counters;
-use crate::typed::key::{HasColumns, KeyTypes};
 use crate::typed::names::ColumnNames;
 use crate::typed::table::{CounterTable, EntityOf};
 
@@ -112,7 +112,7 @@ impl<C, E, By> LimitDsl for Ranking<C, E, By> {
     }
 }
 
-impl<C: Counters, E, By: Expression<SqlType: KeyTypes>> Query for Ranking<C, E, By> {
+impl<C, By: Expression<SqlType: KeyTypes>> GroupRow<C> for Ranked<By> {
     type SqlType = (<By::SqlType as KeyTypes>::Row, BigInt);
 }
 

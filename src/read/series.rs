@@ -3,19 +3,18 @@
 use std::iter;
 
 use chrono::NaiveDate;
+use diesel::QueryResult;
 use diesel::connection::LoadConnection;
-use diesel::query_builder::{Query, QueryId};
+use diesel::query_builder::QueryId;
 use diesel::query_dsl::methods::LimitDsl;
-use diesel::sql_types::Date;
-use diesel::{Expression, QueryResult};
 
 use crate::day::{DayRange, Period, UNDATED};
 use crate::error::refuse;
+use crate::key::{BindKey, KeyTypes};
+use crate::key::{Entities, Together};
 use crate::read::sums::{GroupColumns, Many, Sums};
 use crate::sql::{Binds as _, CounterBackend, Sql, load, sql};
 use crate::typed::counters::{Counters, amounts, sum};
-use crate::typed::entities::{Entities, Together};
-use crate::typed::key::{BindKey, KeyTypes};
 use crate::typed::table::CounterTable;
 
 /// Reads the count of each day, or of each longer period, oldest first. A period in which nothing
@@ -75,7 +74,7 @@ pub type Series<C, E = ()> = Sums<C, E, Per, DayRange>;
 pub struct Per(Period);
 
 /// The first day and the count of each period.
-pub type Counts<C> = Vec<(NaiveDate, <C as Counters>::Value)>;
+pub type PeriodCounts<C> = Vec<(NaiveDate, <C as Counters>::Value)>;
 
 impl<C: Counters, DB: CounterBackend> GroupColumns<C, DB> for Per {
     const HAS_NAMES: bool = true;
@@ -113,18 +112,6 @@ impl<C: Counters, E> Series<C, E> {
     }
 }
 
-/// Nothing implements it: it has the message of the compiler for a series that Diesel is to read.
-#[diagnostic::on_unimplemented(
-    message = "a series is not a query of Diesel's",
-    label = "after `counter_series`, write `load`",
-    note = "help: `load` returns the first day and the count of each period: `let days: Vec<(NaiveDate, i64)> = counter_series(views).of(id).load(conn)?`"
-)]
-pub trait ReadByDiesel {}
-
-impl<C: Counters, E: ReadByDiesel, Days> Query for Sums<C, E, Per, Days> {
-    type SqlType = (Date, <C as Expression>::SqlType);
-}
-
 // For the message, if it is read with `first`.
 impl<C, E, Days> LimitDsl for Sums<C, E, Per, Days> {
     type Output = Self;
@@ -140,7 +127,7 @@ impl<C: Counters, E: Together> Series<C, E> {
     /// # Errors
     ///
     /// Those of [`counter_series`].
-    pub fn load<Conn>(self, conn: &mut Conn) -> QueryResult<Counts<C>>
+    pub fn load<Conn>(self, conn: &mut Conn) -> QueryResult<PeriodCounts<C>>
     where
         E: Entities<Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
@@ -169,7 +156,7 @@ impl<C: Counters, Types: KeyTypes, K> Series<C, Many<Types, K>> {
     /// # Errors
     ///
     /// Those of [`counter_series`].
-    pub fn load<Conn>(self, conn: &mut Conn) -> QueryResult<Vec<Counts<C>>>
+    pub fn load<Conn>(self, conn: &mut Conn) -> QueryResult<Vec<PeriodCounts<C>>>
     where
         K: BindKey<Types, Conn::Backend> + Clone + Ord,
         Conn: LoadConnection<Backend: CounterBackend>,
@@ -198,7 +185,7 @@ fn all_periods<C: Counters>(
     days: DayRange,
     period: Period,
     mut lists: Vec<Vec<(NaiveDate, C::Amounts)>>,
-) -> QueryResult<Vec<Counts<C>>> {
+) -> QueryResult<Vec<PeriodCounts<C>>> {
     for rows in &mut lists {
         rows.retain(|(day, _)| *day != UNDATED);
     }

@@ -13,16 +13,17 @@ use diesel::query_dsl::methods::LimitDsl;
 use diesel::{Expression, QueryResult, RunQueryDsl};
 
 use crate::day::DayRange;
+use crate::key::KeyPrefix;
+use crate::key::{AnyOf, Entities, StartOf};
+use crate::key::{BindKey, HasColumns, KeyOf, KeyTypes, columns_of, padded};
 use crate::read::days::{AllDays, Days};
 use crate::sql::rows::{self, is_wanted};
 use crate::sql::sum::SUMS;
 use crate::sql::{
-    Binds as _, CounterBackend, Dialect, KeyPrefix, NUMBER, Number, Part, STORED, Sql, Uncached,
-    Values, and, list, load, part, part_of, row, sql, where_both,
+    Binds as _, CounterBackend, Dialect, NUMBER, Number, Part, STORED, Sql, Uncached, Values, and,
+    list, load, part, part_of, row, sql, where_both,
 };
 use crate::typed::counters::{Counters, KeyType};
-use crate::typed::entities::{AnyOf, Entities, StartOf};
-use crate::typed::key::{BindKey, HasColumns, KeyOf, KeyTypes, columns_of, padded};
 use crate::typed::table::CounterTable;
 
 /// A query of the sums of the counters `C` of the entities `E` over some days, grouped by `By`;
@@ -144,11 +145,27 @@ pub trait GroupColumns<C: Counters, DB: CounterBackend> {
     }
 }
 
+/// The row of each group, in a query that Diesel reads.
+#[diagnostic::on_unimplemented(
+    message = "a series is not a query of Diesel's",
+    label = "after `counter_series`, write `load`",
+    note = "help: `load` returns the first day and the count of each period: `let days: Vec<(NaiveDate, i64)> = counter_series(views).of(id).load(conn)?`"
+)]
+pub trait GroupRow<C> {
+    /// The SQL type of a row.
+    #[doc(hidden)]
+    type SqlType;
+}
+
+impl<C: Counters, E, By: GroupRow<C>, Days> Query for Sums<C, E, By, Days> {
+    type SqlType = By::SqlType;
+}
+
 /// One row, with the sums of all rows.
 #[derive(Debug, Clone, Copy, QueryId)]
 pub struct Ungrouped;
 
-impl<C: Counters, E, Days> Query for Sums<C, E, Ungrouped, Days> {
+impl<C: Counters> GroupRow<C> for Ungrouped {
     type SqlType = <C as Expression>::SqlType;
 }
 

@@ -13,6 +13,8 @@ use diesel::sql_types::{BigInt, DieselNumericOps, IntoNullable, Nullable, SqlTyp
 use diesel::{AppearsOnTable, QueryResult, SelectableExpression};
 
 use crate::day::DayRange;
+use crate::key::each_key;
+use crate::key::{Columns, HasColumns};
 use crate::read::days::{AllDays, Days};
 use crate::shape::Name;
 use crate::sql::{
@@ -20,8 +22,6 @@ use crate::sql::{
 };
 use crate::typed::copied::{CopiedCount, CopiedOne};
 use crate::typed::counters::{Counters, KeyType};
-use crate::typed::each_key;
-use crate::typed::key::{Columns, HasColumns};
 use crate::typed::parent::{ChildOf, HasParent};
 use crate::typed::table::CounterTable;
 
@@ -86,6 +86,10 @@ pub fn total<C: Counters<Value = i64>>(_counter: C) -> Total<C> {
 /// requires.
 #[allow(non_camel_case_types)]
 pub type total<C> = Total<C>;
+
+/// A [`total`](crate::dsl::total()) of some days: the type of `total(views).between(monday..)`, for
+/// a field of a model.
+pub type TotalBetween<C> = Total<C, ParentRow<C>, DayRange>;
 
 /// An expression for the total of the counter `C` of the entity `Id` over `Days`; made by
 /// [`total`](crate::dsl::total()).

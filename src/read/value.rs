@@ -3,15 +3,15 @@
 use diesel::connection::LoadConnection;
 use diesel::deserialize::FromSqlRow;
 use diesel::expression::{ValidGrouping, is_aggregate};
-use diesel::query_builder::{Query, QueryFragment, QueryId};
+use diesel::query_builder::{QueryFragment, QueryId};
 use diesel::row::Row;
 use diesel::{Expression, QueryResult, SelectableExpression};
 
+use crate::key::{BindKey, KeyTypes};
 use crate::read::days::{AllDays, Days};
-use crate::read::sums::{GroupColumns, Many, Sums, Ungrouped};
+use crate::read::sums::{GroupColumns, GroupRow, Many, Sums, Ungrouped};
 use crate::sql::{CounterBackend, Sql, fragment};
 use crate::typed::counters::{Counters, amounts};
-use crate::typed::key::{BindKey, KeyTypes};
 
 /// Reads the total of one or more counters of an entity.
 ///
@@ -64,7 +64,7 @@ pub type CounterValue<C, Id = (), Days = AllDays> = Sums<C, Id, Ungrouped, Days>
 #[derive(Debug, Clone, Copy, QueryId)]
 pub struct Grouped<Columns>(Columns);
 
-impl<C: Counters, E, G: Expression, Days> Query for Sums<C, E, Grouped<G>, Days> {
+impl<C: Counters, G: Expression> GroupRow<C> for Grouped<G> {
     type SqlType = (G::SqlType, <C as Expression>::SqlType);
 }
 

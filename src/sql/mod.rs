@@ -3,7 +3,6 @@
 //! SQL itself is a `&'static str`, so that no name and no value can become SQL.
 
 pub(crate) mod backend;
-mod key;
 mod lock;
 mod part;
 pub(crate) mod rows;
@@ -11,6 +10,7 @@ mod slot;
 pub(crate) mod sum;
 pub(crate) mod transaction;
 mod upsert;
+mod values;
 
 use std::cell::{Cell, OnceCell};
 use std::ops::Range;
@@ -29,13 +29,12 @@ use crate::shape::Name;
 
 pub(crate) use backend::{Bind, Binds};
 pub use backend::{CounterBackend, Dialect};
-pub(crate) use key::Keys;
-pub use key::{AllEntities, KeyPrefix, Values};
 use part::Piece;
 pub(crate) use part::{Number, Uncached, part_of};
 pub use part::{Out, Part};
 pub(crate) use rows::NUMBER;
 pub(crate) use upsert::STORED;
+pub use values::Values;
 
 /// `sql!("DELETE FROM {table} WHERE {day} < {before}")`, where each of `table`, `day` and
 /// `before` is a [`Part`]. It makes a list, a [`Sql`], from parts that are known when the

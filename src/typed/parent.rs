@@ -2,8 +2,8 @@
 
 use diesel::{AppearsOnTable, Expression};
 
-use crate::typed::entities::StartOf;
-use crate::typed::key::HasColumns;
+use crate::key::HasColumns;
+use crate::key::StartOf;
 use crate::typed::names::ColumnNames;
 use crate::typed::table::CounterTable;
 

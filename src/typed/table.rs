@@ -8,11 +8,11 @@ use diesel::associations::HasTable;
 use diesel::sql_types::{BigInt, Nullable};
 
 use crate::day::{Period, utc_today};
+use crate::key::CounterKey;
+use crate::key::KeyTypes;
 use crate::shape::{Name, Shape};
 use crate::slot::{DEFAULT_SLOTS, Slot};
-use crate::typed::key::KeyTypes;
 use crate::typed::names::{ColumnNames, RenderName, module_name, table_name};
-use crate::typed::primary_key::CounterKey;
 
 /// Declares a counter table: its settings and its parent tables.
 ///

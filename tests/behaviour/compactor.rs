@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use diesel::prelude::*;
 use diesel::result::ConnectionError;
+use diesel_counters::compactor::CompactorBuilder;
 use diesel_counters::compactor::{Done, Run};
-use diesel_counters::dsl::{CompactorBuilder, compact};
+use diesel_counters::dsl::compact;
 use diesel_counters::prelude::*;
 use diesel_counters::{BackgroundError, Compactor, Period};
 use diesel_counters_tests::models::Article;

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use chrono::NaiveDate;
 use diesel::dsl::count_star;
 use diesel::prelude::*;
-use diesel_counters::dsl::{DayRange, ParentRow, Total, total};
+use diesel_counters::dsl::{TotalBetween, total};
 use diesel_counters::prelude::*;
 use diesel_counters_tests::schema::{article_counters, articles, comments};
 use diesel_counters_tests::watch::watch;
@@ -36,7 +36,7 @@ pub struct Article {
     #[diesel(skip_insertion, skip_update)]
     pub likes: i64,
     #[diesel(select_expression = total(article_counters::views).between(this_week()..))]
-    #[diesel(select_expression_type = Total<article_counters::views, ParentRow<article_counters::views>, DayRange>)]
+    #[diesel(select_expression_type = TotalBetween<article_counters::views>)]
     #[diesel(skip_insertion, skip_update)]
     pub views_this_week: i64,
 }

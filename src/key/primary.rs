@@ -4,8 +4,8 @@ use diesel::Column;
 use diesel::sql_types::is_nullable::NotNull;
 use diesel::sql_types::{Date, SingleValue, SmallInt, SqlType};
 
+use crate::key::types::KeyTypes;
 use crate::shape::Name;
-use crate::typed::key::KeyTypes;
 
 /// A primary key of the table `T`: `(entity, day, slot)`, with up to five columns for the entity.
 #[diagnostic::on_unimplemented(
@@ -30,9 +30,9 @@ macro_rules! counter_keys {
     ($($number:literal: $([$i:tt $E:ident $K:ident])*;)*) => {$(
         impl<T, $($E,)* D, S> CounterKey<T> for ($($E,)* D, S)
         where
-            $($E: Column<Table = T, SqlType: KeyColumnType<T, Entity>>,)*
-            D: Column<Table = T, SqlType: KeyColumnType<T, Day>>,
-            S: Column<Table = T, SqlType: KeyColumnType<T, Slot>>,
+            $($E: Column<Table = T, SqlType: KeyColumnType<T, EntityColumn>>,)*
+            D: Column<Table = T, SqlType: KeyColumnType<T, DayColumn>>,
+            S: Column<Table = T, SqlType: KeyColumnType<T, SlotColumn>>,
         {
             type Entity = ($($E,)*);
             type KeyType = ($($E::SqlType,)*);
@@ -43,8 +43,8 @@ macro_rules! counter_keys {
 
 each_key!(counter_keys);
 
-/// The SQL type of a column of a primary key. `Of` is what the column is for: `Entity`, `Day`
-/// or `Slot`. `T` is the table, for the message.
+/// The SQL type of a column of a primary key. `Of` is what the column is for:
+/// `EntityColumn`, `DayColumn` or `SlotColumn`. `T` is the table, for the message.
 #[diagnostic::on_unimplemented(
     message = "`{T}` is not a counter table: a column of its primary key has the SQL type `{Self}`",
     label = "the primary key must be (entity, day, slot) or (day, slot)",
@@ -54,20 +54,20 @@ pub trait KeyColumnType<T, Of>: SingleValue + 'static {}
 
 /// A column of the entity's key.
 #[derive(Debug)]
-pub struct Entity;
+pub struct EntityColumn;
 /// The column of days.
 #[derive(Debug)]
-pub struct Day;
+pub struct DayColumn;
 /// The column of slots.
 #[derive(Debug)]
-pub struct Slot;
+pub struct SlotColumn;
 
 #[diagnostic::do_not_recommend]
-impl<T, ST> KeyColumnType<T, Entity> for ST where
+impl<T, ST> KeyColumnType<T, EntityColumn> for ST where
     ST: SingleValue + SqlType<IsNull = NotNull> + 'static
 {
 }
 #[diagnostic::do_not_recommend]
-impl<T> KeyColumnType<T, Day> for Date {}
+impl<T> KeyColumnType<T, DayColumn> for Date {}
 #[diagnostic::do_not_recommend]
-impl<T> KeyColumnType<T, Slot> for SmallInt {}
+impl<T> KeyColumnType<T, SlotColumn> for SmallInt {}

@@ -1,13 +1,19 @@
 //! The entities that a statement reads or writes.
 
-use diesel::query_builder::{Query, QueryFragment, QueryId};
+use std::cmp::Ordering;
+use std::fmt;
+use std::marker::PhantomData;
 
+use diesel::QueryResult;
+use diesel::backend::Backend;
+use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+
+use crate::key::bind::BindKey;
+use crate::key::types::{KeyTypes, StartOf};
 use crate::shape::Name;
 use crate::sql::{
-    CounterBackend, Dialect, KeyPrefix, Keys, Out, Part as _, Sql, Values, each, fragment, part,
-    value,
+    CounterBackend, Dialect, Out, Part as _, Sql, Values, each, fragment, part, value,
 };
-use crate::typed::key::{BindKey, KeyTypes};
 
 /// The entities that a statement reads or writes.
 #[diagnostic::on_unimplemented(
@@ -42,6 +48,76 @@ impl<DB: CounterBackend> Entities<DB> for () {
     fn write_condition<'b>(&'b self, _: Dialect, _: &[Name<'b>], _: &mut Out<'_, 'b, DB>) {}
 }
 
+/// The entity, or the entities, whose key is `K`, or begins with it. `Types` are the SQL types of
+/// its columns.
+pub struct KeyPrefix<Types, K>(pub(crate) K, PhantomData<fn() -> Types>);
+
+/// All entities: a prefix without a column.
+pub type AllEntities = KeyPrefix<(), ()>;
+
+impl<Types, K> KeyPrefix<Types, K> {
+    pub(crate) fn new(key: K) -> Self {
+        KeyPrefix(key, PhantomData)
+    }
+}
+
+impl<Types, K: Clone> Clone for KeyPrefix<Types, K> {
+    fn clone(&self) -> Self {
+        KeyPrefix::new(self.0.clone())
+    }
+}
+impl<Types, K: Copy> Copy for KeyPrefix<Types, K> {}
+
+impl<Types, K: fmt::Debug> fmt::Debug for KeyPrefix<Types, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<Types, K: PartialEq> PartialEq for KeyPrefix<Types, K> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+impl<Types, K: Eq> Eq for KeyPrefix<Types, K> {}
+
+impl<Types, K: PartialOrd> PartialOrd for KeyPrefix<Types, K> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        self.0.partial_cmp(&other.0)
+    }
+}
+impl<Types, K: Ord> Ord for KeyPrefix<Types, K> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.cmp(&other.0)
+    }
+}
+
+// The SQL does not depend on the Rust type of the key.
+impl<Types: 'static, K> QueryId for KeyPrefix<Types, K> {
+    type QueryId = KeyPrefix<Types, ()>;
+    const HAS_STATIC_QUERY_ID: bool = true;
+}
+
+impl<Types, K, DB> Values<DB> for KeyPrefix<Types, K>
+where
+    Types: KeyTypes,
+    K: BindKey<Types, DB>,
+    DB: Backend,
+{
+    fn columns(&self) -> usize {
+        Types::COLUMNS
+    }
+
+    fn push<'b>(
+        &'b self,
+        column: usize,
+        _: usize,
+        out: &mut AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()> {
+        self.0.walk_column(column, out)
+    }
+}
+
 impl<Types, K, DB> Entities<DB> for KeyPrefix<Types, K>
 where
     Types: KeyTypes,
@@ -59,6 +135,14 @@ where
         })
         .write(out);
     }
+}
+
+/// Many keys, whose columns have these SQL types: `C` has their values, column by column.
+#[derive(Debug)]
+pub struct Keys<C> {
+    pub(crate) columns: C,
+    /// The number of keys.
+    pub(crate) len: usize,
 }
 
 impl<C: Values<DB>, DB: CounterBackend> Entities<DB> for Keys<C> {
@@ -109,15 +193,3 @@ pub trait Together {}
 impl Together for () {}
 impl<Types, K> Together for KeyPrefix<Types, K> {}
 impl<Q> Together for AnyOf<Q> {}
-
-/// The SQL type of the first columns of a key with the SQL types `Key`, or of all.
-#[diagnostic::on_unimplemented(
-    message = "these are not the first columns of this counter table's key, which has the SQL types `{Key}`",
-    label = "this has the SQL type `{Self}`",
-    note = "help: a key column has the type of the entity's own key: if that is `Integer`, make it `INTEGER` in the migration, and `Integer` in `table!`",
-    note = "help: in a query of keys, select the key, as in `articles::table.filter(…).select(articles::id)`"
-)]
-pub trait StartOf<Key> {
-    #[doc(hidden)]
-    const COLUMNS: usize;
-}

@@ -1,0 +1,55 @@
+//! Where a statement writes.
+
+use std::sync::OnceLock;
+
+use chrono::NaiveDate;
+
+use crate::day::Day;
+use crate::key::KeyPrefix;
+use crate::typed::counters::{Counters, KeyType};
+use crate::typed::table::CounterTable;
+
+/// Where a statement writes: the entity with the key `K`, on a day. The slot is the one that the
+/// table's [`Slot`](crate::Slot) chooses when the statement runs.
+#[derive(Debug, Clone)]
+pub(crate) struct Target<C: Counters, K = ()> {
+    pub(crate) entity: KeyPrefix<KeyType<C>, K>,
+    /// Unset until a statement needs it, so that the clock is read once, or not at all.
+    day: OnceLock<Day>,
+}
+
+impl<C: Counters> Target<C> {
+    #[inline]
+    pub(crate) fn new() -> Self {
+        Target {
+            entity: KeyPrefix::new(()),
+            day: OnceLock::new(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn of<K>(self, key: K) -> Target<C, K> {
+        Target {
+            entity: KeyPrefix::new(key),
+            day: self.day,
+        }
+    }
+}
+
+impl<C: Counters, K> Target<C, K> {
+    /// Sets the day to the first one of its period.
+    pub(crate) fn on(&mut self, day: NaiveDate) {
+        self.day = Day(C::Table::PERIOD.start(day)).into();
+    }
+
+    /// The day that was set, if one was.
+    #[inline]
+    pub(crate) fn given_day(&self) -> Option<Day> {
+        self.day.get().copied()
+    }
+
+    /// The day that was set, or else today. It stays the same from the first call on.
+    pub(crate) fn day(&self) -> &Day {
+        self.day.get_or_init(|| Day(C::Table::shape().today()))
+    }
+}

@@ -1,0 +1,35 @@
+//! Values of rows.
+
+use std::ops::Range;
+
+use diesel::QueryResult;
+use diesel::backend::Backend;
+use diesel::query_builder::AstPass;
+
+/// Values of rows, column by column: bind values, or expressions of one row.
+pub trait Values<DB: Backend> {
+    /// The number of columns.
+    #[doc(hidden)]
+    fn columns(&self) -> usize;
+
+    /// Writes the value of a column of one row.
+    #[doc(hidden)]
+    fn push<'b>(
+        &'b self,
+        column: usize,
+        row: usize,
+        out: &mut AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()>;
+
+    /// Writes the values of a column as an array, for a backend that has
+    /// [arrays](super::CounterBackend::HAS_ARRAYS). One row is never an array.
+    #[doc(hidden)]
+    fn push_array<'b>(
+        &'b self,
+        column: usize,
+        rows: Range<usize>,
+        out: &mut AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()> {
+        self.push(column, rows.start, out)
+    }
+}
