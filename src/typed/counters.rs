@@ -110,7 +110,7 @@ where
 #[diagnostic::on_unimplemented(
     message = "`{C}` is not a `BigInt` column, and not a tuple of `BigInt` columns of one table",
     label = "its SQL type is `{Self}`",
-    note = "a counter is a `BigInt` column of a counter table; a tuple of counters has two to eight, as in `(views, likes)`"
+    note = "help: a counter is a `BigInt` column of a counter table; a tuple of counters has two to eight, as in `(views, likes)`"
 )]
 pub trait CounterType<C> {
     #[doc(hidden)]

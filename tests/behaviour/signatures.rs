@@ -94,8 +94,12 @@ pub fn total_views() -> Total<views> {
     total(views)
 }
 
-pub fn total_views_on(day: NaiveDate) -> TotalBetween<views> {
+pub fn total_views_on(day: NaiveDate) -> Total<views, ParentRow<views>, DayRange> {
     total(views).on(day)
+}
+
+pub fn recent_views(first: NaiveDate) -> TotalBetween<views> {
+    total(views).between(first..)
 }
 
 pub fn set() -> SetCounter<views, i64> {

@@ -44,4 +44,8 @@ fn missing(buffer: &CounterBuffer<SqliteConnection>) {
     buffer.count(increment(reactions)).unwrap();
 }
 
+fn pending(buffer: &CounterBuffer<SqliteConnection>) {
+    buffer.pending_of(reactions, &(1_i64, "👍"));
+}
+
 fn main() {}
