@@ -1,5 +1,6 @@
 //! Adding to counters.
 
+pub(crate) mod any_table_rows;
 pub(crate) mod countable;
 pub(crate) mod gathered;
 pub(crate) mod increment;

@@ -13,7 +13,7 @@ use diesel::connection::Connection;
 use foldhash::fast::RandomState;
 use rand::seq::SliceRandom;
 
-use crate::add::gathered::{AnyTableRows, NamedAmounts};
+use crate::add::any_table_rows::{AnyTableRows, NamedAmounts};
 use crate::add::many::add_rows;
 use crate::add::row_amounts::RowAmounts;
 use crate::day::{Day, UNDATED};

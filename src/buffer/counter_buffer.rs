@@ -3,9 +3,8 @@
 use std::error::Error as StdError;
 use std::fmt;
 use std::hash::Hash;
-use std::mem;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use chrono::Utc;
@@ -13,11 +12,10 @@ use diesel::connection::Connection;
 
 use crate::add::countable::Countable;
 use crate::add::gathered::Gathered;
-use crate::background::{Background, BackgroundError, Source, caught, lock};
-use crate::buffer::commits::Commits;
+use crate::background::{Background, BackgroundError, Source, lock};
 use crate::buffer::read::Pending;
+use crate::buffer::shared::{OnWrite, Shared};
 use crate::buffer::write::{BufferError, Write};
-use crate::buffer::writer::Writer;
 use crate::key::OwnedKey;
 use crate::sql::CounterBackend;
 use crate::typed::counters::{Counters, KeyType};
@@ -104,37 +102,6 @@ pub struct CounterBufferBuilder<Conn> {
     max_keys: usize,
     on_write: Box<OnWrite>,
 }
-
-type OnWrite = dyn Fn(&Write) + Send + Sync;
-
-pub(super) struct Shared<Conn> {
-    /// What threads have counted since the last write. A thread counts in one of them, so that
-    /// threads do not wait for each other.
-    shards: Box<[Shard<Conn>]>,
-    /// What is to be written. A row stays here until it is written.
-    backlog: Mutex<Gathered<Conn>>,
-    /// Held during a write, in which code of the application could flush again.
-    turn: Mutex<()>,
-    /// What a read must not overlap.
-    pub(super) commits: Commits,
-    /// Whether counts are refused.
-    is_stopped: AtomicBool,
-    /// Is increased every second, so that a thread that counts reads no clock.
-    second: AtomicUsize,
-    /// The number of pending keys.
-    keys: AtomicUsize,
-    max_keys: usize,
-    source: Box<Source<Conn>>,
-    on_write: Box<OnWrite>,
-}
-
-/// The number of calls, which wraps, and what they have counted. Apart from others in the
-/// processor's cache.
-#[repr(align(128))]
-struct Shard<Conn>(Mutex<(u8, Gathered<Conn>)>);
-
-/// A number of shards that many threads can be spread over.
-const SHARDS: usize = 64;
 
 /// At each such call, and for each new key, `count` asks whether this is a fork.
 const CALLS: u8 = 64;
@@ -344,19 +311,7 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBufferBuilder<C
 
     /// Starts the thread, or returns the error of the operating system. It does not connect.
     pub fn start(self) -> std::io::Result<CounterBuffer<Conn>> {
-        let shards = (0..SHARDS).map(|_| Shard(Mutex::default()));
-        let shared = Arc::new(Shared {
-            shards: shards.collect(),
-            backlog: Mutex::default(),
-            turn: Mutex::default(),
-            commits: Commits::default(),
-            is_stopped: AtomicBool::new(false),
-            second: AtomicUsize::new(0),
-            keys: AtomicUsize::new(0),
-            max_keys: self.max_keys,
-            source: self.source,
-            on_write: self.on_write,
-        });
+        let shared = Arc::new(Shared::new(self.source, self.max_keys, self.on_write));
         let writes = Arc::clone(&shared);
         let every = self.every;
         let thread = Background::start("counter-buffer", every, move |_| {
@@ -386,80 +341,3 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBufferBuilder<C
 }
 
 opaque_debug!(CounterBufferBuilder<Conn>);
-
-impl<Conn: Connection<Backend: CounterBackend>> Shared<Conn> {
-    fn shard(&self) -> &Mutex<(u8, Gathered<Conn>)> {
-        static NEXT: AtomicUsize = AtomicUsize::new(0);
-        thread_local! {
-            static SHARD: usize = NEXT.fetch_add(1, Ordering::Relaxed) % SHARDS;
-        }
-        &self.shards[SHARD.with(|shard| *shard)].0
-    }
-
-    /// Returns what is pending for this key.
-    pub(super) fn pending_of<C, K>(&self, key: &K) -> C::Amounts
-    where
-        C: Counters<Table: 'static>,
-        K: OwnedKey<KeyType<C>, Conn::Backend> + Hash + Send + 'static,
-    {
-        // Counts move from the shards to the backlog while it is locked.
-        let backlog = lock(&self.backlog);
-        let mut sums = backlog.pending::<C::Table, K>(key, C::NAMES);
-        sums.resize(C::NAMES.len(), 0);
-        for shard in &self.shards {
-            let pending = lock(&shard.0).1.pending::<C::Table, K>(key, C::NAMES);
-            sums.iter_mut().zip(pending).for_each(|(sum, n)| *sum += n);
-        }
-        drop(backlog);
-        let mut amounts = C::Amounts::default();
-        for (amount, sum) in amounts.as_mut().iter_mut().zip(sums) {
-            *amount = sum.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
-        }
-        amounts
-    }
-
-    /// Writes what was counted, and calls `on_write`. Does nothing if nothing is pending. Runs on
-    /// the buffer's thread.
-    fn write(&self) -> Write {
-        let Ok(turn) = self.turn.try_lock() else {
-            // This flush is in a write, for example in Diesel's instrumentation.
-            return self.unwritten(None);
-        };
-        let written = caught(|| {
-            self.gather();
-            (self.keys.load(Ordering::Relaxed) > 0).then(|| {
-                let connect = || (self.source)().map_err(BackgroundError::Connection);
-                let writer = Writer::new(&self.backlog, &self.keys, &self.commits);
-                writer.write(connect)
-            })
-        });
-        let write = match written {
-            Ok(Some(write)) => write,
-            Ok(None) => return Write::default(),
-            // The code of a key has panicked.
-            Err(error) => self.unwritten(Some(error)),
-        };
-        drop(turn);
-        let _ = caught(|| (self.on_write)(&write));
-        write
-    }
-
-    /// Moves what was counted to the backlog.
-    fn gather(&self) {
-        let mut backlog = lock(&self.backlog);
-        for shard in &self.shards {
-            let counted = mem::take(&mut lock(&shard.0).1);
-            let known = backlog.append(counted);
-            self.keys.fetch_sub(known, Ordering::Relaxed);
-        }
-    }
-
-    /// A write that has written nothing.
-    fn unwritten(&self, error: Option<BackgroundError>) -> Write {
-        Write {
-            error,
-            pending: self.keys.load(Ordering::Relaxed),
-            ..Write::default()
-        }
-    }
-}

@@ -4,6 +4,7 @@
 pub(crate) mod commits;
 pub(crate) mod counter_buffer;
 pub(crate) mod read;
+mod shared;
 pub(crate) mod write;
 pub(crate) mod writer;
 

@@ -5,7 +5,7 @@ use std::hash::Hash;
 
 use diesel::connection::Connection;
 
-use crate::buffer::counter_buffer::Shared;
+use crate::buffer::shared::Shared;
 use crate::key::OwnedKey;
 use crate::sql::CounterBackend;
 use crate::typed::counters::{Counters, KeyType};

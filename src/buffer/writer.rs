@@ -12,8 +12,9 @@ use diesel::QueryResult;
 use diesel::connection::Connection;
 use diesel::result::{DatabaseErrorKind, Error};
 
+use crate::add::any_table_rows::AnyTableRows;
 use crate::add::countable::Countable;
-use crate::add::gathered::{AnyTableRows, Gathered};
+use crate::add::gathered::Gathered;
 use crate::background::{BackgroundError, WithSource, caught, lock};
 use crate::buffer::commits::{Commits, Unanswered};
 use crate::buffer::write::{Dropped, Write};
