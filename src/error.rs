@@ -25,8 +25,8 @@ use diesel::result::Error;
 /// - on MySQL and MariaDB, run `SET lc_messages = 'en_US'` on each connection.
 pub fn is_retryable(error: &Error) -> bool {
     matches!(error, Error::DatabaseError(SerializationFailure, _))
-        || has_one_of(error, CONFLICTS)
-        || has_one_of(error, RETRYABLE)
+        || says_one_of(error, CONFLICTS)
+        || says_one_of(error, RETRYABLE)
 }
 
 /// Returns whether the error is an overflow: a count, or a sum of counts, that is out of the range
@@ -38,11 +38,11 @@ pub fn is_retryable(error: &Error) -> bool {
 /// `lc_messages` of a server is not English, set it as for [`is_retryable`]. A `CounterBuffer` does
 /// not require it.
 pub fn is_overflow(error: &Error) -> bool {
-    has_one_of(error, OVERFLOWS)
+    says_one_of(error, OVERFLOWS)
 }
 
 /// Returns whether one row of the statement is at fault, and will be again.
-pub(crate) fn is_of_one_row(error: &Error) -> bool {
+pub(crate) fn is_fault_of_row(error: &Error) -> bool {
     match error {
         // A value that cannot be bound, such as a day that no database stores.
         Error::SerializationError(_) => true,
@@ -50,13 +50,13 @@ pub(crate) fn is_of_one_row(error: &Error) -> bool {
             ForeignKeyViolation | CheckViolation | NotNullViolation | UniqueViolation,
             _,
         ) => true,
-        _ => is_overflow(error) || has_one_of(error, OF_ONE_ROW),
+        _ => is_overflow(error) || says_one_of(error, FAULTS_OF_ROW),
     }
 }
 
 /// Returns whether the error is one of other transactions or of the server, and may pass.
 pub(crate) fn is_passing(error: &Error) -> bool {
-    is_retryable(error) || has_one_of(error, OF_THE_SERVER) || is_interrupt(error)
+    is_retryable(error) || says_one_of(error, FAULTS_OF_SERVER) || is_interrupt(error)
 }
 
 /// Returns whether it is SQLite's `SQLITE_INTERRUPT`, whose text is one word, which a trigger of
@@ -88,8 +88,8 @@ pub(crate) fn is_rolled_back(error: &Error) -> bool {
     );
     is_of_a_constraint
         || *kind == SerializationFailure
-        || has_one_of(error, CONFLICTS)
-        || has_one_of(error, ROLLED_BACK)
+        || says_one_of(error, CONFLICTS)
+        || says_one_of(error, ROLLED_BACK)
 }
 
 /// Refuses to do something, with a message that says what to do.
@@ -113,8 +113,8 @@ pub(crate) fn overflow() -> Error {
 
 /// The error of a count that does not fit into its column. SQLite would store it, and Diesel would
 /// read another number.
-pub(crate) fn overflow_of_an_integer(count: &str) -> Error {
-    let text = format!("{OVERFLOW_OF_AN_INTEGER}: {count}");
+pub(crate) fn integer_overflow(count: &str) -> Error {
+    let text = format!("{INTEGER_OVERFLOW}: {count}");
     Error::DatabaseError(Unknown, Box::new(text))
 }
 
@@ -123,11 +123,11 @@ pub(crate) const SQLITE_BUSY: &str = "database is locked";
 
 const OVERFLOW: &str = "a count is out of the range of an i64";
 
-const OVERFLOW_OF_AN_INTEGER: &str = "a count is out of the range of an INTEGER column";
+const INTEGER_OVERFLOW: &str = "a count is out of the range of an INTEGER column";
 
 const OVERFLOWS: &[&str] = &[
     OVERFLOW,
-    OVERFLOW_OF_AN_INTEGER,
+    INTEGER_OVERFLOW,
     // PostgreSQL. A trigger counts in a column of any size.
     "bigint out of range",
     "integer out of range",
@@ -142,7 +142,7 @@ const OVERFLOWS: &[&str] = &[
     "integer overflow", // SQLite
 ];
 
-const OF_ONE_ROW: &[&str] = &[
+const FAULTS_OF_ROW: &[&str] = &[
     // PostgreSQL: 22001, 22021
     "value too long for type",
     "invalid byte sequence for encoding",
@@ -155,7 +155,7 @@ const OF_ONE_ROW: &[&str] = &[
     "cannot store",
 ];
 
-const OF_THE_SERVER: &[&str] = &[
+const FAULTS_OF_SERVER: &[&str] = &[
     // PostgreSQL: 57014, 53100, 53200
     "canceling statement due to",
     "could not extend file",
@@ -215,7 +215,7 @@ const ROLLED_BACK: &[&str] = &[
 ];
 
 /// Returns whether the database's message contains one of these texts.
-fn has_one_of(error: &Error, texts: &[&str]) -> bool {
+fn says_one_of(error: &Error, texts: &[&str]) -> bool {
     match error {
         // On MySQL and MariaDB the message contains the value, which can contain one of these
         // texts.
@@ -234,11 +234,11 @@ mod tests {
     fn a_row_at_fault_an_error_that_passes_and_a_commit_that_was_rolled_back_differ() {
         let error = |message: &str| Error::DatabaseError(Unknown, Box::new(message.to_owned()));
         let row = error("value too long for type character varying(9)");
-        assert!(is_of_one_row(&row) && !is_passing(&row));
+        assert!(is_fault_of_row(&row) && !is_passing(&row));
         let null = Error::DatabaseError(NotNullViolation, Box::new(String::new()));
-        assert!(is_of_one_row(&null) && !is_passing(&null));
+        assert!(is_fault_of_row(&null) && !is_passing(&null));
         let full = error("The table 'article_counters' is full");
-        assert!(is_passing(&full) && !is_of_one_row(&full));
+        assert!(is_passing(&full) && !is_fault_of_row(&full));
         // Of triggers.
         for text in ["the event is full", "the sale was interrupted"] {
             assert!(!is_passing(&error(text)), "{text}");

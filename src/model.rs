@@ -116,7 +116,7 @@ pub trait HasCounters: Sized {
         Conn: Connection<Backend: CounterBackend>,
     {
         const { assert_program_counts::<C>() }
-        count_once(Increment::<C>::new().of_id(self.counter_key()), conn)
+        count_once(Increment::<C>::new().with_key(self.counter_key()), conn)
     }
 
     /// Adds an amount, which may be negative, to a counter, or to each of a tuple of counters:
@@ -135,11 +135,13 @@ pub trait HasCounters: Sized {
         Conn: Connection<Backend: CounterBackend>,
     {
         const { assert_program_counts::<C>() }
-        let increment = Increment::<C>::new().of_id(self.counter_key()).by(amount);
-        match is_zero(&increment.amounts) {
-            true => Ok(()),
-            false => count_once(increment, conn),
+        let increment = Increment::<C>::new()
+            .with_key(self.counter_key())
+            .by(amount);
+        if is_zero(&increment.amounts) {
+            return Ok(());
         }
+        count_once(increment, conn)
     }
 
     /// Reads the total of a counter, or of each of a tuple of counters: an `i64`, or a tuple of

@@ -134,7 +134,7 @@ impl<E> Retry<'_, E> {
                 Ok(done)
             });
             result.map_err(|failed| match failed {
-                TransactionError::Work(error) => Failure::of_work(error),
+                TransactionError::Work(error) => Failure::work_failed(error),
                 TransactionError::Transaction(error) => Failure {
                     has_rolled_back: !is_at_commit || is_rolled_back(&error),
                     error: error.into(),
@@ -157,7 +157,7 @@ impl<E> Retry<'_, E> {
         Conn: Connection,
         T: Retried<F, E>,
     {
-        T::retry(self).run_each(conn, |conn| work(conn).map_err(Failure::of_work))
+        T::retry(self).run_each(conn, |conn| work(conn).map_err(Failure::work_failed))
     }
 
     fn run_each<Conn: Connection, T>(
@@ -212,7 +212,7 @@ struct Failure<E> {
 }
 
 impl<E> Failure<E> {
-    fn of_work(error: E) -> Self {
+    fn work_failed(error: E) -> Self {
         Failure {
             error,
             has_rolled_back: true,

@@ -56,12 +56,12 @@ impl Parse for TableDeclaration {
             table.parse_settings(&settings)?;
         }
         table.check_stock()?;
-        match input.is_empty() {
-            true => Ok(table),
-            false => Err(input.error(format!(
+        if !input.is_empty() {
+            return Err(input.error(format!(
                 "expected nothing but the settings of one table, in braces\n{FORMAT}"
-            ))),
+            )));
         }
+        Ok(table)
     }
 }
 
@@ -274,10 +274,10 @@ fn parse_paths(input: ParseStream) -> Result<Vec<Path>> {
     let list;
     parenthesized!(list in input);
     let columns = Punctuated::<Path, Token![,]>::parse_terminated_with(&list, column)?;
-    match columns.is_empty() {
-        true => Err(Error::new(span, "this requires a column")),
-        false => Ok(columns.into_iter().collect()),
+    if columns.is_empty() {
+        return Err(Error::new(span, "this requires a column"));
     }
+    Ok(columns.into_iter().collect())
 }
 
 fn parse_slots(value: ParseStream) -> Result<i16> {

@@ -122,9 +122,10 @@ fn column_name(field: &Field) -> Result<Option<String>> {
     diesel_attr(&field.attrs, "column_name", |input| {
         input.parse::<Token![=]>()?;
         // Diesel accepts a string too, such as a keyword.
-        match input.peek(LitStr) {
-            true => Ok(input.parse::<LitStr>()?.value()),
-            false => Ok(unraw(&input.parse()?)),
+        if input.peek(LitStr) {
+            Ok(input.parse::<LitStr>()?.value())
+        } else {
+            Ok(unraw(&input.parse()?))
         }
     })
 }

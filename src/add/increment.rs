@@ -80,13 +80,13 @@ impl<C: Counters> Increment<C> {
     where
         K: KeyOf<KeyType<C>, N, Types: WholeKey<KeyType<C>>>,
     {
-        self.of_id(id.into_value())
+        self.with_key(id.into_value())
     }
 
     #[inline]
-    pub(crate) fn of_id<K>(self, id: K) -> Increment<C, K> {
+    pub(crate) fn with_key<K>(self, key: K) -> Increment<C, K> {
         Increment {
-            target: self.target.of(id),
+            target: self.target.of(key),
             amounts: self.amounts,
         }
     }

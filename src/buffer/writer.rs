@@ -18,7 +18,7 @@ use crate::add::gathered::Gathered;
 use crate::background::{BackgroundError, WithSource, caught, lock};
 use crate::buffer::commits::{Commits, Unanswered};
 use crate::buffer::write::{Dropped, Write};
-use crate::error::{SQLITE_BUSY, is_of_one_row, is_passing, is_rolled_back};
+use crate::error::{SQLITE_BUSY, is_fault_of_row, is_passing, is_rolled_back};
 use crate::sql::transaction::{begin_read_committed, execute_on, is_in_a_lasting_transaction};
 use crate::sql::{CounterBackend, Dialect};
 
@@ -181,12 +181,12 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
                 self.unanswered = None;
             }
             let may_have_committed = self.unanswered.is_some();
-            if !has_begun || may_have_committed || is_of_all(&error) || !is_alive(conn) {
+            if !has_begun || may_have_committed || stops_all_writes(&error) || !is_alive(conn) {
                 return Err(error);
             }
             if rows.len() > 1 {
                 batches.extend(rows.split(rows.len().div_ceil(PARTS)));
-            } else if is_of_one_row(&error) {
+            } else if is_fault_of_row(&error) {
                 self.refuse(&rows, error);
             } else if took < AT_ONCE && !is_passing(&error) {
                 doubtful.push((rows, error));
@@ -227,7 +227,7 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
             let Err(error) = write_and_roll_back(&**rows, conn) else {
                 return false;
             };
-            begun.elapsed() < AT_ONCE && !is_passing(&error) && !is_of_all(&error)
+            begun.elapsed() < AT_ONCE && !is_passing(&error) && !stops_all_writes(&error)
         });
         let held = self.hold(others);
         if write_and_roll_back(&**written, conn).is_err() {
@@ -336,7 +336,7 @@ fn is_alive(conn: &mut impl Connection) -> bool {
 }
 
 /// Whether the database takes no rows at all.
-fn is_of_all(error: &Error) -> bool {
+fn stops_all_writes(error: &Error) -> bool {
     use DatabaseErrorKind::{ClosedConnection, ReadOnlyTransaction, UnableToSendCommand, Unknown};
     match error {
         Error::DatabaseError(ReadOnlyTransaction | ClosedConnection | UnableToSendCommand, _)

@@ -149,7 +149,7 @@ impl<C: Counters<Value = i64>, Id> Take<C, Id> {
             return Ok(true);
         }
         // Before the other rows are tried, so that a refusal neither reads nor locks them.
-        if stock.may_be_left(conn)? < units {
+        if stock.left_at_most(conn)? < units {
             return Ok(false);
         }
         if stock.take_of_one_row(units, Tried::BeforeOwnSlot, conn)? {
@@ -158,7 +158,7 @@ impl<C: Counters<Value = i64>, Id> Take<C, Id> {
         // Others can have taken the rest since. The next step waits for them, and can deadlock with
         // them: PostgreSQL keeps rows locked that were emptied while a statement looked for
         // units.
-        if stock.may_be_left(conn)? < units {
+        if stock.left_at_most(conn)? < units {
             return Ok(false);
         }
         let taken = transaction(conn, |conn| {
@@ -293,7 +293,7 @@ impl<C: Counters, Id> Stock<'_, C, Id> {
     /// The sum of the units that are committed, or that this transaction has written. Units that an
     /// open transaction has taken are still in it: a take that finds no others waits for it. In a
     /// transaction that may read old rows, it is the greatest number.
-    fn may_be_left<Conn>(&self, conn: &mut Conn) -> QueryResult<i64>
+    fn left_at_most<Conn>(&self, conn: &mut Conn) -> QueryResult<i64>
     where
         Id: BindKey<KeyType<C>, Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,

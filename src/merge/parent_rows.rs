@@ -9,7 +9,7 @@ use diesel::connection::LoadConnection;
 use diesel::result::Error;
 
 use crate::day::DayRange;
-use crate::error::overflow_of_an_integer;
+use crate::error::integer_overflow;
 use crate::key::KeyPrefix;
 use crate::key::{BindKey, KeyTypes, OwnedKey};
 use crate::merge::Ends;
@@ -65,7 +65,7 @@ impl Overflows {
         if self.rows > 1 {
             text += &format!(", and {} more rows do not fit", self.rows - 1);
         }
-        Some(overflow_of_an_integer(&text))
+        Some(integer_overflow(&text))
     }
 }
 

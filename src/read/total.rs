@@ -242,13 +242,10 @@ where
         // counter table had a column with this name, the condition would compare that with itself.
         // So its columns get other names there.
         let is_renamed = db == Dialect::Sqlite;
-        let day = match is_renamed {
-            true => Name("diesel_counters_day"),
-            false => shape.day(),
-        };
-        let count = match is_renamed {
-            true => Name("diesel_counters_count"),
-            false => C::NAMES[0],
+        let (day, count) = if is_renamed {
+            (Name("diesel_counters_day"), Name("diesel_counters_count"))
+        } else {
+            (shape.day(), C::NAMES[0])
         };
         let is_entity = each(" AND ", entity, |i, column| {
             let column = if is_renamed {
@@ -262,10 +259,10 @@ where
         let renamed_key = each("", entity, |i, column| {
             part!("{*column} AS {Name(RENAMED[i])}, ")
         });
-        let table = part!(match is_renamed {
-            true =>
+        let table = part!(match db {
+            Dialect::Sqlite =>
                 "(SELECT {renamed_key}{shape.day()} AS {day}, {C::NAMES[0]} AS {count} FROM {shape.table})",
-            false => "{shape.table}",
+            _ => "{shape.table}",
         });
         let rows = where_both(is_entity, self.days.condition(day));
         let select = db.select();

@@ -36,9 +36,10 @@ pub(crate) fn most_numbered<DB: CounterBackend>() -> usize {
 
 /// The number of keys to list in place of `keys`, so that few texts are prepared.
 pub(crate) fn padded<DB: CounterBackend>(keys: usize) -> usize {
-    match DB::HAS_ARRAYS {
-        true => keys,
-        false => keys.next_power_of_two(),
+    if DB::HAS_ARRAYS {
+        keys
+    } else {
+        keys.next_power_of_two()
     }
 }
 
@@ -55,9 +56,10 @@ pub(crate) fn padded_for_query<DB: CounterBackend>(keys: usize) -> usize {
 /// Without, it is the greatest power of two that is at most `rows` and 256, which makes nine texts,
 /// far from any database's limit of bind values.
 pub(crate) fn in_one_insert<DB: CounterBackend>(rows: usize) -> usize {
-    match DB::HAS_ARRAYS {
-        true => rows,
-        false => 1 << rows.ilog2().min(8),
+    if DB::HAS_ARRAYS {
+        rows
+    } else {
+        1 << rows.ilog2().min(8)
     }
 }
 

@@ -89,9 +89,12 @@ pub(crate) fn execute_on<'a, Conn: Connection<Backend: CounterBackend>>(
     if !database.could_be::<Conn::Backend>() {
         return Ok(0);
     }
-    execute(conn, |db| match db == database {
-        true => sql!("{statement}"),
-        false => db.nothing(),
+    execute(conn, |db| {
+        if db == database {
+            sql!("{statement}")
+        } else {
+            db.nothing()
+        }
     })
 }
 
@@ -100,9 +103,10 @@ pub(crate) fn read_all_rows<T, Conn: Connection<Backend: CounterBackend>>(
     conn: &mut Conn,
     query: impl FnOnce(&mut Conn) -> QueryResult<T>,
 ) -> QueryResult<T> {
-    match Dialect::PostgreSql.could_be::<Conn::Backend>() {
-        true => transaction_on_all_rows(conn, query),
-        false => query(conn),
+    if Dialect::PostgreSql.could_be::<Conn::Backend>() {
+        transaction_on_all_rows(conn, query)
+    } else {
+        query(conn)
     }
 }
 

@@ -200,7 +200,7 @@ impl Table {
     }
 
     /// Whether a foreign key refers to it.
-    pub fn is_of(&self, parent: &Parent) -> bool {
+    pub fn is_parent(&self, parent: &Parent) -> bool {
         (&self.in_schema, &self.name) == (&parent.in_schema, &parent.table)
     }
 

@@ -60,7 +60,7 @@ pub(super) fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
             lock_table.as_ref() == Some(&name)
         };
         let parent = counters.parents().find(is_locked);
-        if parent.is_some() && lock.may_count_in(&[&table.name]) {
+        if parent.is_some() && lock.could_count_in(&[&table.name]) {
             lock.parent = parent.map(|parent| parent.table.clone());
             waits.push(lock.wait(None, counters));
         }

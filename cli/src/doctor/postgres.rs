@@ -43,7 +43,7 @@ pub fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
         let written = written(&counters.table, look)?;
         let mut names: Vec<&str> = written.iter().map(|name| &**name).collect();
         names.push(&counters.table.name);
-        locks.retain(|lock| lock.may_count_in(&names));
+        locks.retain(|lock| lock.could_count_in(&names));
     }
     let waits = locks.into_iter().map(|lock| {
         let place = lock.place.as_ref().filter(|_| lock.parent.is_none());

@@ -109,7 +109,7 @@ pub struct LockWait {
 impl LockWait {
     /// Whether its statement counts in a table, as far as its text shows: it names the table, or
     /// another one of those whose writes count there. A COMMIT shows nothing.
-    pub fn may_count_in(&self, names: &[&str]) -> bool {
+    pub fn could_count_in(&self, names: &[&str]) -> bool {
         let statement = self.statement.as_deref().unwrap_or_default().to_lowercase();
         let ends = ["", "commit", "end"].contains(&statement.trim().trim_end_matches(';'));
         let is_named = |name: &&str| statement.contains(&name.to_lowercase());

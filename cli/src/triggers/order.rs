@@ -191,7 +191,7 @@ pub fn refuse_own_table(counting: &Counting, all: &[&Counting]) -> Result<()> {
         let is_counted = |target: &&Target| are_counted(counting, target, &references);
         for target in counting.targets.iter().filter(is_counted) {
             let mut changed = changed_with(target, all).into_iter();
-            if let Some(own) = changed.find(|table| table.is_of(parent)) {
+            if let Some(own) = changed.find(|table| table.is_parent(parent)) {
                 let rows = &counting.rows;
                 let table = &target.table;
                 let counters = target.names.join(", ");

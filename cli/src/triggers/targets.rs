@@ -163,7 +163,7 @@ fn column_of_entity(
 fn refuse_foreign_keys(entity: &[Column], target: &Target, rows: &Table) -> Result<()> {
     let table = &target.table;
     let is_slotted = target.slots.is_some();
-    let moves = |key: &&WideForeignKey| key.parent.updates() && table.is_of(&key.parent);
+    let moves = |key: &&WideForeignKey| key.parent.updates() && table.is_parent(&key.parent);
     let wide = rows.wide_foreign_keys.iter().find(moves);
     if let Some(WideForeignKey { name, parent }) = wide.filter(|_| !is_slotted) {
         let action = &parent.on_update;

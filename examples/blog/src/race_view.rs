@@ -65,11 +65,12 @@ impl RaceView {
         match race.outcome() {
             None => {
                 view.is_running = true;
-                view.said = match race.lane(Lane::Slots).has_begun() {
-                    false => "Step 1 of 2: sixteen connections count in one row.",
-                    true => "Step 2 of 2: sixteen connections count in slots.",
-                }
-                .to_owned();
+                let step = if race.lane(Lane::Slots).has_begun() {
+                    "Step 2 of 2: sixteen connections count in slots."
+                } else {
+                    "Step 1 of 2: sixteen connections count in one row."
+                };
+                view.said = step.to_owned();
             }
             Some(Err(error)) => {
                 view.has_failed = true;
@@ -142,9 +143,10 @@ impl LaneView {
             name: "Slots",
             code: "article.incr_counter(comments, conn)?",
             rows: vec![0; rows],
-            sum: match HAS_SLOTS {
-                true => "The counter is 16 rows of a table.".to_owned(),
-                false => "On SQLite, the counter is 1 row too.".to_owned(),
+            sum: if HAS_SLOTS {
+                "The counter is 16 rows of a table.".to_owned()
+            } else {
+                "On SQLite, the counter is 1 row too.".to_owned()
             },
             ..Self::one_row()
         }

@@ -30,9 +30,10 @@ pub type Conn = SqliteConnection;
 pub type Pool = r2d2::Pool<ConnectionManager<Conn>>;
 
 /// The statement that sets up a connection, and those that create the tables.
-const SQL: [&str; 2] = match cfg!(feature = "postgres") {
-    true => ["SET lock_timeout = '10s'", include_str!("postgres.sql")],
-    false => ["PRAGMA busy_timeout = 10000", include_str!("sqlite.sql")],
+const SQL: [&str; 2] = if cfg!(feature = "postgres") {
+    ["SET lock_timeout = '10s'", include_str!("postgres.sql")]
+} else {
+    ["PRAGMA busy_timeout = 10000", include_str!("sqlite.sql")]
 };
 const EVENT: i64 = 1;
 

@@ -104,10 +104,10 @@ fn measure<C: Ways>(engine: Engine, url: &str, args: &Count) -> Result<()> {
                 let counted = (workload.entities.number() * cell.tally.committed) as i64;
                 let sum =
                     conn.number(&format!("SELECT COALESCE(SUM({column}), 0) FROM {table}"))?;
-                let filled = match is_stock {
-                    false => 0,
-                    true if is_last => LAST_UNITS,
-                    true => STOCK,
+                let filled = match (is_stock, is_last) {
+                    (false, _) => 0,
+                    (_, true) => LAST_UNITS,
+                    _ => STOCK,
                 };
                 // The sum of a stock is what is left, with a minus.
                 let stored = filled + sum;

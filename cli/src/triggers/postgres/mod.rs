@@ -145,7 +145,7 @@ pub fn up(plans: &[Plan], gone: &[Gone]) -> Result<String> {
 fn referring_first<'t>(mut tables: Vec<&'t Table>, dropped: &[&Table]) -> Vec<&'t Table> {
     let refers_to = |table: &Table, other: &Table| {
         let mut parents = table.columns.iter().flat_map(Column::parents);
-        dropped.iter().any(|one| one.is(other)) && parents.any(|parent| other.is_of(parent))
+        dropped.iter().any(|one| one.is(other)) && parents.any(|parent| other.is_parent(parent))
     };
     let mut ordered: Vec<&Table> = Vec::new();
     while !tables.is_empty() {
