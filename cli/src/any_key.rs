@@ -1,4 +1,4 @@
-//! Keys of tables that are known only at run time, as the library's engine takes them.
+//! Keys whose types are only known at run time, for the library's engine.
 
 use anyhow::{Result, bail};
 use chrono::{NaiveDate, NaiveDateTime};
@@ -16,23 +16,23 @@ use crate::database::{Database, POSTGRES};
 /// Loads the keys of a table, column by column.
 pub struct AnyKeys(Vec<KeyType>);
 
-/// The type that a column of a key is loaded and bound as.
+/// The type that a key column is loaded and bound as.
 #[derive(Clone, Copy)]
 enum KeyType {
     SmallInt,
     Integer,
     BigInt,
-    /// MySQL's.
+    /// Only on MySQL.
     Unsigned,
     Text,
     Binary,
     Date,
     Timestamp,
-    /// PostgreSQL's.
+    /// Only on PostgreSQL.
     Uuid,
 }
 
-/// A key: the value of each of its columns.
+/// A key: one value per column.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AnyKey(Vec<Value>);
 
@@ -44,13 +44,13 @@ enum Value {
     Binary(Vec<u8>),
     Date(NaiveDate),
     Timestamp(NaiveDateTime),
-    /// PostgreSQL's.
+    /// Only on PostgreSQL.
     Uuid(Vec<u8>),
 }
 
 impl AnyKeys {
-    /// The keys with these columns. It is an error if one has a type of which the command does not
-    /// take keys.
+    /// Takes the columns of the key. Fails if one of the columns has a type that the command
+    /// doesn't support in a key.
     pub fn new(key: &[Column], database: Database) -> Result<Self> {
         let types = key.iter().map(|column| key_type(column, database));
         Ok(AnyKeys(types.collect::<Result<_>>()?))
@@ -59,7 +59,7 @@ impl AnyKeys {
 
 fn key_type(column: &Column, database: Database) -> Result<KeyType> {
     let sql_type = &column.sql_type;
-    // `Value::load` reads integers without a sign of these two sizes.
+    // `Value::load` reads unsigned integers of these two sizes.
     let is_int_or_bigint = sql_type.starts_with("int") || sql_type.starts_with("bigint");
     match database.stored_as(column.kind) {
         Kind::SmallInt => Ok(KeyType::SmallInt),
@@ -98,7 +98,8 @@ impl Value {
             KeyType::SmallInt => Value::Integer(field::<SmallInt, i16>(row, column)?.into()),
             KeyType::Integer => Value::Integer(field::<Integer, i32>(row, column)?.into()),
             KeyType::BigInt => Value::Integer(field::<BigInt, _>(row, column)?),
-            // Diesel has no such type for all databases. The client library has the bytes.
+            // Diesel has no unsigned type for all databases. The client library returns the raw
+            // bytes.
             KeyType::Unsigned => {
                 let bytes: Vec<u8> = field::<Binary, _>(row, column)?;
                 Value::Unsigned(match *bytes {
@@ -135,19 +136,19 @@ impl Values<MultiBackend> for AnyKey {
         out: &mut AstPass<'_, 'b, MultiBackend>,
     ) -> QueryResult<()> {
         match &self.0[column] {
-            // A database compares integers of all sizes, so that each is bound as the widest.
+            // A database can compare integers of all sizes, so bind the widest.
             Value::Integer(number) => return out.push_bind_param::<BigInt, _>(number),
             Value::Text(text) => return out.push_bind_param::<Text, _>(text),
             Value::Binary(bytes) => return out.push_bind_param::<Binary, _>(bytes),
             Value::Date(date) => return out.push_bind_param::<Date, _>(date),
             Value::Timestamp(time) => return out.push_bind_param::<Timestamp, _>(time),
             Value::Unsigned(number) => {
-                // No backend of a `MultiConnection` binds it, and MySQL takes no text of digits for
-                // the greatest numbers.
+                // A `MultiConnection` can't bind unsigned integers, and MySQL doesn't accept a text
+                // of digits for the largest ones.
                 out.unsafe_to_cache_prepared();
                 out.push_sql(&number.to_string());
             }
-            // A UUID is no type of all databases either: it is bound as its 16 bytes.
+            // Not every database has a UUID type either, so bind its 16 bytes.
             Value::Uuid(bytes) => {
                 out.push_sql("CAST(encode(");
                 out.push_bind_param::<Binary, _>(bytes)?;

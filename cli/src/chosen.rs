@@ -1,11 +1,11 @@
-//! The counter tables that a command runs on if it is given no name.
+//! The counter tables that a command runs on if you don't name one.
 
 use anyhow::{Result, bail};
 
 use crate::catalogue::{self, CounterTable, is_meant_to_count};
 use crate::connection::AnyConnection;
 
-/// All counter tables, as `check` chooses them. It is an error if there are none.
+/// Returns the counter tables that `check` would check. Fails if there are none.
 pub fn all_counter_tables(conn: &mut AnyConnection) -> Result<Vec<CounterTable>> {
     let all: Vec<_> = catalogue::tables(conn)?
         .into_iter()

@@ -1,4 +1,4 @@
-//! One connection for all databases.
+//! One type of connection for all databases.
 
 use std::sync::mpsc;
 use std::thread;
@@ -10,13 +10,11 @@ use diesel::{Connection, ConnectionError};
 
 use crate::database::{Database, Joined, MYSQL, POSTGRES, SQLITE};
 
-/// A connection to one of the databases that this command is built for.
+/// A connection to one of the databases that this command was built for.
 #[derive(diesel::MultiConnection)]
 pub enum AnyConnection {
-    /// SQLite.
     #[cfg(feature = "sqlite")]
     Sqlite(diesel::SqliteConnection),
-    /// PostgreSQL.
     #[cfg(feature = "postgres")]
     Postgres(diesel::PgConnection),
     /// MySQL or MariaDB.
@@ -46,12 +44,12 @@ impl AnyConnection {
     }
 }
 
-/// Connects to `postgres://…`, `mysql://…`, or the file of an SQLite database. It fails if that
-/// takes longer than `timeout`.
+/// Connects to `postgres://…`, `mysql://…`, or an SQLite file. Fails if that takes longer than
+/// `timeout`.
 pub fn connect(url: &str, timeout: Duration) -> Result<AnyConnection> {
     let (opened, opens) = mpsc::channel();
     let url = url.to_owned();
-    // Diesel has no timeout for MySQL. A thread that waits for a server ends with the program.
+    // Diesel has no connect timeout for MySQL. If this thread hangs, it ends with the program.
     thread::spawn(move || opened.send(open_any(&url)));
     opens.recv_timeout(timeout).unwrap_or_else(|_| {
         bail!(
@@ -74,7 +72,7 @@ fn open_any(url: &str) -> Result<AnyConnection> {
         }
         #[cfg(feature = "mysql")]
         MYSQL => {
-            // The client library knows no other scheme.
+            // The client library knows only this scheme.
             let mysql_url = url.replacen("mariadb://", "mysql://", 1);
             let behind_scheme = mysql_url.trim_start_matches("mysql://");
             let (_server, path) = behind_scheme.split_once('/').unwrap_or_default();
@@ -90,10 +88,10 @@ fn open_any(url: &str) -> Result<AnyConnection> {
         #[cfg(feature = "sqlite")]
         SQLITE => {
             let file = url.strip_prefix("sqlite://").unwrap_or(url);
-            // SQLite would create it.
+            // SQLite would create the file.
             if !std::path::Path::new(file).is_file() {
-                // It may be another way to connect, with a password: a URL that has lost a part of
-                // its beginning, or libpq's `host=… password=…`.
+                // It may be a connection string with a password in it, such as a URL without its
+                // beginning, or libpq's `host=… password=…`.
                 let is_secret = file.contains(['@', '=', ':']);
                 let shown = if is_secret { "" } else { &*format!(" {file}") };
                 bail!(
@@ -113,9 +111,9 @@ fn open_any(url: &str) -> Result<AnyConnection> {
     }
 }
 
-/// Sets timeouts, and finds tables as a migration does: in the schemas of the user's path, and
-/// never in temporary tables. A policy that would hide rows is an error. Compiling a query of the
-/// catalogue takes longer than running it.
+/// Sets timeouts, and looks tables up as a migration does: in the schemas of the user's search
+/// path, never among temporary tables. A row-level policy that would hide rows is an error. JIT is
+/// off, because compiling a catalogue query takes longer than running it.
 #[cfg(feature = "postgres")]
 const POSTGRES_SESSION: &str = "\
     SET lock_timeout = '2s'; SET row_security = off; SET jit = off; \
@@ -128,8 +126,8 @@ fn open<C: Connection>(url: &str, timeouts: &str) -> Result<C> {
     Ok(conn)
 }
 
-/// Fails if two connections are one session of the server: PgBouncer in transaction mode gives each
-/// transaction any session. This command's timeouts would stay there, for other programs.
+/// Fails if two connections share one server session. PgBouncer in transaction mode does that, and
+/// the timeouts that this command sets would stay there for other programs.
 #[cfg(feature = "postgres")]
 fn refuse_pooler(url: &str) -> Result<()> {
     use diesel::RunQueryDsl;
@@ -147,7 +145,7 @@ fn refuse_pooler(url: &str) -> Result<()> {
             _conn: conn,
         })
     };
-    // Both connections are open until here: a session that has ended could be used again.
+    // Keep both connections open until here: the server could reuse a session that has ended.
     let one = open_session()?;
     let other = open_session()?;
     if one.number == other.number {
@@ -160,7 +158,7 @@ fn refuse_pooler(url: &str) -> Result<()> {
     Ok(())
 }
 
-/// The feature of a database, and the value of `--backend`.
+/// The cargo feature of a database, which is also its `--backend` value.
 pub fn option(database: Database) -> &'static str {
     match database {
         POSTGRES => "postgres",
@@ -169,14 +167,14 @@ pub fn option(database: Database) -> &'static str {
     }
 }
 
-/// The database at a URL. Anything but a URL is a file of SQLite.
+/// Returns the database that a URL is for. Anything that isn't a URL is an SQLite file.
 pub fn database_of(url: &str) -> Result<Database> {
     const KNOWN: &str = "known are postgres://…, mysql://…, and the file of an SQLite database";
     match url.split_once("://") {
         None | Some(("sqlite", _)) => Ok(SQLITE),
         Some(("postgres" | "postgresql", _)) => Ok(POSTGRES),
         Some(("mysql" | "mariadb", _)) => Ok(MYSQL),
-        // Anything else may hold a password.
+        // Anything else may contain a password.
         Some((scheme, _)) if scheme.chars().all(|c| c.is_ascii_alphanumeric()) => {
             bail!("the database URL begins with {scheme}://; {KNOWN}")
         }
@@ -184,10 +182,10 @@ pub fn database_of(url: &str) -> Result<Database> {
     }
 }
 
-/// The end of an error: what to do about a lock wait that timed out.
+/// The end of an error message: what to do if a lock wait has timed out.
 pub fn lock_advice(error: &anyhow::Error) -> &'static str {
     let text = format!("{error:#}");
-    // Of PostgreSQL, of MySQL and MariaDB, and of SQLite.
+    // From PostgreSQL, from MySQL and MariaDB, and from SQLite.
     let timeouts = ["lock timeout", "Lock wait timeout", "database is locked"];
     if timeouts.iter().any(|timeout| text.contains(timeout)) {
         ": another session has locked it. Try again, or see `diesel-counters doctor TABLE`"
@@ -197,11 +195,11 @@ pub fn lock_advice(error: &anyhow::Error) -> &'static str {
 }
 
 fn unreachable(error: ConnectionError) -> anyhow::Error {
-    // libpq's reasons have several lines.
+    // libpq's reasons can have several lines.
     let mut reason = error.to_string().split_whitespace().joined(" ");
-    // libpq quotes the part of a URL that it cannot read, which may be a part of a password: after
-    // `me:password/blog`, that is the port. Errors of a server begin with its address, and quote no
-    // password.
+    // libpq quotes the part of the URL that it can't read, and that can be part of a password. For
+    // example, it reads `password` as the port in `me:password/blog`. Errors from a server start
+    // with its address and don't quote passwords.
     let cannot_read = [" URI", "percent-encoded"];
     let is_unread = reason.starts_with("invalid ");
     if is_unread || cannot_read.iter().any(|text| reason.contains(text)) {
@@ -211,13 +209,13 @@ fn unreachable(error: ConnectionError) -> anyhow::Error {
     anyhow!("cannot open the database: {reason}")
 }
 
-/// Fails if a `/` or an `@` of a password could end the password. A client library would take the
-/// rest of the password for another part of the URL, such as the port, and print it in an error.
+/// Fails if a `/` or `@` in the password could be read as its end. The client library would take
+/// the rest for another part of the URL, such as the port, and print it in an error.
 fn refuse_unencoded(url: &str, database: Database) -> Result<()> {
-    // The signs that end the server's part of the URL, and whether it can have several `@`.
+    // The characters that end the server's part of the URL, and whether it can have several `@`.
     let (ends, can_repeat): (&[char], bool) = match database {
         POSTGRES => (&['/'], false),
-        // The last `@` ends the password here.
+        // Here the last `@` ends the password.
         MYSQL => (&['/', '?', '#'], true),
         SQLITE => return Ok(()),
     };

@@ -1,11 +1,11 @@
-//! How a database writes SQL: names and texts.
+//! How every database writes names and texts in SQL.
 
 use sqlparser::dialect::{self, MySqlDialect, PostgreSqlDialect, SQLiteDialect};
 
 use crate::keywords::is_keyword;
 pub use Database::{MySql as MYSQL, Postgres as POSTGRES, Sqlite as SQLITE};
 
-/// A database, as SQL is written for it.
+/// A database that SQL is written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Database {
     Postgres,
@@ -14,11 +14,11 @@ pub enum Database {
     Sqlite,
 }
 
-/// The `sql_mode` of triggers on MySQL and MariaDB, which keep that of their creation, and of this
-/// command. It decides what an expression means: `||` is OR, or joins texts.
+/// The `sql_mode` of this command, and of triggers on MySQL and MariaDB, which keep the mode they
+/// were created in. It decides, for example, whether `||` means OR or joins texts.
 pub const SQL_MODE: &str = "STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION";
 
-/// Texts to join, such as the names of columns.
+/// Joins texts, for example the names of columns.
 pub trait Joined: Iterator<Item: Into<String>> + Sized {
     fn joined(self, between: &str) -> String {
         self.map(Into::into).collect::<Vec<String>>().join(between)
@@ -36,8 +36,8 @@ impl Database {
         }
     }
 
-    /// Whether two names of triggers are the same one. SQLite and MySQL ignore their case, in any
-    /// collation, and MariaDB on some systems.
+    /// Whether two names mean the same trigger. SQLite and MySQL ignore case, whatever the
+    /// collation, and so does MariaDB on some systems.
     pub fn is_same_trigger(self, one: &str, other: &str) -> bool {
         match self {
             POSTGRES => one == other,
@@ -45,7 +45,7 @@ impl Database {
         }
     }
 
-    /// A name in SQL. It has quotes only if it needs them: `likes`, but `"order"`.
+    /// Writes a name in SQL. It gets quotes only if it needs them: `likes`, but `"order"`.
     pub fn quoted(self, name: &str) -> String {
         if self.is_plain(name) && !is_keyword(self, name) {
             return name.to_owned();
@@ -56,7 +56,7 @@ impl Database {
         }
     }
 
-    /// What a session must have when triggers are created.
+    /// The statement that a session runs before it creates triggers.
     pub fn trigger_session(self) -> String {
         match self {
             POSTGRES => "SELECT set_config('search_path', (SELECT string_agg(quote_ident(name), \
@@ -67,8 +67,9 @@ impl Database {
         }
     }
 
-    /// Whether a name has only characters that need no quotes. PostgreSQL would fold capitals.
-    /// MySQL could take an underscore at the beginning for a character set, as in `_utf8mb4'text'`.
+    /// Whether a name has only characters that need no quotes. PostgreSQL would lower-case
+    /// capitals, and MySQL could read a leading underscore as a character set, as in
+    /// `_utf8mb4'text'`.
     fn is_plain(self, name: &str) -> bool {
         let is_letter = |c: char| match self {
             POSTGRES => c.is_ascii_lowercase(),
@@ -82,7 +83,7 @@ impl Database {
     pub fn literal(self, text: &str) -> String {
         let doubled = text.replace('\'', "''");
         match self {
-            // A backslash begins an escape.
+            // A backslash starts an escape.
             MYSQL => format!("'{}'", doubled.replace('\\', "\\\\")),
             _ => format!("'{doubled}'"),
         }
@@ -96,7 +97,7 @@ impl Database {
         }
     }
 
-    /// A column of the row `row`, or of the only row that it can be of.
+    /// A column of the row `row`. Pass an empty `row` if only one row can be meant.
     pub fn column(self, row: &str, name: &str) -> String {
         match row {
             "" => self.quoted(name),
@@ -104,7 +105,7 @@ impl Database {
         }
     }
 
-    /// Whether two values are the same, or both NULL.
+    /// SQL that is true if two values are equal, or both NULL.
     pub fn are_same(self, one: &str, other: &str) -> String {
         match self {
             POSTGRES => format!("{one} IS NOT DISTINCT FROM {other}"),
@@ -113,7 +114,7 @@ impl Database {
         }
     }
 
-    /// A name in SQL, with a schema: `blog.articles`.
+    /// Writes a name in SQL with its schema: `blog.articles`.
     pub fn quoted_in(self, schema: Option<&str>, name: &str) -> String {
         match schema {
             Some(schema) => format!("{}.{}", self.quoted(schema), self.quoted(name)),
@@ -146,12 +147,12 @@ mod tests {
         let quoted = ALL.map(|database| database.quoted("order"));
         assert_eq!(quoted, [r#""order""#, "`order`", r#""order""#]);
         assert_eq!(MYSQL.quoted("Order"), "`Order`");
-        // It is one of PL/pgSQL only.
+        // Only PL/pgSQL reserves it.
         assert_eq!(POSTGRES.quoted("loop"), r#""loop""#);
         assert_eq!(SQLITE.quoted("loop"), "loop");
     }
 
-    /// PostgreSQL takes it for another name without quotes.
+    /// Without quotes, PostgreSQL would read another name.
     #[test]
     fn a_name_with_capitals_has_quotes_on_postgresql() {
         let quoted = ALL.map(|database| database.quoted("articleId"));
@@ -173,7 +174,7 @@ mod tests {
         assert_eq!(name, r#"public."user""#);
     }
 
-    /// MySQL could take it for a character set.
+    /// Without quotes, MySQL could read it as a character set.
     #[test]
     fn a_name_that_begins_with_an_underscore_has_quotes_on_mysql() {
         let quoted = ALL.map(|database| database.quoted("_utf8mb4"));

@@ -5,15 +5,15 @@ use serde::Serialize;
 #[derive(Debug, Clone, Serialize)]
 pub struct Fault {
     pub severity: Severity,
-    /// A stable name.
+    /// A name that stays the same across versions.
     pub fault: &'static str,
-    /// A sentence.
+    /// A sentence that says what is wrong.
     pub what: String,
-    /// What comes of it.
+    /// What it leads to.
     pub cost: &'static str,
     /// What to do about it.
     pub remedy: String,
-    /// The statements of the remedy.
+    /// The SQL of the remedy.
     pub sql: Vec<String>,
 }
 
@@ -23,7 +23,7 @@ pub enum Severity {
     /// Counts can be wrong, or statements fail.
     Wrong,
     Slow,
-    /// Something to know. The table is good.
+    /// Worth knowing, but the table is fine.
     Note,
 }
 

@@ -1,4 +1,4 @@
-//! The session that has the lock of a merge. Whoever can connect can take it.
+//! Finds the session that holds the lock of a merge. Anyone who can connect can take that lock.
 
 use diesel::QueryResult;
 use diesel::prelude::*;
@@ -9,8 +9,8 @@ use crate::connection::AnyConnection;
 use crate::database::{MYSQL, POSTGRES};
 use crate::sql::sql_with;
 
-/// The lock of `merge_lock` in the library: two numbers. A role of this session may not see the
-/// state of another one's.
+/// Looks up the lock that the library's `merge_lock` takes, by its two numbers. A role may not be
+/// allowed to see the state of another role's session.
 const OF_POSTGRES: &str = "
     SELECT concat_ws(', ',
         format('session %s of the role %I (to end it: SELECT pg_terminate_backend(%s))',
@@ -26,7 +26,7 @@ const OF_POSTGRES: &str = "
             = CAST(hashtext('diesel_counters/merge') AS bigint) & 4294967295
         AND l.objid = CAST(to_regclass({table}) AS oid)";
 
-/// The same lock on MySQL and MariaDB: a name of the server.
+/// Looks up the same lock on MySQL and MariaDB, where it has a name.
 const OF_MYSQL: &str = "
     SELECT CAST(CONCAT('session ', h.id,
         COALESCE(CONCAT(' of the account ', p.user, '@', p.host),
@@ -39,8 +39,8 @@ const OF_MYSQL: &str = "
     LEFT JOIN information_schema.processlist p ON p.id = h.id
     WHERE h.id IS NOT NULL";
 
-/// The session that has the lock of a merge of this table, or `None` if it has ended, or is not
-/// shown.
+/// Returns the session that holds the lock of a merge of this table, or `None` if it has ended or
+/// isn't visible.
 pub fn of_merge(table: TableName<'_>, conn: &mut AnyConnection) -> Option<String> {
     let (schema, name) = (table.schema.map(|schema| schema.0), table.name.0);
     let query = match conn.database() {
@@ -49,7 +49,7 @@ pub fn of_merge(table: TableName<'_>, conn: &mut AnyConnection) -> Option<String
             OF_MYSQL,
             &[("schema", schema.unwrap_or_default()), ("table", name)],
         ),
-        // It has no such locks.
+        // SQLite has no such locks.
         _ => return None,
     };
     let found: QueryResult<String> = query.typed::<Text>().get_result(conn);

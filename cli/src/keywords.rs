@@ -1,10 +1,10 @@
-//! The words that a name cannot be without quotes.
+//! The words that can't be a name without quotes.
 
 use crate::database::Database;
 
-/// The keywords of PostgreSQL 15 to 18 that `pg_get_keywords()` puts in another category than U,
-/// and the reserved words of PL/pgSQL. For example, a table called `loop` would end the query of a
-/// FOR statement, and PL/pgSQL refuses a field called `by`.
+/// The keywords of PostgreSQL 15 to 18 that `pg_get_keywords()` doesn't list as unreserved, and the
+/// reserved words of PL/pgSQL. For example, a table called `loop` would end the query of a FOR
+/// statement, and PL/pgSQL refuses a field called `by`.
 #[rustfmt::skip]
 pub const POSTGRES: &[&str] = &[
     "all", "analyse", "analyze", "and", "any", "array", "as", "asc", "asymmetric",
@@ -31,9 +31,9 @@ pub const POSTGRES: &[&str] = &[
     "xmlroot", "xmlserialize", "xmltable",
 ];
 
-/// The words that MySQL 8.0 to 9 or MariaDB 10.6 to 11.8 reserves, and four that can be read as
-/// something else: MariaDB refuses `INSERT INTO value`, and `SELECT sql_cache`, `sql_no_cache` and
-/// `sql_buffer_result` begin with an option.
+/// The words that MySQL 8.0 to 9 or MariaDB 10.6 to 11.8 reserves, and four more that can be
+/// misread: MariaDB refuses `INSERT INTO value`, and in a SELECT, `sql_cache`, `sql_no_cache` and
+/// `sql_buffer_result` are read as the start of an option.
 #[rustfmt::skip]
 pub const MYSQL: &[&str] = &[
     "accessible", "add", "all", "alter", "analyze", "and", "as", "asc", "asensitive", "before",
@@ -76,9 +76,9 @@ pub const MYSQL: &[&str] = &[
     "where", "while", "window", "with", "write", "xor", "year_month", "zerofill",
 ];
 
-/// The keywords that SQLite does not take for a name everywhere. It does take others, such as
-/// `abort`. `true` and `false` are no keywords, but a column of a subquery with this name would be
-/// a constant.
+/// The keywords that SQLite doesn't accept as a name everywhere. It accepts others, such as
+/// `abort`. `true` and `false` aren't keywords, but SQLite would read a subquery's column with such
+/// a name as a constant.
 #[rustfmt::skip]
 pub const SQLITE: &[&str] = &[
     "add", "all", "alter", "and", "as", "autoincrement", "between", "case", "cast", "check",
@@ -91,7 +91,7 @@ pub const SQLITE: &[&str] = &[
     "using", "values", "when", "where", "with",
 ];
 
-/// Whether a name is a word that needs quotes, in any case.
+/// Whether a name is a word that needs quotes. Ignores case.
 pub fn is_keyword(database: Database, name: &str) -> bool {
     let keywords = match database {
         Database::Postgres => POSTGRES,

@@ -1,5 +1,5 @@
-//! The command line. It is a library for the program itself, and for the laboratory: the enumerator
-//! runs a recount on a connection of its own, and the benchmark generates its triggers.
+//! The command line, as a library. Besides the program itself, the laboratory uses it: the
+//! enumerator runs a recount on its own connection, and the benchmark generates its triggers.
 
 mod any_key;
 mod catalogue;
@@ -36,8 +36,8 @@ pub use crate::{
 
 /// Inspect, check and maintain the counter tables of diesel_counters.
 ///
-/// A counter table has the primary key (entity, day, slot) or (day, slot), and each of its other
-/// BIGINT columns is a counter.
+/// A counter table has the primary key (entity, day, slot) or (day, slot). Every other BIGINT
+/// column is a counter.
 #[derive(Parser)]
 #[command(name = "diesel-counters", version, after_help = EXAMPLE_AND_EXIT_CODES)]
 struct Cli {
@@ -59,11 +59,11 @@ Exit codes:
   3  `check` found a fault, `doctor` contention, or `recount --dry-run` a wrong count
   4  `compact` or `fold` left a table as it was, because another session has the lock of its merge";
 
-/// The exit code of `check` that found a fault, of `doctor` that found contention, and of a dry
-/// recount that found a wrong count.
+/// The exit code if `check` finds a fault, `doctor` finds contention, or a dry recount finds a
+/// wrong count.
 const FOUND: u8 = 3;
 
-/// The exit code of a merge that left a table as it was, because another session has its lock.
+/// The exit code if a merge leaves a table as it was, because another session holds its lock.
 const BUSY: u8 = 4;
 
 #[derive(Subcommand)]
@@ -95,12 +95,13 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Prints the help, or what is wrong about the arguments, which can be from a database.
+/// Prints the help, or what's wrong with the arguments. A script can fill these in from a database,
+/// so control characters are escaped.
 fn not_run(error: &clap::Error) -> ExitCode {
     let text = error.to_string();
     let escaped = output::printable_lines(&text);
     if escaped == text.trim_end() {
-        // With its colours.
+        // Nothing needed escaping, so clap can print it in colour.
         error.exit();
     }
     eprintln!("{escaped}");

@@ -1,4 +1,4 @@
-//! The program `diesel-counters`.
+//! The `diesel-counters` program.
 
 use std::process::ExitCode;
 

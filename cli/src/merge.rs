@@ -1,4 +1,4 @@
-//! `compact` and `fold`: fewer rows for the same counts.
+//! `compact` and `fold`: the same counts in fewer rows.
 
 use std::fmt;
 
@@ -24,42 +24,43 @@ use crate::options::{self, Options};
 use crate::output::{printable, thousands, wrapped};
 use crate::period;
 
-/// Merge the slots of past days into one row for each entity and day.
+/// Merge the slots of past days into one row per entity and day.
 ///
-/// The counts do not change. Programs can count and read at the same time. The command can be
-/// stopped at any time, and run again.
+/// The counts don't change. Your programs can count and read at the same time. You can stop the
+/// command at any time, and run it again.
 #[derive(Args)]
 #[command(after_help = "Examples:
   diesel-counters compact --dry-run
   diesel-counters compact
   diesel-counters compact article_counters")]
 pub struct CompactArgs {
-    /// Merge the days before this one, such as 2026-01-31 [default: yesterday, in UTC]. If the
-    /// table counts by week, month or year, merge the periods before that of this day.
+    /// Merge the days before this one, for example 2026-01-31 [default: yesterday, in UTC]. If the
+    /// table counts by week, month or year, this merges the periods before the one that contains
+    /// this day.
     #[arg(long, value_name = "DATE")]
     before: Option<NaiveDate>,
     #[command(flatten)]
     merge: MergeArgs,
 }
 
-/// Merge each entity's old days into months, or into one row without a day. This cannot be undone.
+/// Merge every entity's old days into months, or into one row without a day. You can't undo this.
 ///
-/// Totals do not change, but the counts of each of these days are lost. The count of a month, week
-/// or year is stored under its first day. Programs can count and read at the same time. The command
-/// can be stopped at any time, and run again.
+/// Totals don't change, but the counts of the single days are lost. The count of a week, month or
+/// year is stored under its first day. Your programs can count and read at the same time. You can
+/// stop the command at any time, and run it again.
 #[derive(Args)]
 #[command(after_help = "Examples:
   diesel-counters fold --before 2026-01-01 --into month --dry-run
   diesel-counters fold --before 2026-01-01 --into month
   diesel-counters fold article_counters --before 2026-01-01 --into month")]
 pub struct FoldArgs {
-    /// Merge the days before this one, such as 2026-01-31. If the table counts by week, month or
-    /// year, merge the periods before that of this day.
+    /// Merge the days before this one, for example 2026-01-31. If the table counts by week, month
+    /// or year, this merges the periods before the one that contains this day.
     #[arg(long, value_name = "DATE")]
     before: NaiveDate,
-    /// Keep one row for each of these periods. Those before that of --before are merged. It is not
-    /// shorter than the period that the table counts by.
-    // A fold into days would be a `compact`.
+    /// Keep one row for each period of this length, and merge those before the one that contains
+    /// --before. It can't be shorter than the period that the table counts by.
+    // `day` is left out, because that's what `compact` does.
     #[arg(long, default_value_t = Period::Total, value_parser = period::parser_of_longer())]
     into: Period,
     #[command(flatten)]
@@ -68,11 +69,11 @@ pub struct FoldArgs {
 
 #[derive(Args)]
 struct MergeArgs {
-    /// The counter table, such as article_counters or blog.article_counters [default: the counter
-    /// tables that `check` checks, without those that have a stock].
+    /// The counter table, for example article_counters or blog.article_counters [default: the
+    /// counter tables that `check` checks, except those with a stock].
     #[arg(value_parser = options::name)]
     table: Option<String>,
-    /// The number of rows that one transaction merges at most.
+    /// The maximum number of rows that one transaction merges.
     #[arg(long, value_name = "ROWS", default_value_t = 100)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=1000))]
     batch: u16,
@@ -85,21 +86,21 @@ struct MergeArgs {
 
 #[derive(Args)]
 struct PeriodArg {
-    /// The period that the table counts by, as in counter_table! [default: that of the database;
+    /// The period that the table counts by, as in counter_table! [default: the one in the database;
     /// see `diesel-counters check`].
     #[arg(long, value_parser = period::parser(), requires = "table")]
     period: Option<Period>,
 }
 
 impl PeriodArg {
-    /// The table's period, or days if neither the database nor the option has it, which is an error
-    /// if it `is_needed`. Two different periods are always one, except on SQLite, where the option
-    /// overrides that of the database.
+    /// Returns the table's period. If neither the database nor the option says it, this is a day,
+    /// or an error if it `is_needed`. If they say two different periods, that's an error too,
+    /// except on SQLite, where the option wins.
     fn of(&self, table: &CounterTable, database: Database, is_needed: bool) -> Result<Period> {
         let name = &table.table;
         match (table.mark().map(|mark| mark.period), self.period) {
-            // A comment of SQLite cannot be changed, when the table counts by another period from
-            // then on.
+            // SQLite can't change a comment, so it may be out of date if the table's period has
+            // changed.
             (_, Some(given)) if database == SQLITE => Ok(given),
             (Some(stored), Some(given)) if stored != given => {
                 bail!("--period {given}: {name} has the period {stored}, as the database says")
@@ -116,7 +117,7 @@ impl PeriodArg {
     }
 }
 
-/// How to write the period into the database.
+/// Says how to write the period into the database.
 fn advice(table: &CounterTable, database: Database) -> String {
     const OTHERS: &str = "(or week, month, year, total in place of day)";
     let mark = Mark::default();
@@ -129,7 +130,7 @@ fn advice(table: &CounterTable, database: Database) -> String {
     }
 }
 
-/// Returns whether another session has the lock of a merge, so that this run left its table as it was.
+/// Returns whether a table was left as it was, because another session holds the merge lock.
 pub fn compact(args: CompactArgs, options: &Options) -> Result<bool> {
     let merge = Merge {
         before: args.before.unwrap_or(yesterday()),
@@ -161,7 +162,7 @@ struct Merge {
     args: MergeArgs,
 }
 
-/// What was merged in a table.
+/// What was merged in one table.
 #[derive(Serialize)]
 struct Merged {
     table: String,
@@ -171,11 +172,11 @@ struct Merged {
     rows_left: u64,
     longest_transaction_seconds: f64,
     already_running: bool,
-    /// The session that has the lock of the merge.
+    /// The session that holds the merge lock.
     holder: Option<String>,
     /// The period that the table counts by, if it is longer than the one to fold into.
     longer_period: Option<String>,
-    /// A column of the key that takes different texts as equal.
+    /// A key column with a collation that treats different texts as equal.
     #[serde(skip)]
     loose_key: Option<String>,
 }
@@ -200,11 +201,11 @@ impl Merge {
             options.print(&merged, || merged.to_string())?;
             return Ok(merged.already_running);
         }
-        // A table that fails does not keep the others from being merged.
+        // If one table fails, the others are still merged.
         let mut tables = Vec::new();
         let mut failed = Vec::new();
         for table in all_counter_tables(conn)? {
-            // In one row, all units would have to be taken one after the other.
+            // If one row had all the units, they could only be taken one after the other.
             let has_stock = table.mark().is_some_and(|mark| !mark.stock.is_empty());
             if has_stock {
                 let name = printable(&table.table.to_string());
@@ -241,7 +242,7 @@ impl Merge {
             longer_period: None,
             loose_key: loose.map(|column| column.name.clone()),
         };
-        // A merge of slots, and a fold of all days into one row, are right without it.
+        // Merging slots, or folding all days into one row, is right whatever the period is.
         let is_needed = ![Period::Day, Period::Total].contains(into);
         let period = args.period.of(table, conn.database(), is_needed)?;
         let shape = shape(table, period)?;
@@ -250,9 +251,9 @@ impl Merge {
             return Ok(merged);
         }
         let keys = AnyKeys::new(&table.entity, conn.database())?;
-        // It is drawn on a terminal only.
+        // The bar is only drawn on a terminal.
         let bar = ProgressBar::new(0);
-        // The types of the key are known at run time only, to `keys`.
+        // The key's types are only known at run time, by `keys`.
         let merge = Compact::<Untyped, Untyped>::folding(&shape, *into, *before)
             .batch(args.batch.into())
             .on_progress(|so_far| {
@@ -264,7 +265,7 @@ impl Merge {
         } else {
             merge.execute_loading(&keys, conn)
         };
-        // An error is not printed into the bar.
+        // Don't print an error into the bar.
         bar.finish_and_clear();
         let done = result?;
         merged.merged_rows = done.merged;
@@ -279,7 +280,7 @@ impl Merge {
 }
 
 impl Merged {
-    /// Why rows are left, and what to do.
+    /// Says why rows are left, and what to do.
     fn why_left(&self) -> String {
         let mut why =
             "Other transactions have locked or just written the rows that are left. That is \
@@ -329,8 +330,7 @@ impl fmt::Display for Merged {
     }
 }
 
-/// The shape of a table whose rows are to be merged. It is an error if that would lose what a
-/// column has.
+/// Returns the shape of the table to merge. Fails if merging would lose the values of a column.
 fn shape(counters: &CounterTable, period: Period) -> Result<Shape<'_>> {
     let table = &counters.table;
     if let Some(counter) = counters.counters.iter().find(|counter| counter.nullable) {
@@ -341,7 +341,7 @@ fn shape(counters: &CounterTable, period: Period) -> Result<Shape<'_>> {
     let entity = counters.entity.iter();
     let key: Vec<&Column> = entity.chain([&counters.day, &counters.slot]).collect();
     let is_lost = |column: &&Column| {
-        // The database computes a generated column itself.
+        // The database computes generated columns itself.
         !column.generated && !key.contains(column) && !counters.counters.contains(column)
     };
     if let Some(Column { name, .. }) = table.columns.iter().find(is_lost) {
@@ -357,7 +357,7 @@ fn shape(counters: &CounterTable, period: Period) -> Result<Shape<'_>> {
             schema: table.schema.as_deref().map(Name),
             name: Name(&table.name),
         },
-        // A label lives as long as the program, which merges each table once.
+        // Leaking the label is fine: the program merges every table once and then ends.
         label: table.to_string().leak(),
         key: key.iter().map(|column| Name(&column.name)).collect(),
         counters: counted.map(|column| Name(&column.name)).collect(),

@@ -1,4 +1,4 @@
-//! The options of every command.
+//! The options that every command has.
 
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ const HEADING: &str = "Options of every command";
 #[derive(Args)]
 pub struct Options {
     /// The database: postgres://…, mysql://…, or the path of an SQLite file.
-    // Hidden, because --help would show the password in it.
+    // Hide the value: --help would show the password in it.
     #[arg(long, env, hide_env_values = true, global = true, value_name = "URL")]
     #[arg(help_heading = HEADING)]
     database_url: Option<String>,
@@ -29,7 +29,8 @@ pub struct Options {
     pub json: bool,
 }
 
-/// A name on the command line. A script whose variable is not set gives an empty one.
+/// Parses a name on the command line. Refuses an empty one, which a script passes if its variable
+/// isn't set.
 pub fn name(text: &str) -> Result<String, &'static str> {
     match text.trim() {
         "" => Err("it is empty"),
@@ -37,13 +38,13 @@ pub fn name(text: &str) -> Result<String, &'static str> {
     }
 }
 
-/// The path of a file, which is a name, too.
+/// Parses the path of a file. Like a name, it can't be empty.
 pub fn file(text: &str) -> Result<PathBuf, &'static str> {
     name(text).map(PathBuf::from)
 }
 
-/// JSON without characters that could steer the terminal, which `anstream` would also leave out of
-/// a file. JSON has an escape for each of them.
+/// Escapes the characters that could steer a terminal. `anstream` would drop them, even from a
+/// file.
 fn json_escaped(json: &str) -> String {
     let mut escaped = String::new();
     for c in json.chars() {
@@ -74,7 +75,7 @@ impl Options {
             text()
         };
         match anstream::stdout().write_all(printed.as_bytes()) {
-            // The reader, such as `head`, has closed the pipe.
+            // The reader has closed the pipe, as `head` does.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
             result => result.context("cannot print"),
         }

@@ -1,16 +1,16 @@
-//! What people read: numbers and texts.
+//! Numbers and texts as people read them.
 
 use indicatif::HumanCount;
 
 use crate::database::Joined;
 
-/// A number in groups of three digits: `1,234,567`.
+/// Writes a number in groups of three digits: `1,234,567`.
 pub fn thousands(number: i64) -> String {
     let sign = if number < 0 { "-" } else { "" };
     format!("{sign}{}", HumanCount(number.unsigned_abs()))
 }
 
-/// A text in lines of up to this number of characters, unless a word is longer.
+/// Wraps a text into lines of up to `width` characters. A longer word gets its own line.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
@@ -25,15 +25,15 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Whether a character could steer the terminal, or changes the direction of a text.
+/// Whether a character could steer the terminal, or change the direction of text.
 pub fn steers(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}')
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// A foreign text with its control characters escaped, which could steer the terminal, and those
-/// that change the direction of the text.
+/// Escapes control characters that could steer the terminal, and those that change the direction of
+/// text. Use it for every text that the command didn't write itself.
 pub fn printable(text: &str) -> String {
     let mut printable = String::new();
     for c in text.chars() {
@@ -46,7 +46,7 @@ pub fn printable(text: &str) -> String {
     printable
 }
 
-/// The same of a text of several lines.
+/// Does the same for a text of several lines.
 pub fn printable_lines(text: &str) -> String {
     text.lines().map(printable).joined("\n")
 }

@@ -1,11 +1,11 @@
-//! The period of counters, as an option: `day`, `week`, `month`, `year` or `total`.
+//! The period of counters as an option: `day`, `week`, `month`, `year` or `total`.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use diesel_counters::Period;
 
 const NAMES: [&str; 5] = ["day", "week", "month", "year", "total"];
 
-/// Parses the value of an option.
+/// Parses any period.
 pub fn parser() -> impl TypedValueParser<Value = Period> {
     PossibleValuesParser::new(NAMES).try_map(|name| name.parse())
 }

@@ -16,26 +16,27 @@ use crate::options::{self, Options};
 use crate::output::{printable, thousands};
 use crate::triggers::{Counting, File, Left, Merged, Plan, Recount as OfTable, Which, Wrong};
 
-/// Correct the counters of triggers by counting their rows again.
+/// Correct the counters that triggers keep by counting their rows again.
 ///
-/// It compares the counters with the rows that the triggers of counters.toml count, and adds what is
-/// missing, in short transactions. Programs can write the rows and count at the same time. If it is
-/// stopped, run it again. It fails if the database has other triggers than counters.toml.
+/// Compares the counters with the rows that the triggers in counters.toml count, and adds what is
+/// missing in short transactions. Your programs can write rows and count at the same time. If it's
+/// stopped, run it again. Fails if the triggers in the database differ from counters.toml.
 #[derive(Args)]
 #[command(after_help = "Examples:
   diesel-counters recount --dry-run
   diesel-counters recount count_article_likes --lower
   diesel-counters recount count_article_likes --of 42")]
 pub struct Recount {
-    /// The names of the triggers in counters.toml, such as count_article_likes [default: all].
+    /// The triggers to recount, by their names in counters.toml, for example count_article_likes
+    /// [default: all].
     #[arg(value_name = "NAME", value_parser = options::name)]
     names: Vec<String>,
-    /// Only print which counts are wrong. Exits with 3 if there is one.
+    /// Only print which counts are wrong. Exits with 3 if any are.
     #[arg(long)]
     dry_run: bool,
-    /// Recount one entity only, such as 42, in each table with such a key. Write a key of several
-    /// columns as in 7,heart, or as a JSON list of texts if one has a comma, as in '["7","a, b"]'.
-    /// Write bytes as hexadecimal digits.
+    /// Recount only one entity, for example 42, in every table with such a key. If the key has
+    /// several columns, separate them with commas, as in 7,heart. If a text has a comma in it,
+    /// write a JSON list of texts, as in '["7","a, b"]'. Write bytes as hexadecimal digits.
     #[arg(
         long,
         value_name = "KEY",
@@ -43,15 +44,16 @@ pub struct Recount {
         allow_hyphen_values = true
     )]
     of: Option<String>,
-    /// Also lower counts that are higher than their rows. Without it they stay as they are, since a
-    /// count can be older than the rows.
+    /// Also lower counts that are higher than their rows. By default they stay as they are, because
+    /// a count can be older than the rows.
     #[arg(long)]
     lower: bool,
-    /// Also move counts that a fold has merged back to the days of their rows. Without it they stay,
-    /// and are compared with the rows of their whole week, month or year, or with those of all days.
+    /// Also move counts that a fold has merged back to the days of their rows. By default they stay
+    /// where they are, and are compared with the rows of their whole week, month or year, or of all
+    /// days.
     #[arg(long)]
     unfold: bool,
-    /// The file that says what is counted [default: counters.toml of this directory, or of the
+    /// The file that says what is counted [default: counters.toml in this directory, or in the
     /// nearest one above it].
     #[arg(long, value_parser = options::file)]
     file: Option<PathBuf>,
@@ -62,9 +64,9 @@ struct Recounted {
     name: String,
     rows: String,
     wrong: Vec<Wrong>,
-    /// What is too high, and left as it is.
+    /// Counts that are too high, and stay as they are.
     left: Vec<Left>,
-    /// Whether rows that are gone stay counted.
+    /// Whether deleted rows stay counted.
     #[serde(skip)]
     keeps_deleted: bool,
 }
@@ -89,10 +91,10 @@ pub fn run(args: Recount, options: &Options) -> Result<bool> {
     }
     let conn = &mut options.connect()?;
     if conn.database() == MYSQL {
-        // Each statement names the rows that it changes.
+        // Not needed: every statement says which rows it changes.
         conn.batch_execute("SET SESSION sql_safe_updates = 0")?;
     }
-    // A definition that fails does not keep the others from being recounted.
+    // If one definition fails, the others are still recounted.
     let mut triggers = Vec::new();
     let mut failed = Vec::new();
     for definition in &file.triggers {
@@ -115,7 +117,7 @@ pub fn run(args: Recount, options: &Options) -> Result<bool> {
 }
 
 fn recount(plan: &Plan, args: &Recount, conn: &mut AnyConnection) -> Result<Recounted> {
-    // On a terminal only.
+    // The bar is only drawn on a terminal.
     let style =
         ProgressStyle::with_template("{msg} {wide_bar} {human_pos}/{human_len}, {eta} left")?;
     let bar = ProgressBar::new(0).with_style(style);
@@ -138,7 +140,7 @@ fn recount(plan: &Plan, args: &Recount, conn: &mut AnyConnection) -> Result<Reco
             })
         };
         if found.is_err() {
-            // It is not printed into the bar.
+            // Don't print the error into the bar.
             bar.finish_and_clear();
         }
         wrong.extend(found.with_context(|| of_table.counters())?);
@@ -154,7 +156,7 @@ fn recount(plan: &Plan, args: &Recount, conn: &mut AnyConnection) -> Result<Reco
     })
 }
 
-/// The recounts that the command was asked for.
+/// Returns the recounts that the arguments ask for.
 fn asked(plan: &Plan, of: Option<&str>) -> Result<Vec<OfTable>> {
     let all = of_tables(plan);
     let counting = &plan.counting;
@@ -162,7 +164,7 @@ fn asked(plan: &Plan, of: Option<&str>) -> Result<Vec<OfTable>> {
         return Ok(all.collect());
     };
     let database = counting.database;
-    // A text can have a comma, so it is only divided if a table has several columns in its key.
+    // A text key can have a comma in it, so split only if a table's key has several columns.
     let mut targets = counting.targets.iter();
     let is_whole = targets.all(|target| target.entity.len() < 2);
     let mut asked = Vec::new();
@@ -198,7 +200,7 @@ fn asked(plan: &Plan, of: Option<&str>) -> Result<Vec<OfTable>> {
     Ok(asked)
 }
 
-/// The values of a key of several columns: a JSON list of texts, or a list with commas.
+/// Reads a key of several columns: a JSON list of texts, or values with commas between them.
 fn values(text: &str) -> Vec<String> {
     let divided = || text.split(',').map(|value| value.trim().to_owned());
     serde_json::from_str(text).unwrap_or_else(|_| divided().collect())
@@ -206,7 +208,8 @@ fn values(text: &str) -> Vec<String> {
 
 fn of_tables(plan: &Plan) -> impl Iterator<Item = OfTable> {
     let targets = plan.counting.targets.iter().flat_map(|target| {
-        // Another counter of a merged day can be wrong, while this one is right.
+        // Recount every counter by itself: another one can be wrong on a merged day where this one
+        // is right.
         if target.slots.is_some() && plan.counting.day.is_some() {
             let places = 0..target.names.len();
             places.map(|place| target.only_counter(place)).collect()
@@ -225,8 +228,8 @@ fn of_tables(plan: &Plan) -> impl Iterator<Item = OfTable> {
     })
 }
 
-/// The recounts of all definitions of a file, table by table, for the enumerator and the checker.
-/// They lower counts, too.
+/// Returns the recounts of all definitions in a file, table by table, for the enumerator and the
+/// checker. These recounts also lower counts.
 pub fn recounts(url: &str, file: &Path) -> Result<Vec<OfTable>> {
     let conn = &mut connect(url, Duration::from_secs(60))?;
     let mut all: Vec<OfTable> = Vec::new();
@@ -239,7 +242,7 @@ pub fn recounts(url: &str, file: &Path) -> Result<Vec<OfTable>> {
     Ok(all)
 }
 
-/// The wrong counts that are printed for each trigger.
+/// How many wrong counts are printed per trigger.
 const SHOWN: usize = 20;
 
 fn text(recounted: &Recounted, dry_run: bool) -> String {

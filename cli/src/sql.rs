@@ -1,4 +1,4 @@
-//! Statements over tables that are known by name only.
+//! Statements for tables whose names are only known at run time.
 
 use std::marker::PhantomData;
 
@@ -8,7 +8,7 @@ use diesel::sql_types::{Text, Untyped};
 
 use crate::connection::{AnyConnection, MultiBackend};
 
-/// A statement with bound texts, whose rows have columns of the types `ST`.
+/// A statement with bound texts. The columns of its rows have the types `ST`.
 pub struct Sql<ST = Untyped> {
     pieces: Vec<Piece>,
     row: PhantomData<ST>,
@@ -17,11 +17,11 @@ pub struct Sql<ST = Untyped> {
 #[derive(Debug, PartialEq, Eq)]
 enum Piece {
     Sql(String),
-    /// A text that is bound. It may be anybody's, because it is never a part of the SQL.
+    /// A text that is bound. It never becomes part of the SQL, so it can come from anyone.
     Bound(String),
 }
 
-/// A statement without bound texts.
+/// Makes a statement without bound texts.
 pub fn sql(text: impl Into<String>) -> Sql {
     Sql {
         pieces: vec![Piece::Sql(text.into())],
@@ -29,10 +29,10 @@ pub fn sql(text: impl Into<String>) -> Sql {
     }
 }
 
-/// A statement in which `{name}` is a bound text, so that the statement stands in one piece.
+/// Makes a statement in which every `{name}` becomes a bound text.
 ///
-/// `values` has the names, and their texts. A name can stand in several places, and its text is
-/// bound in each. Braces with anything else in them are a part of the SQL.
+/// `values` has the names and their texts. If a name appears several times, its text is bound every
+/// time. Braces around anything else stay as they are.
 pub fn sql_with(template: &str, values: &[(&str, &str)]) -> Sql {
     let mut pieces = Vec::new();
     let mut before = String::new();
@@ -64,7 +64,7 @@ pub fn sql_with(template: &str, values: &[(&str, &str)]) -> Sql {
 }
 
 impl Sql {
-    /// The same statement, whose rows have columns of these types.
+    /// Sets the types of the columns.
     pub fn typed<ST>(self) -> Sql<ST> {
         Sql {
             pieces: self.pieces,
@@ -75,7 +75,7 @@ impl Sql {
 
 impl<ST> QueryFragment<MultiBackend> for Sql<ST> {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
-        // The names of tables stand in the text, and the type of the query does not tell them.
+        // The text of the SQL varies, and the query's type doesn't show that.
         out.unsafe_to_cache_prepared();
         for piece in &self.pieces {
             match piece {

@@ -1,9 +1,8 @@
-//! The SQL of migrations and of recounts stands in templates, in `cli/templates`. This is the only
-//! place where their holes are filled. Statements of one line, such as those of a remedy, stand in
-//! the code.
+//! Fills in the templates in `cli/templates`, which hold the SQL of migrations and recounts.
+//! Statements of one line, such as those of a remedy, are written in the code.
 //!
-//! A template takes values whose names are quoted and whose texts are literals already. A field
-//! that a template names and the values lack is an error.
+//! The values are SQL already: names are quoted, and texts are literals. It's an error if a
+//! template uses a field that the values don't have.
 
 use std::sync::LazyLock;
 
@@ -13,7 +12,7 @@ use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, Template, UndefinedBehavior, Value};
 use serde::Serialize;
 
-/// The files of `cli/templates`.
+/// Includes the files in `cli/templates`.
 macro_rules! templates {
     ($($name:literal)*) => {
         [$(($name, include_str!(concat!("../templates/", $name)))),*]
@@ -58,9 +57,9 @@ const TEMPLATES: &[(&str, &str)] = &templates! {
 static ENVIRONMENT: LazyLock<Result<Environment<'static>>> = LazyLock::new(|| {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    // The values are SQL already. What the engine escapes is HTML.
+    // The values are SQL already, and the engine would escape them as HTML.
     environment.set_auto_escape_callback(|_| AutoEscape::None);
-    // A line that has tags only is no line of the SQL.
+    // A line that has only tags leaves no line in the SQL.
     let syntax = SyntaxConfig::builder()
         .trim_blocks(true)
         .lstrip_blocks(true)
@@ -71,19 +70,19 @@ static ENVIRONMENT: LazyLock<Result<Environment<'static>>> = LazyLock::new(|| {
     environment.add_filter("wrapped", |items: Vec<String>, next: Option<String>| {
         wrapped(&items, next.as_deref().unwrap_or("\n    "))
     });
-    // Each is parsed here, with the first one that is used: a mistake in any fails each test.
+    // This parses all templates at once, so that a mistake in any of them fails every test.
     for (name, text) in TEMPLATES {
         environment.add_template(name, text)?;
     }
     Ok(environment)
 });
 
-/// The template of this name, with these values in its holes.
+/// Fills in the template of this name.
 pub fn render(name: &str, values: impl Serialize) -> Result<String> {
     fill_in(name, None, values)
 }
 
-/// A block of a template.
+/// Fills in one block of a template.
 pub fn render_block(name: &str, block: &str, values: impl Serialize) -> Result<String> {
     fill_in(name, Some(block), values)
 }
@@ -93,7 +92,7 @@ fn fill_in(name: &str, block: Option<&str>, values: impl Serialize) -> Result<St
     let filled = Value::from(Serde(&values));
     let rendered = match block {
         None => template.render(filled),
-        // A block is rendered in the state of its template, with the macros that it imports.
+        // Render the block in its template's state, which has the macros that the template imports.
         Some(block) => template
             .render_captured(filled)
             .and_then(|mut captured| captured.with_state_mut(|state| state.render_block(block))),
@@ -111,9 +110,11 @@ fn template(name: &str) -> Result<Template<'static, 'static>> {
     }
 }
 
-/// A list with commas, in as many lines as it takes. `next` is what each further line begins with.
+/// Writes a list with commas, in as many lines as it needs. Every line but the first starts with
+/// `next`.
 pub fn wrapped(items: &[String], next: &str) -> String {
-    // What stands before a list, and the indentation, take the rest of 120 characters.
+    // SQL has lines of up to 120 characters. The rest is for the indentation and what stands before
+    // the list.
     const WIDTH: usize = 100;
     let mut list = String::new();
     let mut line_length = 0;
@@ -133,13 +134,13 @@ pub fn wrapped(items: &[String], next: &str) -> String {
     list
 }
 
-/// A text with spaces behind it, up to this number of characters, so that columns of SQL are
-/// aligned.
+/// Pads a text with spaces up to this width, so that columns of SQL are aligned.
 fn padded(text: String, width: usize) -> String {
     format!("{text:width$}")
 }
 
-/// What templates were given, and what they made of it: the tests keep some of these, and compare.
+/// Records what templates were given and what they made of it. The tests keep some of these cases
+/// and compare.
 #[cfg(debug_assertions)]
 mod cases {
     use std::fs::OpenOptions;
@@ -156,7 +157,7 @@ mod cases {
         pub sql: String,
     }
 
-    /// Adds a case to the file that this variable names, if it is set.
+    /// Adds a case to the file that this variable names, if it's set.
     pub fn record(
         name: &str,
         block: Option<&str>,
@@ -188,7 +189,7 @@ mod tests {
     use super::cases::Case;
     use super::*;
 
-    /// One case a line, in a file for each database.
+    /// A file per database, with one case per line.
     const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases");
 
     fn cases() -> Vec<Case> {
@@ -223,13 +224,13 @@ mod tests {
             *numbers.entry(&case.template).or_default() += 1;
         }
         for (name, text) in TEMPLATES {
-            // A file of macros is filled in with the templates that import it.
+            // A file of macros is filled in through the templates that import it.
             let is_imported = text.contains("{% macro ");
             assert!(is_imported || numbers.contains_key(name), "{name}");
         }
     }
 
-    /// The places of all fields in these values.
+    /// Finds the paths of all fields in these values.
     fn fields(values: &Value, path: &str, found: &mut Vec<String>) {
         match values {
             Value::Object(map) => {
@@ -248,8 +249,8 @@ mod tests {
         }
     }
 
-    /// The engine has places in which a missing field is nothing: a default of an argument, `is
-    /// none`, filters.
+    /// In some places the engine reads a missing field as nothing: defaults of arguments, `is
+    /// none`, and filters.
     #[test]
     fn a_missing_field_is_an_error_wherever_it_matters() {
         for case in cases() {

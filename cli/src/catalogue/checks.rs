@@ -1,4 +1,4 @@
-//! What CHECKs keep out of counters: numbers below 0, and on SQLite what is no integer.
+//! What CHECKs keep out of counters: numbers below 0, and on SQLite anything that isn't an integer.
 
 use sqlparser::ast::BinaryOperator::{And, Eq, Gt, GtEq, Lt, LtEq, Or};
 use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, FunctionArguments, UnaryOperator, Value};
@@ -11,7 +11,7 @@ use super::table::Table;
 use crate::database::Database;
 
 impl CounterTable {
-    /// The counters that a CHECK lets be 0, and not -1.
+    /// Returns the counters that a CHECK allows to be 0, but not -1.
     pub fn guarded(&self, database: Database) -> Vec<String> {
         let names = self.counters.iter().map(|counter| &counter.name);
         let guarded = names.filter(|name| self.table.is_guarded(name, database));
@@ -20,7 +20,7 @@ impl CounterTable {
 }
 
 impl Table {
-    /// Whether a CHECK lets a column be 0, and not -1.
+    /// Whether a CHECK allows a column to be 0, but not -1.
     pub fn is_guarded(&self, name: &str, database: Database) -> bool {
         let texts = self.checks.iter();
         let checks: Vec<_> = texts.flat_map(|sql| checks(sql, database)).collect();
@@ -31,14 +31,14 @@ impl Table {
         refuses(-1) && !refuses(0)
     }
 
-    /// Whether a CHECK of SQLite lets nothing but integers be in a column.
+    /// Whether a CHECK on SQLite allows only integers in a column.
     pub fn has_integers_only(&self, name: &str, database: Database) -> bool {
         let mut all = self.checks.iter().flat_map(|sql| checks(sql, database));
         all.any(|check| requires_integer(&check, name))
     }
 }
 
-/// Whether an expression is false where `typeof(name)` is not 'integer'.
+/// Whether an expression is false if `typeof(name)` isn't 'integer'.
 fn requires_integer(expression: &Expr, name: &str) -> bool {
     let is_type = |expression: &Expr| is_type_of(expression, name);
     match expression {
@@ -92,8 +92,8 @@ fn is_integer(expression: &Expr) -> bool {
     }
 }
 
-/// The conditions of the CHECKs in SQL, such as a `CREATE TABLE`. The parser does not know all of
-/// SQLite's statements, so only what follows each word CHECK is parsed.
+/// Returns the conditions of the CHECKs in some SQL, for example a `CREATE TABLE`. The parser
+/// doesn't know all of SQLite's statements, so this parses only what follows each word CHECK.
 pub fn checks(sql: &str, database: Database) -> Vec<Expr> {
     let mut checks = Vec::new();
     let Ok(mut parser) = Parser::new(database.grammar()).try_with_sql(sql) else {
@@ -110,8 +110,8 @@ pub fn checks(sql: &str, database: Database) -> Vec<Expr> {
     }
 }
 
-/// The value of an expression where the counter `name` has the value `number`, if it depends on
-/// nothing else. False is 0, and true is 1.
+/// Evaluates an expression when the counter `name` is `number`. False is 0, and true is 1. Returns
+/// `None` if the expression depends on anything else.
 fn value(expression: &Expr, name: &str, number: i64) -> Option<i64> {
     let of = |expression| value(expression, name, number);
     let is = |is: bool| Some(i64::from(is));

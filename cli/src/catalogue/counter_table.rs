@@ -2,12 +2,13 @@
 
 use super::table::{Column, Kind, Parent, Table};
 
-/// A counter table: its primary key is `(entity, day, slot)`, with up to five columns for the
-/// entity.
+/// A counter table: its primary key is `(entity, day, slot)`, where the entity can have up to five
+/// columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CounterTable {
     pub table: Table,
-    /// The columns of the entity's key; none if it counts for one thing only, such as a whole site.
+    /// The columns of the entity's key. Empty if the table counts for a single thing, such as a
+    /// whole site.
     pub entity: Vec<Column>,
     pub day: Column,
     pub slot: Column,
@@ -15,24 +16,24 @@ pub struct CounterTable {
     pub counters: Vec<Column>,
 }
 
-/// The greatest number of columns of an entity's key.
+/// The maximum number of columns in an entity's key.
 pub const MAX_COLUMNS: usize = 5;
 
-/// Returns the table if it is not a counter table.
+/// Gives the table back if it isn't a counter table.
 impl TryFrom<Table> for CounterTable {
     type Error = Table;
 
     fn try_from(table: Table) -> Result<Self, Table> {
         let key = table.primary_key.iter().map(|name| table.column(name));
         let mut entity: Vec<Column> = key.flatten().cloned().collect();
-        // The last column is the slot, and the one before it the day.
+        // The last column is the slot, and the one before it is the day.
         let Some(slot) = entity.pop() else {
             return Err(table);
         };
         let Some(day) = entity.pop() else {
             return Err(table);
         };
-        // A STRICT table of SQLite has other types.
+        // A STRICT table on SQLite has other types.
         let is = |column: &Column, kind, of_strict| {
             column.kind == kind || table.strict && column.kind == of_strict
         };
@@ -55,7 +56,7 @@ impl TryFrom<Table> for CounterTable {
 }
 
 impl CounterTable {
-    /// What the foreign keys of its columns refer to, also those of several columns.
+    /// Returns what the foreign keys of its columns refer to, including those of several columns.
     pub fn parents(&self) -> impl Iterator<Item = &Parent> {
         let of_columns = self.table.columns.iter().flat_map(Column::parents);
         let wide = self.table.wide_foreign_keys.iter();
@@ -63,8 +64,8 @@ impl CounterTable {
     }
 }
 
-/// Whether `check` without a table's name checks this one. Many tables that count nothing have a
-/// day and a small number in the key, so the table needs a counter, too.
+/// Whether `check` without a table's name checks this one. Many tables that don't count anything
+/// have a day and a small number in their key, so the table must have a counter too.
 pub fn is_meant_to_count(table: &Table) -> bool {
     let begins_at_0 = |counter: &Column| counter.default.as_deref().is_some_and(is_zero);
     let is_counter_table = CounterTable::try_from(table.clone()).is_ok_and(|table| {
@@ -74,7 +75,7 @@ pub fn is_meant_to_count(table: &Table) -> bool {
     table.name.ends_with("_counters") || is_counter_table
 }
 
-/// As in `0`, `'0'::bigint` and `(0)`.
+/// Whether a default is zero, for example `0`, `'0'::bigint` or `(0)`.
 pub fn is_zero(default: &str) -> bool {
     let value = default.split("::").next().unwrap_or_default();
     let digits = value.trim_matches(|c: char| c.is_whitespace() || "'()".contains(c));

@@ -1,5 +1,5 @@
-//! The period that a counter table counts by, and its stocks. They stand in the comment of its
-//! column of days, which dumps keep. SQLite has no such comments, but keeps the text of a `CREATE
+//! The period that a counter table counts by, and its stocks. They are stored in a comment on the
+//! day column, which dumps keep. SQLite has no such comments, but it keeps the text of a `CREATE
 //! TABLE` with the comments in it.
 
 use std::fmt;
@@ -10,7 +10,7 @@ use diesel_counters::Period;
 use super::counter_table::CounterTable;
 use crate::database::{Database, Joined, MYSQL, POSTGRES};
 
-/// What a line of a comment begins with that is not for people.
+/// How a line for this command starts in a comment.
 const MARK: &str = "diesel_counters:";
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct Mark {
     pub stock: Vec<String>,
 }
 
-/// The line: `diesel_counters: period = total, stock = (remaining)`.
+/// Writes the line: `diesel_counters: period = total, stock = (remaining)`.
 impl fmt::Display for Mark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{MARK} period = {}", self.period)?;
@@ -37,7 +37,7 @@ impl Mark {
         Mark { period, stock }
     }
 
-    /// Reads the only mark in a text. `begin` is what its comments begin with.
+    /// Reads the mark in a text, if there is exactly one. `begin` is how a comment starts there.
     pub fn read(text: &str, begin: &str) -> Option<Self> {
         fn value<'t>(text: &'t str, key: &str) -> Option<&'t str> {
             let value = text.trim().strip_prefix(key)?.trim_start();
@@ -48,7 +48,7 @@ impl Mark {
         let [mark] = *marks.collect::<Vec<_>>() else {
             return None;
         };
-        // A name can have a comma, so only the first one separates the two keys.
+        // A name can have a comma in it, so only the first comma separates the two keys.
         let (period, stock) = mark.split_once(',').unwrap_or((mark, "stock = ()"));
         let stock = value(stock, "stock")?.strip_prefix('(')?;
         let names = stock.strip_suffix(')')?.split(',').map(str::trim);
@@ -61,14 +61,14 @@ impl Mark {
         })
     }
 
-    /// Whether the names can be in a comment.
+    /// Whether the names can be written in a comment and read back.
     pub fn is_readable(&self) -> bool {
         Mark::read(&self.to_string(), "").as_ref() == Some(self)
     }
 }
 
 impl CounterTable {
-    /// What the database says of the table.
+    /// Returns what the database says about the table.
     pub fn mark(&self) -> Option<Mark> {
         match &self.day.comment {
             Some(comment) => Mark::read(comment, ""),
@@ -77,8 +77,8 @@ impl CounterTable {
     }
 }
 
-/// The statement that writes a mark into the database, or `None` on SQLite, which cannot change a
-/// comment. Other lines of the comment stay.
+/// Returns the statement that writes a mark into the database, and keeps the comment's other lines.
+/// Returns `None` on SQLite, which can't change a comment.
 pub fn statement_of(counters: &CounterTable, mark: &Mark, database: Database) -> Option<String> {
     let day = &counters.day;
     let old_lines = day.comment.iter().flat_map(|comment| comment.lines());
@@ -89,8 +89,8 @@ pub fn statement_of(counters: &CounterTable, mark: &Mark, database: Database) ->
     let name = database.quoted(&day.name);
     let statement = match database {
         POSTGRES => format!("COMMENT ON COLUMN {table}.{name} IS {text};"),
-        // A MODIFY says the whole column again: without its NOT NULL and its default, the day would
-        // lose them.
+        // MODIFY repeats the whole column: what it leaves out, such as NOT NULL or the default, is
+        // lost.
         MYSQL => {
             let default = day
                 .default
@@ -104,8 +104,8 @@ pub fn statement_of(counters: &CounterTable, mark: &Mark, database: Database) ->
     Some(statement)
 }
 
-/// The DEFAULT of a day, as SQL. The catalogue has a day with quotes or without, and an expression
-/// without its parentheses. In an expression, MySQL has `_utf8mb4\'a\'` for `'a'`.
+/// Writes the DEFAULT of a day as SQL. The catalogue has dates with or without quotes, and
+/// expressions without their parentheses. In an expression, MySQL has `_utf8mb4\'a\'` for `'a'`.
 fn default_of_mysql(default: &str) -> String {
     let day = default.trim_matches('\'');
     match day.parse::<NaiveDate>() {

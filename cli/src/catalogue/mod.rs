@@ -1,4 +1,4 @@
-//! Tables, as the database's own catalogue describes them: one file a database.
+//! Tables as the database's own catalogue describes them. There is a file per database.
 
 mod checks;
 mod counter_table;
@@ -30,19 +30,20 @@ fn of(database: Database) -> &'static Catalogue {
     }
 }
 
-/// All tables but the database's own.
+/// Returns all tables except the database's own.
 pub fn tables(conn: &mut AnyConnection) -> Result<Vec<Table>> {
     of(conn.database()).tables(None, conn)
 }
 
-/// The table of a name. Some databases have tables whose names differ in case only.
+/// Returns the table with this name. Some databases can have several whose names differ only in
+/// case.
 fn named(named: Named<'_>, conn: &mut AnyConnection) -> Result<Option<Table>> {
     let tables = of(conn.database()).tables(Some(named), conn)?;
     let exact = tables.iter().position(|table| table.name == named.name);
     Ok(tables.into_iter().nth(exact.unwrap_or(0)))
 }
 
-/// The table that a foreign key refers to, if the user may see it.
+/// Returns the table that a foreign key refers to, if the user may see it.
 pub fn parent(parent: &Parent, conn: &mut AnyConnection) -> Result<Option<Table>> {
     let name = Named {
         schema: Some(&parent.in_schema),
@@ -51,10 +52,10 @@ pub fn parent(parent: &Parent, conn: &mut AnyConnection) -> Result<Option<Table>
     named(name, conn)
 }
 
-/// The table of this name, which may be `schema.table`. A view is not one. The error names the
-/// counter tables.
+/// Returns the table with this name, which may be `schema.table`. Fails if it's a view, or if there
+/// is none: the error then names the counter tables.
 pub fn table(conn: &mut AnyConnection, name: &str) -> Result<Table> {
-    // The whole name first: a table's own name can have a point.
+    // Try the whole name first: a table's own name may have a dot in it.
     let without_schema = Named { schema: None, name };
     if let Some(table) = named(without_schema, conn)? {
         return Ok(table);
@@ -78,7 +79,8 @@ pub fn table(conn: &mut AnyConnection, name: &str) -> Result<Table> {
     bail!("there is no ordinary table {name}{did_you_mean}; {tables}")
 }
 
-/// The table whose name is like a mistyped one, as clap decides it for options.
+/// Returns the table whose name is most like a mistyped one, by the same measure that clap uses for
+/// options.
 fn nearest(mistyped: &str, conn: &mut AnyConnection) -> Result<Option<String>> {
     const LIKE: f64 = 0.8;
     let names = tables(conn)?.into_iter().map(|table| table.to_string());
@@ -101,12 +103,12 @@ pub fn counter_table(conn: &mut AnyConnection, name: &str) -> Result<CounterTabl
     }
 }
 
-/// `its counter tables are a, b`
+/// Returns `its counter tables are a, b`.
 pub fn which_there_are(conn: &mut AnyConnection) -> Result<String> {
     let names = tables(conn)?
         .into_iter()
         .filter_map(|table| CounterTable::try_from(table).ok())
-        // Other tables have a day and a small number in the key, too.
+        // Other tables can also have a day and a small number in their key.
         .filter(|counters| !counters.counters.is_empty())
         .map(|counters| counters.table.to_string())
         .joined(", ");

@@ -4,7 +4,7 @@ use super::rows::Catalogue;
 use super::table::Kind;
 
 pub const CATALOGUE: Catalogue = Catalogue {
-    // MariaDB's catalogue compares the names of tables without case.
+    // MariaDB's catalogue ignores case when it compares table names.
     columns: "
     SELECT CASE WHEN t.table_schema <> DATABASE()
                 THEN CAST(t.table_schema AS CHAR) END AS schema_name,
@@ -68,8 +68,8 @@ pub const CATALOGUE: Catalogue = Catalogue {
      AND r.constraint_name = k.constraint_name
     WHERE {where}
     ORDER BY k.constraint_name",
-    // Before MySQL 8.0.16, there are none. MySQL reads the comments that begin with a version,
-    // and MariaDB those that begin with M. Each has its own columns in these tables.
+    // There are no CHECKs before MySQL 8.0.16. MySQL runs the comments that begin with a version,
+    // and MariaDB those that begin with M, because their tables have different columns here.
     checks: "
     SELECT CAST(t.table_schema AS CHAR) AS in_schema, CAST(t.table_name AS CHAR) AS table_name,
            CONCAT('CHECK (', ''
@@ -104,7 +104,7 @@ fn kind_of(column_type: &str) -> Kind {
         "binary" | "varbinary" | "tinyblob" | "blob" | "mediumblob" | "longblob" => Kind::Binary,
         "uuid" => Kind::Uuid,
         "date" => Kind::Date,
-        // Not TIMESTAMP, whose text depends on the session's time zone.
+        // TIMESTAMP isn't one: its text depends on the session's time zone.
         "datetime" => Kind::Timestamp,
         "float" | "double" => Kind::Real,
         _ => Kind::Other,

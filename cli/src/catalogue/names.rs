@@ -1,4 +1,4 @@
-//! How the SQL of a database names tables, columns and keys.
+//! How a database's SQL names tables, columns and keys.
 
 use anyhow::{Result, bail};
 
@@ -6,8 +6,8 @@ use super::table::{Column, Kind, Table};
 use crate::database::{Database, MYSQL, POSTGRES, SQLITE};
 
 impl Database {
-    /// A table has its schema in SQL only if it isn't found without it. So one text serves every
-    /// tenant, and a dump may be restored in a database of another name.
+    /// Writes a table's name. It has a schema only if the table isn't found without it. So the same
+    /// SQL works for every tenant, and after a dump is restored into a database with another name.
     pub fn table_name(self, table: &Table) -> String {
         self.quoted_in(table.schema.as_deref(), &table.name)
     }
@@ -21,20 +21,20 @@ impl Database {
         columns.into_iter().map(name).collect()
     }
 
-    /// The kind that a key of this kind is stored and bound as. On SQLite, all integers have 64
-    /// bits, and a UUID is bytes.
+    /// Returns the kind that a key is stored and bound as. On SQLite, all integers have 64 bits,
+    /// and a UUID is bytes.
     pub fn stored_as(self, kind: Kind) -> Kind {
         match (self, kind) {
             (SQLITE, Kind::SmallInt | Kind::Integer) => Kind::BigInt,
             (SQLITE, Kind::Uuid) => Kind::Binary,
-            // A text, as it was written. Diesel might write it in another way.
+            // Keep the text as it was written. Diesel might write it differently.
             (SQLITE, Kind::Timestamp) => Kind::Text,
             (_, kind) => kind,
         }
     }
 
-    /// A key that is written as [`Database::as_text`] reads it, as a literal. It has no backslash
-    /// that a setting of the session could take for an escape.
+    /// Writes a key as a literal. `text` has the form that [`Database::as_text`] reads. On MySQL
+    /// it's in hexadecimal, because session settings decide whether a backslash is an escape.
     pub fn key_literal(self, key: &Column, text: &str) -> Result<String> {
         let name = &key.name;
         if self.stored_as(key.kind) == Kind::Binary {

@@ -50,9 +50,9 @@ pub const CATALOGUE: Catalogue = Catalogue {
     LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.attnum AND k.attnum <> 0
     WHERE {where}
     ORDER BY n.nspname, c.relname, x.indisprimary DESC, i.relname, k.position",
-    // A foreign key to a partitioned table is listed once more for each of the partitions. The
-    // first one of a column is its `refers_to`, so the key comes before those of the partitions,
-    // and a valid key before others.
+    // A foreign key to a partitioned table is listed again for every partition. The first key of a
+    // column becomes its `refers_to`, so the key itself comes before those of the partitions, and
+    // valid keys before others.
     foreign_keys: "
     SELECT n.nspname::text AS in_schema, c.relname::text AS table_name,
            a.attname::text AS column_name,
@@ -78,7 +78,7 @@ pub const CATALOGUE: Catalogue = Catalogue {
     JOIN pg_attribute pa ON pa.attrelid = p.oid AND pa.attnum = o.confkey[1]
     WHERE {where} AND pg_get_constraintdef(o.oid) NOT LIKE '% NOT ENFORCED'
     ORDER BY n.nspname, c.relname, o.conparentid <> 0, NOT o.convalidated, o.conname",
-    // A CHECK that is NOT VALID refuses what is written from then on.
+    // A CHECK that is NOT VALID still refuses new values.
     checks: "
     SELECT n.nspname::text AS in_schema, c.relname::text AS table_name,
            pg_get_constraintdef(o.oid) AS check_sql
@@ -100,7 +100,7 @@ fn kind_of(formatted: &str) -> Kind {
         "smallint" => Kind::SmallInt,
         "integer" => Kind::Integer,
         "bigint" => Kind::BigInt,
-        // Not `character`, which ignores spaces at the end.
+        // `character` isn't one, because it ignores trailing spaces.
         "text" | "character varying" => Kind::Text,
         "bytea" => Kind::Binary,
         "uuid" => Kind::Uuid,

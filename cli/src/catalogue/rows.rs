@@ -1,6 +1,5 @@
-//! The rows that each database's catalogue is asked for: one for each column, one for each column
-//! of an index, one for each foreign key, and one for each CHECK. They are loaded by the names of
-//! their columns.
+//! The rows that every database's catalogue is asked for: one per column, one per column of an
+//! index, one per foreign key, and one per CHECK. They are loaded by column name.
 
 use anyhow::Result;
 use diesel::sql_types::{Bool, Nullable, Text};
@@ -10,8 +9,8 @@ use super::table::{Column, Index, Kind, Named, Parent, Table, WideForeignKey};
 use crate::connection::AnyConnection;
 use crate::sql::{Sql, sql, sql_with};
 
-/// A column and its table. Ordered by table, and by the columns' order in it. Each row has the
-/// table again: a table is known from its columns, of which it has one at least.
+/// A column and its table. Ordered by table, and then by the order of the columns. Every row
+/// repeats the table, because tables are found by their columns: each has at least one.
 #[derive(QueryableByName)]
 struct ColumnOfTable {
     #[diesel(embed)]
@@ -62,8 +61,8 @@ struct ColumnRow {
     column_comment: Option<String>,
 }
 
-/// A column of an index. Ordered by table, by index, and by the columns' order in it. The primary
-/// key is the first index.
+/// A column of an index. Ordered by table, by index, and then by the order of the columns. The
+/// primary key is the first index.
 #[derive(QueryableByName)]
 struct IndexRow {
     #[diesel(sql_type = Text)]
@@ -80,7 +79,7 @@ struct IndexRow {
     is_partial: bool,
     #[diesel(sql_type = Bool)]
     is_deferrable: bool,
-    /// Or the expression.
+    /// The name of the column, or the expression.
     #[diesel(sql_type = Text)]
     column_name: String,
     #[diesel(sql_type = Nullable<Text>)]
@@ -100,7 +99,7 @@ struct ForeignKeyRow {
     /// The first column, and the column that it refers to.
     #[diesel(sql_type = Text)]
     column_name: String,
-    /// The name of a foreign key of several columns.
+    /// The key's name, if it has several columns.
     #[diesel(sql_type = Nullable<Text>)]
     wide_name: Option<String>,
     #[diesel(sql_type = Text)]
@@ -119,7 +118,7 @@ struct ForeignKeyRow {
     is_valid: bool,
 }
 
-/// The SQL of a CHECK, or of several.
+/// The SQL of one or several CHECKs.
 #[derive(QueryableByName)]
 struct CheckRow {
     #[diesel(sql_type = Text)]
@@ -131,29 +130,29 @@ struct CheckRow {
 }
 
 /// The queries of a database's catalogue. Their columns have the names of the fields above, and
-/// `{where}` is the condition of the tables to read.
+/// `{where}` is replaced by the condition for the tables to read.
 pub struct Catalogue {
     pub columns: &'static str,
     pub indexes: &'static str,
     pub foreign_keys: &'static str,
     pub checks: &'static str,
-    /// The condition of all tables but the database's own.
+    /// The condition for all tables except the database's own.
     pub all: &'static str,
-    /// The condition of the tables `{name}` that are found without a schema.
+    /// The condition for the tables called `{name}` that are found without a schema.
     pub of_name: &'static str,
-    /// The condition of the tables `{name}` in `{schema}`.
+    /// The condition for the tables called `{name}` in `{schema}`.
     pub of_schema: &'static str,
-    /// The kind of an SQL type, as the catalogue writes it.
+    /// Returns the kind of an SQL type, given as the catalogue writes it.
     pub kind_of: fn(&str) -> Kind,
-    /// Adds to a table what no query has.
+    /// Adds to a table what no query returns.
     pub complete: fn(&mut Table),
 }
 
 impl Catalogue {
-    /// The tables of this name, or all tables.
+    /// Returns the tables with this name, or all tables.
     pub fn tables(&self, name: Option<Named<'_>>, conn: &mut AnyConnection) -> Result<Vec<Table>> {
         let mut tables: Vec<Table> = Vec::new();
-        // The columns come first: they create the tables, to which the other rows are added.
+        // Read the columns first: they create the tables that the other rows are added to.
         for row in self.query(self.columns, name).load::<ColumnOfTable>(conn)? {
             let column = row.column.into_column(self.kind_of);
             match find(&mut tables, &row.table.in_schema, &row.table.table_name) {
@@ -183,7 +182,7 @@ impl Catalogue {
         Ok(tables)
     }
 
-    /// A query of the catalogue, of the tables of this name, or of all tables.
+    /// Makes a query of the catalogue for the tables with this name, or for all tables.
     fn query(&self, template: &str, name: Option<Named<'_>>) -> Sql {
         let with_condition = |condition| template.replace("{where}", condition);
         match name {
@@ -254,7 +253,7 @@ impl IndexRow {
         if self.is_primary {
             table.primary_key.push(self.column_name.clone());
         }
-        // The rows of an index follow each other, so a known index is the last one.
+        // The rows of an index come one after the other, so a known index is the last one.
         let is_known = |last: &Index| last.name == self.index_name;
         if !table.indexes.last().is_some_and(is_known) {
             table.indexes.push(Index {

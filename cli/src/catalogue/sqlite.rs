@@ -67,8 +67,8 @@ pub const CATALOGUE: Catalogue = Catalogue {
     LEFT JOIN pragma_table_list p ON p.schema = t.schema AND p.name = f.\"table\" COLLATE NOCASE
     WHERE {where}
     ORDER BY t.name, f.id",
-    // The statement of the table, and those of its indexes. A trigger has the same `tbl_name`. An
-    // index of a constraint has no SQL.
+    // Reads the statement of the table and those of its indexes. Triggers also have this
+    // `tbl_name`. The index of a constraint has no SQL.
     checks: "
     SELECT t.schema AS in_schema, t.name AS table_name, s.sql AS check_sql
     FROM pragma_table_list t
@@ -83,7 +83,7 @@ pub const CATALOGUE: Catalogue = Catalogue {
     complete: add_collations,
 };
 
-/// Adds the collations of columns, which only the SQL of the table has.
+/// Adds the collations of columns, which are only in the table's SQL.
 fn add_collations(table: &mut Table) {
     let create = table.checks.first().map(String::as_str).unwrap_or_default();
     let declared = collations(create);
@@ -97,21 +97,22 @@ fn add_collations(table: &mut Table) {
     }
 }
 
-/// A COLLATE in the definition of a column.
+/// A COLLATE in a column's definition.
 #[derive(Debug, PartialEq, Eq)]
 struct Collation {
     column: String,
     name: String,
 }
 
-/// The collations in the statement of a table, in their order. The last one of a column counts.
+/// Returns the collations in a table's statement, in order. If a column has several, the last one
+/// is in force.
 fn collations(create: &str) -> Vec<Collation> {
     let Ok(tokens) = Tokenizer::new(SQLITE.grammar(), create).tokenize() else {
         return Vec::new();
     };
     let mut found = Vec::new();
     let mut column = String::new();
-    // Definitions are between commas, in one pair of parentheses.
+    // Columns are defined between commas, within one pair of parentheses.
     let mut depth = 0;
     let mut is_begin = false;
     let mut is_after_collate = false;
@@ -137,7 +138,7 @@ fn collations(create: &str) -> Vec<Collation> {
                     word.quote_style.is_none() && word.value.eq_ignore_ascii_case("collate");
                 (word.value, is_collate)
             }
-            // SQLite takes a text where it expects a name.
+            // SQLite accepts a text where it expects a name.
             Token::SingleQuotedString(text) => (text, false),
             _ => (String::new(), false),
         };
@@ -155,8 +156,9 @@ fn collations(create: &str) -> Vec<Collation> {
     found
 }
 
-/// The kind of a declared type, as `diesel print-schema` reads most of them. It has other sizes of
-/// some integers, which have one size here: see `Database::stored_as`.
+/// Returns the kind of a declared type. This mostly agrees with `diesel print-schema`, which has
+/// different sizes for some integers. Here they all end up with one size: see
+/// `Database::stored_as`.
 fn kind_of(declared_type: &str) -> Kind {
     let declared = declared_type.to_ascii_lowercase();
     let is_any = |parts: &[&str]| parts.iter().any(|part| declared.contains(part));

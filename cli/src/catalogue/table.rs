@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 /// The name of a table to look for.
 #[derive(Clone, Copy)]
 pub struct Named<'n> {
-    /// `None` for a table that is found without it.
+    /// `None` if the table is found without it.
     pub schema: Option<&'n str>,
     pub name: &'n str,
 }
@@ -15,26 +15,27 @@ pub struct Named<'n> {
 pub struct Table {
     /// `None` if the table is found without it.
     pub schema: Option<String>,
-    /// The table's schema in any case. A schema of MySQL is a database.
+    /// The table's schema, which is always set. On MySQL, this is the database.
     pub in_schema: String,
     pub name: String,
     pub columns: Vec<Column>,
     pub primary_key: Vec<String>,
-    /// With the primary key's.
+    /// Includes the primary key's index.
     pub indexes: Vec<Index>,
     pub wide_foreign_keys: Vec<WideForeignKey>,
-    /// The SQL of its CHECKs; on SQLite its `CREATE TABLE`, and then its `CREATE INDEX`es.
+    /// The SQL of its CHECKs. On SQLite, its `CREATE TABLE`, and then its `CREATE INDEX`es.
     pub checks: Vec<String>,
-    /// A `STRICT` table of SQLite, which has no DATE, SMALLINT or BIGINT.
+    /// Whether it's a `STRICT` table on SQLite, which has no DATE, SMALLINT or BIGINT.
     pub strict: bool,
-    /// A partitioned table of PostgreSQL.
+    /// Whether it's a partitioned table on PostgreSQL.
     pub partitioned: bool,
-    /// The table whose rows its own rows are, too: a table of PostgreSQL that it is a partition of
-    /// or inherits from.
+    /// The table that also contains this table's rows, because this one is its partition or
+    /// inherits from it. Only on PostgreSQL.
     pub part_of: Option<String>,
-    /// A table that inherits from it, whose rows are its own, too.
+    /// A table that inherits from this one, so that its rows are also here.
     pub inherited_by: Option<String>,
-    /// `UNLOGGED` on PostgreSQL; on MySQL an engine without transactions.
+    /// Why the table can lose rows: it's `UNLOGGED` on PostgreSQL, or has an engine without
+    /// transactions on MySQL.
     pub unsafe_storage: Option<String>,
 }
 
@@ -45,20 +46,20 @@ pub struct Column {
     pub sql_type: String,
     pub kind: Kind,
     pub nullable: bool,
-    /// As the database writes it; `None` also for NULL.
+    /// As the database writes it. `None` if it's NULL, too.
     pub default: Option<String>,
     pub auto_increment: bool,
-    /// Computed by the database, and read-only.
+    /// Whether the database computes it, so that it's read-only.
     pub generated: bool,
-    /// Its collation, if that takes different texts as equal: 'Foo' and 'foo', or on MySQL
-    /// 'résumé' and 'resume', or 'foo ' and 'foo'.
+    /// Its collation, if that treats different texts as equal, for example 'Foo' and 'foo', or on
+    /// MySQL 'résumé' and 'resume', or 'foo ' and 'foo'.
     pub loose_collation: Option<String>,
-    /// Computed whenever it is read. Not known on SQLite.
+    /// Whether it's computed whenever it's read. Not known on SQLite.
     pub not_stored: bool,
     pub comment: Option<String>,
-    /// The column that a foreign key of this column alone refers to.
+    /// The column that a foreign key of only this column refers to.
     pub refers_to: Option<Parent>,
-    /// What other foreign keys of this column alone refer to.
+    /// What other foreign keys of only this column refer to.
     pub also_refers_to: Vec<Parent>,
 }
 
@@ -76,33 +77,33 @@ pub struct Parent {
     pub in_schema: String,
     pub table: String,
     pub column: String,
-    /// The action of `ON DELETE`, such as `CASCADE` or `SET NULL`.
+    /// What `ON DELETE` does, for example `CASCADE` or `SET NULL`.
     pub on_delete: String,
     pub on_update: String,
-    /// `NOT DEFERRABLE`, `DEFERRABLE` or `DEFERRABLE INITIALLY DEFERRED`. SQLite's catalogue does
-    /// not have it.
+    /// `NOT DEFERRABLE`, `DEFERRABLE` or `DEFERRABLE INITIALLY DEFERRED`. SQLite's catalogue
+    /// doesn't have it.
     pub deferrable: String,
-    /// Whether each row refers to one that exists. On PostgreSQL, a key that is `NOT VALID` acts
-    /// and refuses new rows, but rows that were there before it can refer to nothing.
+    /// Whether every row refers to one that exists. On PostgreSQL, a `NOT VALID` key acts and
+    /// checks new rows, but older rows may refer to nothing.
     pub valid: bool,
 }
 
-/// The types of columns, as far as they matter.
+/// The types of columns, as far as they matter here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     SmallInt,
     Integer,
     BigInt,
-    /// MySQL's TINYINT and MEDIUMINT.
+    /// TINYINT and MEDIUMINT on MySQL.
     OtherInteger,
-    /// MySQL's integers of any size without a sign.
+    /// Unsigned integers of any size on MySQL.
     Unsigned,
     Text,
     Binary,
-    /// On SQLite these are bytes.
+    /// Bytes on SQLite.
     Uuid,
     Date,
-    /// A day and a time, without a time zone.
+    /// A date and a time, without a time zone.
     Timestamp,
     /// Floating point of any size.
     Real,
@@ -112,20 +113,21 @@ pub enum Kind {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Index {
     pub name: String,
-    /// An expression is here as it is written.
+    /// Names of columns. An expression is listed as it's written.
     pub columns: Vec<String>,
-    /// The collation of each of them on SQLite, where it can be another one than the column's.
+    /// The columns' collations in this index. Only on SQLite, where they can differ from those of
+    /// the table's columns.
     pub collations: Vec<Option<String>>,
-    /// PostgreSQL's `INCLUDE`.
+    /// The columns in PostgreSQL's `INCLUDE`.
     pub included: Vec<String>,
     pub unique: bool,
     pub primary: bool,
-    /// It does not find one row by these values: it has a condition, is not valid, or has a value
-    /// once for each time.
+    /// Whether it can't be relied on to find a single row by these values: it has a condition,
+    /// isn't valid, or allows a value once per range of time.
     pub partial: bool,
-    /// It has an expression, or the beginning of a column.
+    /// Whether it contains an expression, or a column prefix.
     pub expression: bool,
-    /// Two rows can have the same values until a transaction ends.
+    /// Whether two rows can have the same values until a transaction ends.
     pub deferrable: bool,
 }
 
@@ -134,12 +136,12 @@ impl Parent {
         self.on_delete == "CASCADE"
     }
 
-    /// Whether it deletes rows or changes them when the row that they refer to is deleted.
+    /// Whether deleting the row that it refers to also deletes or changes rows.
     pub fn deletes(&self) -> bool {
         !["NO ACTION", "RESTRICT"].contains(&&*self.on_delete)
     }
 
-    /// Whether it changes rows when the row that they refer to is updated.
+    /// Whether updating the row that it refers to also changes rows.
     pub fn updates(&self) -> bool {
         !["NO ACTION", "RESTRICT"].contains(&&*self.on_update)
     }
@@ -155,12 +157,13 @@ impl Parent {
 }
 
 impl Column {
-    /// What the foreign keys of this column alone refer to.
+    /// Returns what the foreign keys of only this column refer to.
     pub fn parents(&self) -> impl Iterator<Item = &Parent> {
         self.refers_to.iter().chain(&self.also_refers_to)
     }
 
-    /// `timestamp without time zone` of `timestamp(3) without time zone`.
+    /// Returns the type without its length or precision: `timestamp without time zone` for
+    /// `timestamp(3) without time zone`.
     pub fn plain_type(&self) -> String {
         let mut sql_type = self.sql_type.to_lowercase();
         if let (Some(begin), Some(end)) = (sql_type.find('('), sql_type.find(')')) {
@@ -171,8 +174,9 @@ impl Column {
 }
 
 impl Kind {
-    /// Whether a key of the other kind can have each of its values. The sizes of `Unsigned` and
-    /// `OtherInteger` are not known here: these may have a value that the key refuses.
+    /// Whether a key of the other kind can hold all of its values. Always true between integers if
+    /// one is `Unsigned` or `OtherInteger`: their sizes aren't known here, so the key may still
+    /// refuse a value.
     pub fn fits(self, other: Kind) -> bool {
         use Kind::{BigInt, Integer, SmallInt};
         let kinds = (self, other);
@@ -192,14 +196,14 @@ impl Table {
         (&self.in_schema, &self.name) == (&other.in_schema, &other.name)
     }
 
-    /// Whether a definition names it, as `table` or `schema.table`. The schema can have another
-    /// name now.
+    /// Whether a definition's `table` or `schema.table` means this table. The schema may have been
+    /// renamed since, so it isn't compared.
     pub fn is_named(&self, name: &str) -> bool {
         let schema = name.strip_suffix(&self.name);
         schema.is_some_and(|schema| schema.is_empty() || schema.ends_with('.'))
     }
 
-    /// Whether a foreign key refers to it.
+    /// Whether a foreign key refers to this table.
     pub fn is_parent(&self, parent: &Parent) -> bool {
         (&self.in_schema, &self.name) == (&parent.in_schema, &parent.table)
     }
@@ -208,8 +212,8 @@ impl Table {
         self.columns.iter().find(|column| column.name == name)
     }
 
-    /// The keys of this number of columns: the primary key, and the unique indexes that find one
-    /// row at any time.
+    /// Returns the keys with this number of columns: the primary key, and the unique indexes that
+    /// always find a single row.
     pub fn keys(&self, len: usize) -> Vec<Vec<Column>> {
         let columns = |names: &[String]| -> Option<Vec<Column>> {
             let columns = names.iter().map(|name| self.column(name).cloned());
@@ -222,7 +226,7 @@ impl Table {
                 && !index.expression
                 && !index.deferrable
         };
-        // A unique index has any number of rows with a NULL.
+        // A unique index can have any number of rows with a NULL.
         let has_null = |key: &Vec<Column>| key.iter().any(|column| column.nullable);
         let unique_indexes = self.indexes.iter().filter(finds_one_row);
         let unique_keys = unique_indexes
@@ -241,11 +245,11 @@ impl Table {
         keys
     }
 
-    /// The least and the greatest integer of a column's type, unless that is any `i64`. On SQLite,
-    /// which stores any integer in each column, it is the type that Diesel reads.
+    /// Returns the minimum and maximum of a column's integer type, unless that's any `i64`. SQLite
+    /// stores any integer in any column, so there it's the range of the type that Diesel reads.
     pub fn range(&self, column: &str) -> Option<RangeInclusive<i64>> {
         use Kind::{Integer, OtherInteger, SmallInt, Unsigned};
-        // A STRICT table of SQLite has no types of fewer bits.
+        // STRICT tables on SQLite have only 64-bit integers.
         let column = self.column(column).filter(|_| !self.strict)?;
         let bits = match (column.kind, column.plain_type().split(' ').next()?) {
             (OtherInteger | Unsigned, "tinyint") => 8,
@@ -255,7 +259,7 @@ impl Table {
             _ => 64,
         };
         match column.kind {
-            // A BIGINT UNSIGNED has greater numbers, too, but no counter has: it is an i64.
+            // A BIGINT UNSIGNED can be larger, but a counter is an i64.
             Unsigned => Some(0..=i64::MAX >> 63_u32.saturating_sub(bits)),
             _ if bits == 64 => None,
             _ => Some(-1 << (bits - 1)..=(1 << (bits - 1)) - 1),
@@ -263,7 +267,7 @@ impl Table {
     }
 }
 
-/// As it is named on the command line.
+/// Writes it as you would name it on the command line.
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.schema {

@@ -60,7 +60,8 @@ pub fn columns(counters: &CounterTable, database: Database) -> Vec<Fault> {
     faults
 }
 
-/// SQLite stores anything in a column, and a + that overflows becomes a floating point number.
+/// SQLite stores any value in any column, and turns an integer that overflows into a floating-point
+/// number.
 fn integers(counters: &CounterTable) -> impl Iterator<Item = Fault> {
     let table = &counters.table;
     let names = counters.counters.iter().map(|counter| &counter.name);

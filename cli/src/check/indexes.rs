@@ -19,11 +19,11 @@ pub fn indexes(counters: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<
     Ok(faults)
 }
 
-/// An increment can conflict in this index where it doesn't conflict in the key.
+/// Finds a unique index in which an increment can conflict although the key doesn't.
 fn unique_index(index: &Index, counters: &CounterTable, database: Database) -> Option<Fault> {
     let mut key = counters.table.primary_key.iter();
     let has_key = key.all(|name| index.columns.contains(name));
-    // On MySQL and MariaDB, the beginning of a column is listed like a whole one.
+    // MySQL and MariaDB list a column prefix like a whole column.
     let has_beginning = database == MYSQL && index.expression;
     if !index.unique || has_key && !has_beginning {
         return None;
@@ -74,8 +74,8 @@ fn counter_index(
     )))
 }
 
-/// Those of its expressions, of its condition and of its INCLUDE, too: a change of any of them is no
-/// heap-only update.
+/// Returns an index's columns, including those in its expressions, its condition and its INCLUDE.
+/// If any of them changes, the update isn't heap-only.
 fn columns_of_postgres(
     index: &Index,
     counters: &CounterTable,

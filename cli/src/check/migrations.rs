@@ -1,4 +1,4 @@
-//! `counters.toml` and the triggers of the database, compared with what the migrations say.
+//! Compares `counters.toml` and the triggers in the database with the migrations.
 
 use std::path::{Path, PathBuf};
 
@@ -16,19 +16,20 @@ use crate::triggers::{
     migrations_directory, version,
 };
 
-/// The migrations beside a file.
+/// The migrations that belong to a `counters.toml`.
 pub struct Migrated {
-    /// `None` if there is no directory of migrations here, as on a server.
+    /// `None` if there is no directory of migrations here, for example on a server.
     directory: Option<PathBuf>,
     migrations: Migrations,
-    /// What the triggers are after them, or why there is no such state.
+    /// The triggers after all migrations, or why they can't be told.
     state: Result<Snapshot, Error>,
-    /// Whether this database has not run the last of them.
+    /// Whether this database hasn't run the latest migrations.
     is_behind: bool,
 }
 
 impl Migrated {
-    /// Reads those of this directory, or of the one that diesel_cli has for the file.
+    /// Reads the migrations in this directory, or in the one that diesel_cli would use for the
+    /// file.
     pub fn read(file: &File, given: Option<&Path>, conn: &mut AnyConnection) -> Result<Self> {
         let directory = match given {
             Some(path) => Some(path.to_owned()),
@@ -50,7 +51,7 @@ impl Migrated {
         })
     }
 
-    /// Two branches that do not go together.
+    /// The fault of two branches that don't fit together.
     pub fn branches(&self) -> Option<FaultsOf> {
         let error = self.state.as_ref().err()?;
         let cost = "No migration can be generated.";
@@ -60,7 +61,7 @@ impl Migrated {
         })
     }
 
-    /// The faults of a definition, with a note if no migration has it.
+    /// Adds a note to the faults of a definition if no migration has it.
     pub fn with_note(&self, definition: &Definition, mut faults: Vec<Fault>) -> Vec<Fault> {
         let (Ok(state), Some(_)) = (&self.state, &self.directory) else {
             return faults;
@@ -75,7 +76,7 @@ impl Migrated {
             return faults;
         }
         let name = &definition.name;
-        // The directory can be that of another program.
+        // Without triggers, the directory may belong to another program.
         if !state.triggers.is_empty() {
             let remedy = "Write its migration, and run it.";
             faults
@@ -90,8 +91,8 @@ impl Migrated {
         faults
     }
 
-    /// Triggers that a migration has made, and that no definition of the file has. `unknown` are
-    /// definitions whose triggers are not known.
+    /// Finds triggers that a migration has made, but no definition in the file has. `unknown` names
+    /// the definitions whose triggers aren't known.
     pub fn left(
         &self,
         file: &File,
@@ -109,7 +110,8 @@ impl Migrated {
             if is_own || unknown.contains(&definition) {
                 continue;
             }
-            // Only PostgreSQL has names by table. It finds a table in the schemas of the user's path.
+            // Only on PostgreSQL can several tables have a trigger of the same name. It looks the
+            // table up in the schemas of the user's search path.
             let made_for = table(conn, &made.table).ok();
             let made_for = made_for.as_ref().map(TriggerTable::of);
             let is_it = |live: &&LiveTrigger| {
@@ -135,7 +137,7 @@ impl Migrated {
     }
 }
 
-/// Triggers of a definition that are left.
+/// The triggers that a definition has left behind.
 struct Left<'l> {
     table: &'l str,
     definition: &'l str,
@@ -175,8 +177,8 @@ impl Left<'_> {
     }
 }
 
-/// Whether one of these versions has not run here, as diesel_migrations notes it. It is not known if
-/// the database has no such table.
+/// Whether one of these versions hasn't run here, according to diesel_migrations' table. Returns
+/// false if there is no such table.
 fn is_behind(versions: &[String], conn: &mut AnyConnection) -> bool {
     let run = sql("SELECT version FROM __diesel_schema_migrations").typed::<Text>();
     let Ok(run) = run.load::<String>(conn) else {
@@ -185,7 +187,8 @@ fn is_behind(versions: &[String], conn: &mut AnyConnection) -> bool {
     versions.iter().any(|version| !run.contains(version))
 }
 
-/// Has a trigger created by the migration of its definition: only this corrects the counts, too.
+/// Tells the user to create a trigger by its definition's migration, because only that also
+/// corrects the counts.
 fn by_migration(fault: &mut Fault, remedy: &str) {
     if ["trigger_missing", "trigger_changed"].contains(&fault.fault) {
         remedy.clone_into(&mut fault.remedy);

@@ -27,26 +27,26 @@ use crate::triggers::{File, LiveTrigger, Trigger, live_triggers};
 
 use crate::fault::{Fault, FaultsOf, Severity, wrong};
 
-/// Find what is wrong or slow about counter tables, and print the SQL that corrects it.
+/// Find out what is wrong or slow about your counter tables, and print the SQL that fixes it.
 ///
-/// If there is a counters.toml, it also compares the triggers of the database with those that this
-/// file says.
+/// Without TABLE, checks every table named …_counters, and every other counter table that has a
+/// counter with NOT NULL DEFAULT 0. If there is a counters.toml, also checks that the database has
+/// the triggers in it.
 ///
-/// It changes nothing. Without TABLE, it checks all tables named …_counters, and all other counter
-/// tables with a counter that is NOT NULL DEFAULT 0. Exits with 3 if it finds a fault.
+/// Changes nothing. Exits with 3 if it finds a fault.
 #[derive(Args)]
 #[command(after_help = "Examples:
   diesel-counters check
   diesel-counters check article_counters")]
 pub struct Check {
-    /// The tables to check, such as article_counters or blog.article_counters.
+    /// The tables to check, for example article_counters or blog.article_counters.
     #[arg(value_name = "TABLE", value_parser = options::name)]
     tables: Vec<String>,
-    /// The file that says what triggers count [default: counters.toml of this directory, or of the
+    /// The file that says what triggers count [default: counters.toml in this directory, or in the
     /// nearest one above it, if there is one].
     #[arg(long, value_parser = options::file)]
     file: Option<PathBuf>,
-    /// The directory of the migrations [default: that of diesel.toml, or migrations beside
+    /// The directory of the migrations [default: the one in diesel.toml, or migrations next to
     /// counters.toml, if there is one].
     #[arg(long, value_name = "DIR", value_parser = options::file, env = "MIGRATION_DIRECTORY")]
     migrations: Option<PathBuf>,
@@ -86,7 +86,8 @@ pub fn run(args: Check, options: &Options) -> Result<bool> {
         let named = args.tables.iter().map(|name| table(conn, name));
         named.collect::<Result<_>>()?
     };
-    // Triggers count in tables that are not found, too. Without a name, all triggers are checked.
+    // If you name no table, check all triggers: they can also count in tables that aren't among
+    // these.
     let named: &[Table] = if args.tables.is_empty() { &[] } else { &found };
     let live = live_triggers(conn)?;
     let mut own = Vec::new();
@@ -118,7 +119,8 @@ pub fn run(args: Check, options: &Options) -> Result<bool> {
     Ok(!good)
 }
 
-/// Says which tables could be counter tables, and are not checked. Bookings can have the same key.
+/// Says which tables look like counter tables but aren't checked. A table of bookings, for example,
+/// can have such a key.
 fn note_not_checked(others: Vec<Table>) {
     for table in others {
         let Ok(counters) = CounterTable::try_from(table) else {
@@ -145,7 +147,7 @@ fn check(
 ) -> Result<Vec<Fault>> {
     let database = conn.database();
     let Ok(counters) = CounterTable::try_from(table.clone()) else {
-        // An ordinary table can have columns in which triggers count.
+        // Triggers can also count in columns of an ordinary table.
         let mut definitions = file.iter().flat_map(|file| &file.triggers);
         if definitions.any(|one| triggers::counts_in(one, std::slice::from_ref(table))) {
             return Ok(Vec::new());
@@ -181,7 +183,7 @@ fn not_a_counter_table(table: &Table, database: Database) -> Fault {
     ))
 }
 
-/// What a change of a table takes.
+/// Says how to make a change to a table.
 fn remedy(database: Database, change: &str) -> String {
     if database == SQLITE {
         return "SQLite can't change that: create another table with `diesel-counters generate \
@@ -191,7 +193,7 @@ fn remedy(database: Database, change: &str) -> String {
     change.to_owned()
 }
 
-/// A statement that changes a table. On SQLite, there is none.
+/// The statement that changes a table. SQLite has none.
 fn alter(table: &Table, database: Database, change: &str) -> Option<String> {
     let name = database.table_name(table);
     (database != SQLITE).then(|| format!("ALTER TABLE {name} {change};"))
@@ -219,7 +221,7 @@ fn text(checked: &Checked) -> String {
             .filter(|sentence| !sentence.is_empty())
             .flat_map(|sentence| wrapped(sentence, 71));
         text += &(lines.joined("\n         ") + "\n");
-        // The SQL is not wrapped, so that it can be copied.
+        // Don't wrap the SQL, so that it can be copied.
         for line in fault.sql.iter().flat_map(|statement| statement.lines()) {
             text += &format!("           {}\n", printable(line));
         }

@@ -1,4 +1,4 @@
-//! Notes: worth knowing about a table or a database, and no faults.
+//! Notes: worth knowing about a table or a database, but not faults.
 
 use anyhow::Result;
 use diesel::RunQueryDsl;
@@ -13,7 +13,7 @@ use crate::sql::sql;
 use crate::triggers;
 use crate::triggers::{Cascade, Counting, LiveTrigger, Trigger, TriggerTable};
 
-/// The database doesn't have the period that the table counts by.
+/// The database doesn't say which period the table counts by.
 pub fn period(counters: &CounterTable, database: Database) -> Option<Fault> {
     if counters.mark().is_some() {
         return None;
@@ -27,8 +27,8 @@ pub fn period(counters: &CounterTable, database: Database) -> Option<Fault> {
     Some(fault.run(statement))
 }
 
-/// The application's own triggers and rules on a table that is counted in. `own` are those that
-/// counters.toml asks for.
+/// Finds the application's own triggers and rules on a table that is counted in. `own` are the
+/// triggers that counters.toml asks for.
 pub fn other_triggers(table: &Table, own: &[Trigger], live: &[LiveTrigger]) -> Option<Fault> {
     let is_own = |live: &LiveTrigger| {
         own.iter()
@@ -47,7 +47,7 @@ pub fn other_triggers(table: &Table, own: &[Trigger], live: &[LiveTrigger]) -> O
     Some(note("other_triggers", what, cost).remedy("Read them."))
 }
 
-/// An SQLite database without a write-ahead log.
+/// Notes that an SQLite database has no write-ahead log.
 pub fn journal(conn: &mut AnyConnection) -> Result<Option<FaultsOf>> {
     if conn.database() != SQLITE {
         return Ok(None);
@@ -55,7 +55,7 @@ pub fn journal(conn: &mut AnyConnection) -> Result<Option<FaultsOf>> {
     let mode: String = sql("PRAGMA journal_mode")
         .typed::<Text>()
         .get_result(conn)?;
-    // A database in memory has no other mode.
+    // A database in memory can't have another mode.
     if ["wal", "memory", "off"].contains(&&*mode) {
         return Ok(None);
     }
@@ -71,7 +71,7 @@ pub fn journal(conn: &mut AnyConnection) -> Result<Option<FaultsOf>> {
     }))
 }
 
-/// Foreign keys that delete counted rows without a trigger.
+/// Notes the foreign keys that delete counted rows without running a trigger.
 pub fn cascades(counting: &Counting, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     let found = triggers::cascades(counting, conn)?;
     let notes = found.iter().map(|cascade| {

@@ -1,4 +1,4 @@
-//! The days without a partition of a counter table.
+//! Finds days that no partition of a counter table covers.
 
 use anyhow::Result;
 use chrono::{NaiveDate, Utc};
@@ -12,8 +12,8 @@ use crate::database::{Database, MYSQL, POSTGRES};
 use crate::fault::{Fault, wrong};
 use crate::sql::sql_with;
 
-/// Whether a table that is partitioned by ranges of its day has none with this day. Its other
-/// partitions are not known: one of a list or of a hash can have each day.
+/// True if the table is partitioned by ranges of its day, and no partition has this day. Other
+/// kinds of partitions, such as lists or hashes, aren't looked at: they may cover every day.
 const OF_POSTGRES: &str = "
     WITH counters AS (
         SELECT p.partrelid AS id FROM pg_partitioned_table p
@@ -37,8 +37,8 @@ const OF_POSTGRES: &str = "
             OR CASE WHEN first = 'MINVALUE' THEN true ELSE CAST(first AS date) <= day END
             AND CASE WHEN last = 'MAXVALUE' THEN true ELSE day < CAST(last AS date) END)";
 
-/// The same on MySQL and MariaDB, whose ranges have no first day. A table without such partitions,
-/// or with partitions by another expression, has a place for each day.
+/// Does the same on MySQL and MariaDB, where ranges have no first day. A table that isn't
+/// partitioned, or is partitioned by another expression, has room for every day.
 const OF_MYSQL: &str = "
     SELECT COALESCE(MAX(
         CASE WHEN partition_description = 'MAXVALUE' THEN 1
@@ -56,7 +56,7 @@ const OF_MYSQL: &str = "
     WHERE partition_method IN ('RANGE', 'RANGE COLUMNS')
         AND table_schema = {schema} AND table_name = {table}";
 
-/// A day that is not in a partition cannot be counted on.
+/// If no partition covers a day, nothing can be counted on it.
 pub fn partitions(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     let database = conn.database();
     let period = shape.mark().map(|mark| mark.period).unwrap_or_default();
@@ -82,7 +82,7 @@ pub fn partitions(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<
             faults.push(fault.run(partition(shape, day, database)));
         }
     }
-    // The remedy of the first fault, a partition without an end, has both days.
+    // The remedy of the first fault adds a partition without an end, which covers both days.
     if database == MYSQL {
         faults.truncate(1);
     }

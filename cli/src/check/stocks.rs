@@ -22,7 +22,7 @@ pub fn stocks(counters: &CounterTable, database: Database) -> Vec<Fault> {
             let drop = "Drop the CHECK. If counter_table! says that it is a stock, write that into \
                         the comment instead.";
             let mut fault = wrong("stock", what, cost).remedy(remedy(database, drop));
-            // A table that counts by days has no stock: only the CHECK can be wrong.
+            // Only a table without days can have a stock. Otherwise the CHECK must be the mistake.
             if mark
                 .as_ref()
                 .is_none_or(|mark| mark.period == Period::Total)

@@ -1,4 +1,4 @@
-//! Texts in the key that the database compares in another way than the program does.
+//! Text keys that the database compares differently from the program.
 
 use anyhow::Result;
 
@@ -37,8 +37,8 @@ fn collation(column: &Column, conn: &mut AnyConnection) -> Result<Option<Fault>>
     let Some(collation) = &column.loose_collation else {
         return Ok(None);
     };
-    // What the parent's key takes for one is one entity. If this user may not see the parent, it
-    // is taken to be of the same collation.
+    // Texts that the parent's key treats as equal are one entity. If this user may not see the
+    // parent, assume that it has the same collation.
     if let Some(parent) = &column.refers_to {
         let table = catalogue::parent(parent, conn)?;
         let key = table

@@ -1,4 +1,4 @@
-//! The triggers that count rows, compared with those that the definitions of `counters.toml` have.
+//! Compares the triggers in the database with those that the definitions in `counters.toml` need.
 
 use std::path::Path;
 
@@ -13,9 +13,8 @@ use crate::database::{MYSQL, POSTGRES};
 use crate::fault::{Fault, FaultsOf, Severity, wrong};
 use crate::triggers::{Count, Counting, Definition, File, LiveTrigger, Plan, Trigger};
 
-/// The faults of each definition that counts in one of these tables, or of all if there are none,
-/// with the table of the rows.
-/// Returns also the triggers that the file asks for.
+/// Checks every definition that counts in one of these tables, or all of them if `tables` is empty.
+/// Returns their faults with the table of the rows, and the triggers that the file asks for.
 pub fn check(
     file: &File,
     migrations: Option<&Path>,
@@ -44,7 +43,7 @@ pub fn check(
         let is_asked = counts_in(definition, tables);
         let faults = of_definition(definition, plan, &mut before, &own, live, conn);
         let mut faults = migrated.with_note(definition, faults);
-        // A table of several definitions has the same notes for each of them.
+        // If several definitions count the same rows, tell the same note only once.
         let mut told = all.iter().flat_map(|known| &known.faults);
         faults.retain(|fault| {
             fault.severity != Severity::Note || !told.any(|other| other.what == fault.what)
@@ -56,7 +55,7 @@ pub fn check(
     Ok((by_table(all), own))
 }
 
-/// The faults of each table together.
+/// Groups the faults by table.
 fn by_table(all: Vec<FaultsOf>) -> Vec<FaultsOf> {
     let mut by_table: Vec<FaultsOf> = Vec::new();
     for one in all {
@@ -68,14 +67,14 @@ fn by_table(all: Vec<FaultsOf>) -> Vec<FaultsOf> {
     by_table
 }
 
-/// Whether a definition counts in one of these tables, or there are none.
+/// Whether a definition counts in one of these tables. Always true if there are no tables.
 pub fn counts_in(definition: &Definition, tables: &[Table]) -> bool {
     let is_named = |count: &Count| tables.iter().any(|table| table.is_named(&count.table));
     tables.is_empty() || definition.counts.iter().any(is_named)
 }
 
-/// The faults of a definition. `before` has the definitions before it, and `own` the triggers of all
-/// definitions.
+/// Returns the faults of a definition. `before` has the definitions before it, and `own` the
+/// triggers of all definitions.
 fn of_definition(
     definition: &Definition,
     plan: Result<Plan>,
@@ -90,7 +89,7 @@ fn of_definition(
          }| {
             let targets = counting.targets.iter();
             let columns = targets.filter(|target| target.slots.is_none());
-            // Counter tables are checked by themselves.
+            // Counter tables are checked separately.
             let tables = columns.map(|target| &target.table);
             let rows_and_columns = [&counting.rows].into_iter().chain(tables.clone());
             let database = counting.database;
@@ -103,14 +102,14 @@ fn of_definition(
             for trigger in &triggers {
                 faults.extend(faults_of(trigger, &counting, live));
             }
-            // The function of several triggers can be the same.
+            // Several triggers can call the same function.
             let mut told = Vec::new();
             faults.retain(|fault| {
                 let is_new = !told.contains(&fault.what);
                 told.push(fault.what.clone());
                 is_new
             });
-            // Only a definition whose tables are there can count in the same counter as another one.
+            // A definition can only share a counter with another one if its tables exist.
             before.push(counting);
             Ok(faults)
         },
@@ -126,7 +125,7 @@ fn of_definition(
     })
 }
 
-/// An account of MySQL does not see the triggers without this right.
+/// MySQL hides triggers from an account without this right.
 fn not_seen(trigger: &Trigger, counting: &Counting) -> String {
     match counting.database {
         MYSQL => {
@@ -137,10 +136,10 @@ fn not_seen(trigger: &Trigger, counting: &Counting) -> String {
     }
 }
 
-/// The faults of a trigger that should be there.
+/// Returns the faults of a trigger that should exist.
 fn faults_of(trigger: &Trigger, counting: &Counting, live: &[LiveTrigger]) -> Vec<Fault> {
     let of_table = || live.iter().filter(|live| live.table == trigger.table);
-    // One that does the same can have another name.
+    // A trigger that does the same may have another name.
     if let Some(same) = of_table().find(|live| live.is_like(trigger)) {
         return disabled(same, counting).into_iter().collect();
     }
@@ -170,7 +169,7 @@ fn faults_of(trigger: &Trigger, counting: &Counting, live: &[LiveTrigger]) -> Ve
     };
     let mut statements = vec![counting.database.trigger_session(), trigger.drop.clone()];
     statements.extend(drops_of_replaced(trigger, live));
-    // The function that is there can be another one.
+    // A function of this name may exist with another body.
     if let Some(create) = &trigger.function {
         statements.push(create.replacen("CREATE", "CREATE OR REPLACE", 1));
     }
@@ -187,8 +186,8 @@ fn faults_of(trigger: &Trigger, counting: &Counting, live: &[LiveTrigger]) -> Ve
     vec![fault]
 }
 
-/// The statements that drop a trigger from a table that a copy has replaced. Its function has counted
-/// the rows of that table, and counts those of the copy from now on.
+/// Drops the trigger from a table that was replaced by a copy. Its function counted the rows of the
+/// old table, and will now count those of the copy.
 fn drops_of_replaced(trigger: &Trigger, live: &[LiveTrigger]) -> Vec<String> {
     let function = format!(".{}", POSTGRES.quoted(&trigger.name));
     let has_moved = |live: &&LiveTrigger| {
@@ -205,7 +204,7 @@ fn drops_of_replaced(trigger: &Trigger, live: &[LiveTrigger]) -> Vec<String> {
     live.iter().filter(has_moved).map(drop).collect()
 }
 
-/// The fault of a trigger that does what its definition says, and does not always run.
+/// The fault of a trigger that matches its definition, but doesn't always run.
 fn disabled(live: &LiveTrigger, counting: &Counting) -> Option<Fault> {
     let why = live.disabled.as_ref()?;
     let name = &counting.definition.name;

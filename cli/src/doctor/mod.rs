@@ -1,4 +1,4 @@
-//! `doctor`: whether sessions wait for rows of a counter table, and for which ones.
+//! `doctor`: shows whether sessions wait for rows of a counter table, and for which ones.
 
 pub mod mysql;
 mod postgres;
@@ -19,19 +19,20 @@ use crate::options::{self, Options};
 use crate::output::{printable, wrapped};
 use wait::{Look, Wait};
 
-/// Show which rows of counter tables sessions wait for now, who holds them, and what to do.
+/// Show which rows of your counter tables sessions wait for right now, who holds them, and what to
+/// do.
 ///
-/// It changes nothing. Exits with 3 if it finds contention: a session that waits, or SQLite's write
-/// lock held. On MySQL it reads performance_schema.data_locks, which lists every row lock of the
-/// server: where many rows are locked, that costs a busy server time and memory.
+/// Changes nothing. Exits with 3 if it finds contention: a session that waits, or SQLite's write
+/// lock being held. On MySQL, it reads performance_schema.data_locks, which lists every row lock on
+/// the server. If many rows are locked, that costs a busy server time and memory.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   diesel-counters doctor
   diesel-counters doctor article_counters
   watch -n 1 diesel-counters doctor article_counters")]
 pub struct Doctor {
-    /// The counter table, such as article_counters or blog.article_counters [default: the counter
-    /// tables that `check` checks].
+    /// The counter table, for example article_counters or blog.article_counters [default: the
+    /// counter tables that `check` checks].
     #[arg(value_parser = options::name)]
     table: Option<String>,
 }
@@ -60,19 +61,20 @@ pub fn run(doctor: Doctor, options: &Options) -> Result<bool> {
     known(contention)
 }
 
-/// Fails if it is not known whether there is contention, so that nobody takes that for none.
+/// Fails if it couldn't see whether there is contention, so that nobody takes that for "no
+/// contention".
 fn known(contention: Option<bool>) -> Result<bool> {
     contention.context("could not see all waits: see what is not seen, and why")
 }
 
-/// The waits for a table.
+/// The sessions that wait for one table.
 #[derive(Serialize)]
 struct Looked {
     table: String,
-    /// `None` if that could not be seen.
+    /// `None` if it couldn't be seen.
     contention: Option<bool>,
     waits: Vec<Wait>,
-    /// What could not be seen and why.
+    /// What couldn't be seen, and why.
     not_seen: Vec<String>,
 }
 
@@ -88,8 +90,8 @@ fn look_at(counters: &CounterTable, conn: &mut AnyConnection) -> Result<Looked> 
         MYSQL => mysql::look(&mut look)?,
         _ => sqlite::look(look.conn)?,
     };
-    // The longest wait comes first: its time is the one that is shown. Whoever waits for a holder that
-    // is not told comes after those who wait for the same row.
+    // The longest wait comes first, because its time is shown. Waits whose holder isn't known come
+    // last, so that they can join those for the same row.
     found.sort_by(|one, other| {
         let longest = other.longest_seconds.total_cmp(&one.longest_seconds);
         let is_hidden = |wait: &Wait| wait.holder.is_none();
@@ -97,7 +99,7 @@ fn look_at(counters: &CounterTable, conn: &mut AnyConnection) -> Result<Looked> 
     });
     let mut waits: Vec<Wait> = Vec::new();
     for wait in found {
-        // PostgreSQL does not tell the holder to the second one in a queue.
+        // PostgreSQL doesn't tell the second session in a queue who the holder is.
         let same = |other: &&mut Wait| {
             (other.kind, &other.on) == (wait.kind, &wait.on)
                 && (other.holder == wait.holder || wait.holder.is_none())
@@ -120,8 +122,8 @@ fn look_at(counters: &CounterTable, conn: &mut AnyConnection) -> Result<Looked> 
     })
 }
 
-/// The waits for each session that holds something, one after the other. Whoever holds up most
-/// sessions comes first.
+/// Groups the waits by the session that holds the lock. The one that holds up the most sessions
+/// comes first.
 fn by_holder(waits: Vec<Wait>) -> Vec<Wait> {
     let mut groups: Vec<Vec<Wait>> = Vec::new();
     for wait in waits {
@@ -155,7 +157,7 @@ fn text(looked: &Looked) -> String {
     text.lines().map(|line| printable(line) + "\n").collect()
 }
 
-/// A session, and what others wait for that it holds.
+/// Describes a session, and what others wait for because of it.
 fn describe(waits: &[Wait]) -> String {
     const HIDDEN: &str = "a session that waits too, or that the database does not show";
     let first = &waits[0];
@@ -179,7 +181,7 @@ fn describe(waits: &[Wait]) -> String {
 }
 
 fn how_long(wait: &Wait) -> String {
-    // A key may have several lines.
+    // A key can have line breaks in it.
     let on = printable(&wait.on);
     let seconds = wait.longest_seconds;
     match wait.sessions {

@@ -1,4 +1,4 @@
-//! The waits, from the views of MySQL and of MariaDB.
+//! Reads the waits from the views of MySQL and MariaDB.
 
 use anyhow::Result;
 use chrono::NaiveDate;
@@ -10,7 +10,7 @@ use super::wait::{LockWait, Look, Wait};
 use crate::catalogue::{Kind, Parent};
 use crate::sql::{Sql, sql};
 
-/// The locks that transactions wait for. MariaDB has kept the views that MySQL 8 has moved.
+/// The locks that transactions wait for. MariaDB still has the views that MySQL 8 moved elsewhere.
 const OF_MYSQL: &str = "
     (SELECT requesting_engine_transaction_id AS waiter, blocking_engine_transaction_id AS holder,
         index_name, lock_data,
@@ -19,15 +19,15 @@ const OF_MYSQL: &str = "
     FROM performance_schema.data_lock_waits w
     JOIN performance_schema.data_locks l ON l.engine_lock_id = w.requesting_engine_lock_id)";
 
-/// It writes the partition behind the table's name.
+/// MariaDB appends the partition to the table's name.
 const OF_MARIADB: &str = "
     (SELECT requesting_trx_id AS waiter, blocking_trx_id AS holder, lock_index AS index_name,
         lock_data, SUBSTRING_INDEX(lock_table, ' /*', 1) AS lock_table
     FROM information_schema.innodb_lock_waits
     JOIN information_schema.innodb_locks ON lock_id = requested_lock_id)";
 
-/// InnoDB's times are in whole seconds, and by the clock of the system: not the session's,
-/// which Diesel has set to UTC.
+/// InnoDB's times are in whole seconds and in the system's time zone, not in the session's, which
+/// Diesel has set to UTC.
 const ROW_WAITS: &str = include_str!("mysql.sql");
 
 pub(super) fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
@@ -43,12 +43,12 @@ pub(super) fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
     let table = &counters.table;
     let sql_table = locked_name(&table.in_schema, &table.name);
     let mut rows = allowed(look, is_mariadb, sql(ROW_WAITS.replace("{waits}", locks)))?;
-    // They are in the order of the sessions, each with the locks that it waits for.
+    // They are ordered by session, and a session has a row for every lock that it waits for.
     rows.dedup_by_key(|lock| lock.waiter);
     let kinds: Vec<_> = counters.entity.iter().map(|entity| entity.kind).collect();
     let mut waits = Vec::new();
     for mut lock in rows {
-        // The query has the table of the lock here, whichever it is.
+        // The query puts the lock's table into `parent`, whichever table it is.
         let lock_table = lock.parent.take();
         if lock_table.as_ref() == Some(&sql_table) {
             let row = lock.place.as_ref().and_then(|data| lock_row(data, &kinds));
@@ -68,19 +68,19 @@ pub(super) fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
     Ok(waits)
 }
 
-/// A table as the query of the locks names it.
+/// Writes a table as the query of the locks does.
 fn locked_name(schema: &str, table: &str) -> String {
     let [schema, table] = [schema, table].map(|name| name.replace('`', "``"));
     format!("`{schema}`.`{table}`")
 }
 
-/// What a query finds, or nothing if the account lacks a right.
+/// Returns what the query finds, or nothing if the account isn't allowed to run it.
 fn allowed(look: &mut Look<'_>, is_mariadb: bool, query: Sql) -> Result<Vec<LockWait>> {
     match query.load(look.conn) {
         Err(Error::DatabaseError(_, why)) if why.message().contains("denied") => {}
         found => return Ok(found?),
     }
-    // Its last @ is before the host.
+    // The host comes after the last @.
     let quoted_account = sql("
         SELECT CONCAT('`', LEFT(account, CHAR_LENGTH(account) - CHAR_LENGTH(host) - 1), '`@`', host, '`')
         FROM (SELECT account, SUBSTRING_INDEX(account, '@', -1) AS host
@@ -94,10 +94,9 @@ fn allowed(look: &mut Look<'_>, is_mariadb: bool, query: Sql) -> Result<Vec<Lock
     Ok(Vec::new())
 }
 
-/// Reads a row's key, as InnoDB prints it, `7, 1037685, 3`: the columns of the key, of which the
-/// entity may be text with a comma in it.
+/// Reads a row's key as InnoDB prints it: `7, 1037685, 3`.
 pub fn lock_row(lock_data: &str, entity: &[Kind]) -> Option<String> {
-    // From the end, because the entity can have commas.
+    // Read from the end, because a text key can have commas in it.
     let mut parts = lock_data.rsplitn(3, ", ");
     let slot: i16 = parts.next()?.trim().parse().ok()?;
     let packed: u32 = parts.next()?.trim().parse().ok()?;

@@ -1,4 +1,4 @@
-//! The waits, from `pg_locks` and `pg_stat_activity`.
+//! Reads the waits from `pg_locks` and `pg_stat_activity`.
 
 use anyhow::Result;
 use diesel::connection::SimpleConnection;
@@ -13,14 +13,15 @@ use crate::triggers::{TriggerTable, live_triggers};
 
 /// Finds the sessions that wait for the table.
 ///
-/// A session that waits for a row is seen waiting for the transaction that holds it; only the
-/// second one in a queue may be seen waiting for the row. So a session is looked at if it has
-/// locked rows of the table, and if its statement names the table. The first one in the queue has
-/// locked the place of the row (its tuple), unless the row is not committed yet, or it has met the
-/// row in an index, as ON CONFLICT does. The row may then also be one that the blocker has locked
-/// in the parent table.
+/// PostgreSQL shows a session that waits for a row as waiting for the transaction that holds it.
+/// Only the second session in a queue may show as waiting for the row itself. So this looks at the
+/// sessions that have locked rows of the table and whose statement names the table.
 ///
-/// `waitstart` is read as JSON because there is none before PostgreSQL 14.
+/// The first session in the queue has usually locked the row's place (its tuple). It hasn't if the
+/// row isn't committed yet, or if the session met the row in an index, as ON CONFLICT does. Then
+/// the row may also be one in the parent table that the blocker has locked.
+///
+/// `waitstart` is read as JSON because PostgreSQL before 14 doesn't have it.
 const WAITS: &str = include_str!("postgres.sql");
 
 pub fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
@@ -36,9 +37,9 @@ pub fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
             look.miss(format!("what other users' sessions do; to see it: {grant}"));
         }
     }
-    // They are in the order of the sessions.
+    // They are ordered by session.
     locks.dedup_by_key(|lock| lock.waiter);
-    // A session that does not count may wait for the parent's row, too.
+    // A session that doesn't count may also wait for the parent's row.
     if !locks.is_empty() {
         let written = written(&counters.table, look)?;
         let mut names: Vec<&str> = written.iter().map(|name| &**name).collect();
@@ -53,8 +54,8 @@ pub fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
     waits.collect()
 }
 
-/// The tables whose writes run triggers that name a counter table, and those whose deletions cascade
-/// to these.
+/// Returns the tables on which a trigger names the counter table, and those whose deletions cascade
+/// to them.
 fn written(counters: &Table, look: &mut Look<'_>) -> Result<Vec<String>> {
     let mut names: Vec<String> = Vec::new();
     for live in live_triggers(look.conn)? {
@@ -71,8 +72,8 @@ fn written(counters: &Table, look: &mut Look<'_>) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The row that a session waits for, if it is the only one at the place. There is no index for the
-/// rows of a transaction: if one search takes too long, there is no other one.
+/// Returns the row that a session waits for, if it's the only one at that place. There is no index
+/// for the rows of a transaction, so after one search took too long, this doesn't try again.
 fn row(place: &str, look: &mut Look<'_>) -> Result<Option<String>> {
     const WHAT: &str = "which rows the sessions wait for";
     let mut missed = look.not_seen.iter();
@@ -80,7 +81,7 @@ fn row(place: &str, look: &mut Look<'_>) -> Result<Option<String>> {
         return Ok(None);
     }
     let counters = look.counters;
-    // A cast of a type of the user's own runs a function of its owner.
+    // To cast a user-defined type, PostgreSQL runs a function that its owner wrote.
     let is_other = |key: &Column| key.kind == Kind::Other && key.plain_type() != "character";
     if counters.entity.iter().any(is_other) {
         look.miss(format!("{WHAT}: the key has a type that is not read"));
@@ -94,7 +95,7 @@ fn row(place: &str, look: &mut Look<'_>) -> Result<Option<String>> {
         "" => String::new(),
         key => format!("'entity ', concat_ws(', ', {key}), ', ', "),
     };
-    // The text of a day alone depends on the session.
+    // A day's own text depends on the session.
     let day = format!("to_char({day}, 'YYYY-MM-DD')");
     let row = format!("concat({entity}'day ', {day}, ', slot ', {slot})");
     let select = sql(format!("SELECT {row} FROM {table} WHERE {place} LIMIT 2"));
@@ -112,7 +113,7 @@ fn row(place: &str, look: &mut Look<'_>) -> Result<Option<String>> {
         }
     };
     let row = rows.pop();
-    // With a second row, it is not known which of them it is.
+    // If there is a second row, we can't tell which one it is.
     Ok(row.filter(|_| rows.is_empty()))
 }
 

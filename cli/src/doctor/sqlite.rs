@@ -1,4 +1,4 @@
-//! SQLite's lock: it has one writer, and no row locks.
+//! SQLite's lock: it allows one writer and has no row locks.
 
 use anyhow::Result;
 use diesel::connection::SimpleConnection;
@@ -6,7 +6,8 @@ use diesel::connection::SimpleConnection;
 use super::wait::{WRITE_LOCK, Wait};
 use crate::connection::AnyConnection;
 
-/// Takes the lock and lets it go. A lock that cannot be had within this time is held for long.
+/// Takes the lock and releases it. If it can't get the lock within this time, someone has been
+/// holding it for long.
 pub fn look(conn: &mut AnyConnection) -> Result<Vec<Wait>> {
     match conn.batch_execute("PRAGMA busy_timeout = 250; BEGIN IMMEDIATE; ROLLBACK") {
         Ok(()) => Ok(Vec::new()),

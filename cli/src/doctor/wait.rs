@@ -1,4 +1,4 @@
-//! Sessions that wait for rows of a counter table, and what to do about each kind of wait.
+//! Sessions that wait for rows of a counter table, and what to do about every kind of wait.
 
 use diesel::QueryableByName;
 use diesel::sql_types::{BigInt, Bool, Double, Nullable, Text};
@@ -9,7 +9,7 @@ use crate::connection::AnyConnection;
 
 /// A kind of wait.
 pub struct Kind {
-    /// In JSON.
+    /// Its name in JSON.
     pub name: &'static str,
     /// What to do about it.
     pub advice: &'static str,
@@ -20,12 +20,12 @@ pub const ROW: Kind = Kind {
     advice: "Count last in the transaction and commit at once. Use more slots than connections \
              that count, and Slot::Connection, with claim_slot() on MySQL and MariaDB.",
 };
-/// Increments do not lock it.
+/// Increments don't lock this row.
 pub const CORRECTION: Kind = Kind {
     name: "correction",
     advice: "Commit right after set_counter, recount or delete_counters.",
 };
-/// In the table of a stock, whatever the row.
+/// Any row of a table that has a stock.
 pub const STOCK: Kind = Kind {
     name: "stock",
     advice: "A take locks a row until its transaction ends, and takes of the last units wait for \
@@ -42,29 +42,29 @@ pub const WRITE_LOCK: Kind = Kind {
              last, and set PRAGMA busy_timeout. Slots do not help on SQLite.",
 };
 
-/// Sessions that wait for one thing.
+/// The sessions that wait for the same thing.
 #[derive(Serialize)]
 pub struct Wait {
     pub kind: &'static str,
     pub on: String,
     pub sessions: usize,
     pub longest_seconds: f64,
-    /// The session that holds it. `None` if that waits too, or is not shown.
+    /// The session that holds it. `None` if that session waits too, or isn't visible.
     pub holder: Option<String>,
-    /// Whether the holder has a transaction open and runs no statement.
+    /// Whether the holder has an open transaction but runs no statement.
     pub holder_is_idle: bool,
     /// The statement that ends the holder's session.
     pub end: Option<String>,
     pub advice: &'static str,
 }
 
-/// A look at the waits for a table.
+/// A look at the waits for one table.
 pub struct Look<'a> {
     pub conn: &'a mut AnyConnection,
     pub counters: &'a CounterTable,
-    /// What could not be seen and why, and the statement that grants the missing right.
+    /// What couldn't be seen and why, with the statement that grants the missing right.
     pub not_seen: Vec<String>,
-    /// Whether no wait could be seen.
+    /// Whether no wait at all could be seen.
     pub is_blind: bool,
 }
 
@@ -82,20 +82,20 @@ impl Look<'_> {
     }
 }
 
-/// A session that waits, in the order of the sessions.
+/// A session that waits. The queries order these by session.
 #[derive(QueryableByName)]
 pub struct LockWait {
     #[diesel(sql_type = BigInt)]
     pub waiter: i64,
     #[diesel(sql_type = Double)]
     pub seconds: f64,
-    /// The parent table, if the row is one of it.
+    /// The parent table, if the row is one of its rows.
     #[diesel(sql_type = Nullable<Text>)]
     pub parent: Option<String>,
-    /// Where the row is found, in the database's words.
+    /// Where the row is, in the database's own words.
     #[diesel(sql_type = Nullable<Text>)]
     pub place: Option<String>,
-    /// Of the waiter, if it may be seen.
+    /// The waiter's statement, if it's visible.
     #[diesel(sql_type = Nullable<Text>)]
     pub statement: Option<String>,
     #[diesel(sql_type = Nullable<Text>)]
@@ -107,8 +107,8 @@ pub struct LockWait {
 }
 
 impl LockWait {
-    /// Whether its statement counts in a table, as far as its text shows: it names the table, or
-    /// another one of those whose writes count there. A COMMIT shows nothing.
+    /// Whether the session's statement might count in a table, judging by its text: it names one of
+    /// these tables, or it's a COMMIT, which could be for any of them.
     pub fn could_count_in(&self, names: &[&str]) -> bool {
         let statement = self.statement.as_deref().unwrap_or_default().to_lowercase();
         let ends = ["", "commit", "end"].contains(&statement.trim().trim_end_matches(';'));
@@ -116,7 +116,7 @@ impl LockWait {
         ends || names.iter().any(is_named)
     }
 
-    /// The wait, which is for this row if it is one of the table.
+    /// Turns this into a wait for `row`, if that's a row of the table.
     pub fn wait(self, row: Option<String>, table: &CounterTable) -> Wait {
         const UNKNOWN: &str = "a row that the database does not tell";
         let row = row.unwrap_or_else(|| UNKNOWN.to_owned());

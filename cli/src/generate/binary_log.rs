@@ -8,13 +8,13 @@ use crate::connection::AnyConnection;
 use crate::database::MYSQL;
 use crate::sql::sql;
 
-/// What to do if the server would refuse the migration with error 1419.
+/// Says what to do if the server would refuse the migration with error 1419.
 pub fn advice(conn: &mut AnyConnection) -> Result<Option<String>> {
     if conn.database() != MYSQL {
         return Ok(None);
     }
-    // With a binary log, a CREATE TRIGGER requires SUPER, unless the server trusts everybody. The
-    // last @ of an account is before the host.
+    // With a binary log, CREATE TRIGGER requires SUPER unless the server trusts everyone. In an
+    // account, the host comes after the last @.
     let refuses = sql(
         "SELECT @@GLOBAL.log_bin AND NOT @@GLOBAL.log_bin_trust_function_creators AND NOT EXISTS (
              SELECT 1 FROM information_schema.user_privileges WHERE privilege_type = 'SUPER'

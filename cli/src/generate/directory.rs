@@ -1,4 +1,4 @@
-//! The directory of the migrations, and a new migration in it.
+//! The directory of the migrations, and writing a new migration into it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,12 +13,12 @@ pub struct Directory {
     pub path: PathBuf,
 }
 
-/// What the name of a migration begins with, as diesel_cli writes it, and its version.
+/// How diesel_cli starts a migration's name, and how it writes the version.
 const STAMP: &str = "%Y-%m-%d-%H%M%S";
 const VERSION: &str = "%Y%m%d%H%M%S";
 
 impl Directory {
-    /// The one that is given, or the one that diesel_cli has for this `counters.toml`.
+    /// Returns the given directory, or the one that diesel_cli would use for this `counters.toml`.
     pub fn find(given: Option<&Path>, counters: &Path) -> Result<Self> {
         let path = match given {
             Some(path) => Some(path.to_owned()),
@@ -38,10 +38,10 @@ impl Directory {
         Migrations::read(&self.path)
     }
 
-    /// Writes a migration behind those that are there.
+    /// Writes a migration that comes after the existing ones.
     pub fn write(&self, name: &str, written: &Written) -> Result<PathBuf> {
         let mut stamp = Utc::now().naive_utc();
-        // Several can be written in one second, and somebody else's clock can be ahead.
+        // You can write several migrations in one second, and somebody else's clock may be ahead.
         if let Some(last) = self.last()? {
             stamp = stamp.max(last + TimeDelta::seconds(1));
         }
@@ -55,7 +55,7 @@ impl Directory {
         Ok(path)
     }
 
-    /// The time of the last migration.
+    /// Returns the time of the last migration.
     fn last(&self) -> Result<Option<NaiveDateTime>> {
         let cannot = || format!("cannot read {}", self.path.display());
         let mut last = None;
@@ -68,7 +68,7 @@ impl Directory {
     }
 }
 
-/// Refuses a name that a directory, or diesel_cli, would take for something else.
+/// Refuses a name that a directory or diesel_cli would read as something else.
 pub fn refuse_name(name: &str) -> Result<()> {
     let is_word = |c: char| c.is_alphanumeric() || "_-".contains(c);
     if !name.chars().all(is_word) {

@@ -1,5 +1,5 @@
-//! `generate migration`: the migration of a counter table. All its names are quoted, as `diesel
-//! migration generate --diff-schema` does.
+//! `generate migration`: prints the migration of a counter table. Its SQL quotes all names, as
+//! `diesel migration generate --diff-schema` does.
 
 use std::str::FromStr;
 
@@ -17,7 +17,7 @@ use crate::options;
 use crate::period;
 use crate::template::render;
 
-/// Print the migration of a counter table. Connects to no database.
+/// Print a migration that creates a counter table. Doesn't connect to a database.
 #[derive(Args)]
 #[command(after_help = "Example:
   diesel migration generate create_article_counters
@@ -27,28 +27,28 @@ use crate::template::render;
   diesel-counters generate migration article_counters \\
       --counters views,likes --backend postgres --down > down.sql")]
 pub struct Migration {
-    /// The name of the table, such as article_counters.
+    /// The name of the table, for example article_counters.
     #[arg(value_parser = options::name)]
     table: String,
-    /// The names of the counters, such as views,likes.
+    /// The names of the counters, for example views,likes.
     #[arg(long, value_delimiter = ',', value_name = "NAME,…", value_parser = options::name)]
     #[arg(required_unless_present = "stock")]
     counters: Vec<String>,
-    /// A column of the key to count by, its type, and the column that it refers to, such as
-    /// article_id:bigint:articles.id. The types are smallint, integer, bigint, text, binary,
-    /// uuid, date and timestamp. Repeat it for a key of several columns, in their order. Without it, the table counts
-    /// for one thing, such as a whole site.
+    /// A column of the key to count by, its type, and the column that it refers to, for example
+    /// article_id:bigint:articles.id. The types are smallint, integer, bigint, text, binary, uuid,
+    /// date and timestamp. Repeat the option, in order, if the key has several columns. Without it,
+    /// the table counts for a single thing, such as a whole site.
     #[arg(long, value_name = "COLUMN:TYPE[:TABLE.COLUMN]")]
     entity: Vec<Entity>,
-    /// The counters that are a stock, as in counter_table!, such as remaining: a CHECK keeps them
-    /// from going below 0. They need not be in --counters. The period is total then.
+    /// The counters that are a stock in counter_table!, for example remaining. A CHECK keeps them
+    /// from going below 0, and the period is total. You don't need to repeat them in --counters.
     #[arg(long, value_delimiter = ',', value_name = "NAME,…", value_parser = options::name)]
     stock: Vec<String>,
-    /// The period of the counters, as in counter_table!. A comment of the table has it, for the
-    /// other commands [default: day].
+    /// The period of the counters, as in counter_table!. It's stored in a comment in the database,
+    /// where the other commands find it [default: day].
     #[arg(long, value_parser = period::parser())]
     period: Option<Period>,
-    /// The database, where mysql includes MariaDB.
+    /// The database. Use mysql for MariaDB, too.
     #[arg(long, value_parser = backend())]
     backend: Database,
 }
@@ -59,7 +59,7 @@ fn backend() -> impl TypedValueParser<Value = Database> {
     PossibleValuesParser::new(all.map(option)).try_map(move |name| named(name).ok_or("unknown"))
 }
 
-/// A column of the key that is counted for.
+/// A key column that names what is counted for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entity {
     pub column: String,
@@ -67,22 +67,22 @@ pub struct Entity {
     pub refers_to: Option<RefersTo>,
 }
 
-/// What a column of the key refers to, by the names on the command line.
+/// What a key column refers to, as named on the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefersTo {
-    /// It can have a schema, as in `blog.articles`.
+    /// May include a schema, as in `blog.articles`.
     pub table: String,
     pub column: String,
 }
 
-/// A type of a column of the key: its name here, and its name in each database.
+/// A type of a key column: its name on the command line, and in each database.
 #[derive(Debug, PartialEq, Eq)]
 pub struct KeyType {
     name: &'static str,
     postgres: &'static str,
     mysql: &'static str,
     sqlite: &'static str,
-    /// The bytes that it takes of a key of MySQL and MariaDB.
+    /// How many bytes it uses in a key on MySQL and MariaDB.
     mysql_bytes: usize,
 }
 
@@ -132,7 +132,7 @@ impl FromStr for Entity {
                             article_id:bigint:articles.id. The types are smallint, integer, \
                             bigint, text, binary, uuid, date and timestamp";
         let (column, rest) = text.split_once(':').ok_or(HELP)?;
-        // The table can have a schema: the last point separates its column.
+        // The table may have a schema, so the column comes after the last dot.
         let (key_type, refers_to) = match rest.split_once(':') {
             Some((key_type, key)) => (key_type, Some(key.rsplit_once('.').ok_or(HELP)?)),
             None => (rest, None),
@@ -156,7 +156,7 @@ impl FromStr for Entity {
     }
 }
 
-/// `schema.table`, or `table`.
+/// Quotes `schema.table`, or `table`.
 fn qualified(database: Database, name: &str) -> String {
     let names = name.split('.').map(|name| database.quoted(name));
     names.joined(".")
@@ -170,19 +170,19 @@ struct CounterTable {
     day: String,
     slot: String,
     counters: Vec<Counter>,
-    /// The columns of the primary key, in a list.
+    /// The columns of the primary key, as a list.
     key: String,
-    /// What a comment says of the table, for the other commands.
+    /// What a comment in the database says about the table, for the other commands.
     mark: String,
-    /// The same as a literal.
+    /// The mark as an SQL literal.
     mark_literal: String,
-    /// The width of the longest name of a column.
+    /// The width of the longest column name.
     name_width: usize,
-    /// The width of the longest type of a column.
+    /// The width of the longest column type.
     type_width: usize,
 }
 
-/// A column of the key of an entity.
+/// A column of the entity's key.
 #[derive(Serialize)]
 struct KeyColumn {
     name: String,
@@ -204,13 +204,14 @@ struct Counter {
     is_stock: bool,
 }
 
-/// The types of the day, the slot and the counters in each database.
+/// The types of the day, the slot and the counters in all databases.
 const OTHER_TYPES: [&str; 3] = ["DATE", "SMALLINT", "BIGINT"];
 
-/// The statement that creates the table, and the one that drops it.
+/// Returns the statement that creates the table, and the one that drops it.
 pub(super) fn up_and_down(mut args: Migration) -> Result<Written> {
     for list in [&mut args.counters, &mut args.stock] {
-        // A list can have spaces around its commas. A name can begin with one.
+        // A list may have spaces around its commas. A single name keeps its spaces, because it may
+        // begin with one.
         if list.len() > 1 {
             for name in list {
                 *name = name.trim().to_owned();
@@ -234,7 +235,7 @@ pub(super) fn up_and_down(mut args: Migration) -> Result<Written> {
     let database = args.backend;
     let table = qualified(database, &args.table);
     let down = format!("DROP TABLE {table};\n");
-    // The columns of the key that is counted for.
+    // The entity's columns in the key.
     let key_column = |entity: &Entity| KeyColumn {
         name: database.quoted(&entity.column),
         sql_type: entity.key_type.of(args.backend),
@@ -245,7 +246,7 @@ pub(super) fn up_and_down(mut args: Migration) -> Result<Written> {
         }),
     };
     let entity: Vec<KeyColumn> = args.entity.iter().map(key_column).collect();
-    // A stock is a counter, too, and need not be named twice.
+    // A stock is a counter too, and doesn't need to be named twice.
     let mut counter_names = args.counters;
     for name in &mark.stock {
         if !counter_names.contains(name) {
@@ -277,7 +278,7 @@ pub(super) fn up_and_down(mut args: Migration) -> Result<Written> {
     // The primary key: the entity, the day and the slot.
     let entity_names = entity.iter().map(|column| &*column.name);
     let key: Vec<&str> = entity_names.chain([&*day, &*slot]).collect();
-    // The widths of the columns of SQL, which the template aligns.
+    // The widths that the template aligns its columns to.
     let quoted_counters = counters.iter().map(|counter| &*counter.name);
     let names = key.iter().copied().chain(quoted_counters);
     let name_width = names.map(|name| name.chars().count()).max();
@@ -308,7 +309,8 @@ fn refuse_long_key(entity: &[Entity]) -> Result<()> {
     const LONGEST: usize = 3072;
     const DAY_AND_SLOT: usize = 3 + 2;
     let bytes = |column: &Entity| {
-        // Its character set is that of the database: in some, each character is a byte.
+        // This text has the database's character set, and in some of these every character is a
+        // byte.
         let is_of_database = column.key_type.name == "text" && column.refers_to.is_some();
         if is_of_database {
             255
@@ -326,8 +328,8 @@ fn refuse_long_key(entity: &[Entity]) -> Result<()> {
     Ok(())
 }
 
-/// What a comment says of the table. It is an error if it cannot be so, or cannot be read again.
-/// Stocks without --period count in total.
+/// Returns what a comment in the database says about the table. Fails if that's not possible, or
+/// couldn't be read back. A stock without --period counts in total.
 fn mark(args: &Migration) -> Result<Mark> {
     let default = match &*args.stock {
         [] => Period::Day,

@@ -1,4 +1,4 @@
-//! `generate`: the SQL of migrations.
+//! `generate`: writes the SQL of migrations.
 
 mod binary_log;
 mod directory;
@@ -16,7 +16,7 @@ use crate::output::steers;
 
 pub use triggers::first_migration;
 
-/// Print the migration of a counter table, or write the one of the triggers that count rows.
+/// Print a migration for a counter table, or write one for the triggers that count rows.
 #[derive(Args)]
 pub struct Generate {
     #[command(subcommand)]
@@ -32,12 +32,12 @@ enum What {
     Triggers(triggers::Triggers),
 }
 
-/// A migration.
+/// The SQL of a migration.
 #[derive(Default, Serialize)]
 struct Written {
     up: String,
     down: String,
-    /// The triggers after it. The migration of a table has none.
+    /// The triggers after this migration. Empty for the migration of a table.
     #[serde(skip_serializing_if = "String::is_empty")]
     counters: String,
 }
@@ -61,8 +61,8 @@ pub fn run(args: Generate, options: &Options) -> Result<()> {
     options.print(&written, || part.clone())
 }
 
-/// Refuses SQL that reads as another one. It is read before it is run. What would be escaped in
-/// another text cannot be escaped in SQL.
+/// Refuses SQL that a terminal would show as something else: people read it before they run it.
+/// Unlike other texts, SQL can't be escaped.
 fn refuse_steering(sql: &str) -> Result<()> {
     if let Some(steers) = sql.chars().find(|c| steers(*c) && *c != '\n') {
         let code = format!("U+{:04X}", u32::from(steers));

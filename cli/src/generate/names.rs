@@ -1,4 +1,4 @@
-//! Names that triggers cannot have: they are too long, or taken.
+//! Names that triggers can't have, because they are too long or taken.
 
 use anyhow::{Result, bail};
 
@@ -6,11 +6,11 @@ use crate::connection::AnyConnection;
 use crate::database::POSTGRES;
 use crate::triggers::{Difference, LiveTrigger, Migrations, Plan, TriggerTable, live_triggers};
 
-/// The longest name on PostgreSQL, in bytes.
+/// The maximum length of a name on PostgreSQL, in bytes.
 const LONGEST: usize = 63;
 
-/// Fails if the triggers of a migration cannot be created together, or beside those that stay, or
-/// beside those that the database has and no migration has made.
+/// Fails if the new triggers can't be created together, beside those that stay, or beside triggers
+/// in the database that no migration has made.
 pub fn refuse(
     difference: &Difference,
     migrations: &Migrations,
@@ -28,7 +28,7 @@ pub fn refuse(
                  shorter name"
             );
         }
-        // A migration of MySQL would drop it.
+        // A migration on MySQL would drop that trigger.
         let is_taken = |one: &&LiveTrigger| {
             let mut made = migrations.made();
             let is_made = made.any(|(_, made)| database.is_same_trigger(&made.trigger, &one.name));
@@ -48,7 +48,7 @@ pub fn refuse(
                 bail!("{}", both_have(other, name, &shared.trigger));
             }
         }
-        // A migration of MySQL would drop the first one of them.
+        // A migration on MySQL would drop the first of the two.
         for before in &plans[..place] {
             let mut triggers = before.triggers.iter();
             let shared = triggers.find(|one| is_in(plan, &one.name, &one.table));
@@ -66,11 +66,11 @@ fn both_have(one: &str, other: &str, trigger: &str) -> String {
     )
 }
 
-/// Whether a trigger of this name, on this table, has the name of one of the plan.
+/// Whether a trigger of this name, on this table, has the same name as one in the plan.
 fn is_in(plan: &Plan, name: &str, table: &TriggerTable) -> bool {
     let database = plan.counting.database;
     plan.triggers.iter().any(|trigger| {
-        // Only PostgreSQL has names by table.
+        // Only on PostgreSQL can several tables have a trigger of the same name.
         let can_meet = database != POSTGRES || trigger.table == *table;
         can_meet && database.is_same_trigger(&trigger.name, name)
     })

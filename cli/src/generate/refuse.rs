@@ -1,4 +1,4 @@
-//! What triggers cannot count, and cannot run.
+//! Refuses what triggers can't count, or can't run.
 
 use anyhow::{Context, Result, bail};
 use diesel::RunQueryDsl;
@@ -9,8 +9,8 @@ use crate::connection::AnyConnection;
 use crate::sql::sql;
 use crate::triggers::{Counting, Existing, Plan, Trial};
 
-/// Definitions that do not go together. A counter equals the rows of one definition: another one
-/// would set it to its own rows.
+/// Refuses definitions that don't fit together. A counter can only equal the rows of one
+/// definition: another one would set it to its own rows.
 pub fn others(all: &[&Counting]) -> Result<()> {
     for (place, one) in all.iter().enumerate() {
         for other in &all[..place] {
@@ -27,7 +27,8 @@ pub fn others(all: &[&Counting]) -> Result<()> {
     Ok(())
 }
 
-/// Tables whose rows a crash or a rollback loses, while the counts stay, or the other way round.
+/// Refuses tables that lose rows in a crash or a rollback while the counts stay, or the other way
+/// round.
 pub fn storage(plan: &Plan) -> Result<()> {
     let counting = &plan.counting;
     let targets = counting.targets.iter().map(|target| &target.table);
@@ -42,7 +43,8 @@ pub fn storage(plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// A row that is not counted yet can be deleted. The count is then below 0 until the recount.
+/// Refuses a counter that can't go below 0 if the rows are counted later: deleting a row that isn't
+/// counted yet takes its count below 0 until the recount.
 pub fn later(plan: &Plan) -> Result<()> {
     let counting = &plan.counting;
     if plan.existing != Existing::Later {
@@ -66,7 +68,7 @@ pub fn later(plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// Asks the database whether an expression can have another value at another time.
+/// Asks the database whether an expression can have a different value at another time.
 pub fn changing_expressions(plan: &Plan, conn: &mut AnyConnection) -> Result<()> {
     let counting = &plan.counting;
     for (table, expression) in counting.expressions().filter(|(_, one)| !one.is_one()) {

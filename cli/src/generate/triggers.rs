@@ -1,5 +1,5 @@
-//! `generate triggers`: the migration from the triggers after the last one to what `counters.toml`
-//! says.
+//! `generate triggers`: writes the migration from the triggers after the last one to those that
+//! `counters.toml` asks for.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -24,14 +24,16 @@ use crate::triggers::{
     migration, order,
 };
 
-/// Write the migration that makes the triggers those of counters.toml.
+/// Write a migration that makes the database's triggers match counters.toml.
 ///
 /// The database then counts every row that is inserted, deleted or changed, in the same statement,
-/// whichever program writes it. A migration creates what is new in the file, replaces what has
-/// changed, and drops what is gone, since the last migration that this command wrote: each of them
-/// has a counters.toml beside its up.sql, which says what the triggers are after it. It counts the
-/// rows that exist where there is no count yet, and adds what a changed definition counts more or
-/// less than before.
+/// whichever program writes it. The migration creates what is new in the file, replaces what has
+/// changed, and drops what is gone. It compares the file with the last migration that this command
+/// wrote: next to its up.sql, every such migration has a counters.toml that says which triggers
+/// exist after it.
+///
+/// The migration also counts existing rows where there is no count yet. If a definition has
+/// changed, it adds what that counts more or less than before.
 ///
 /// The tables must exist in the database that you connect to. The command only reads there.
 #[derive(Args)]
@@ -49,30 +51,31 @@ use crate::triggers::{
   diesel-counters generate triggers count_article_likes
   diesel migration run")]
 pub struct Triggers {
-    /// The name of the migration, such as count_article_likes.
+    /// The name of the migration, for example count_article_likes.
     #[arg(value_name = "NAME", value_parser = options::name)]
     name: Option<String>,
-    /// The file that says what is counted [default: counters.toml of this directory, or of the
+    /// The file that says what is counted [default: counters.toml in this directory, or in the
     /// nearest one above it].
     #[arg(long, value_parser = options::file)]
     file: Option<PathBuf>,
-    /// The directory of the migrations [default: that of diesel.toml, or migrations beside
+    /// The directory of the migrations [default: the one in diesel.toml, or migrations next to
     /// counters.toml].
     #[arg(long, value_name = "DIR", value_parser = options::file, env = "MIGRATION_DIRECTORY")]
     migrations: Option<PathBuf>,
-    /// What the migration does about rows that exist already.
+    /// What the migration does about rows that already exist.
     #[arg(long, value_enum, default_value_t)]
     existing: Existing,
-    /// Create these definitions again, or all, although the file did not change: if triggers were
-    /// lost, if their tables have changed, or if this command is a new version.
+    /// Create these definitions again although the file hasn't changed, or all of them if you name
+    /// none. Use it if triggers were lost, if their tables have changed, or after an update of this
+    /// command.
     #[arg(long, value_name = "DEFINITION", num_args = 0.., value_parser = options::name)]
     repair: Option<Vec<String>>,
-    /// Print up.sql, or with --down down.sql, and write no migration.
+    /// Print up.sql, or down.sql with --down, and write no migration.
     #[arg(long)]
     print: bool,
 }
 
-/// Writes the migration. Returns what to print of it.
+/// Writes the migration. Returns what to print, if anything.
 pub(super) fn run(args: Triggers, is_down: bool, options: &Options) -> Result<Option<Written>> {
     let is_printed = args.print || is_down || options.json;
     if args.name.is_none() && !is_printed {
@@ -91,7 +94,7 @@ pub(super) fn run(args: Triggers, is_down: bool, options: &Options) -> Result<Op
     let conn = &mut options.connect()?;
     refuse_other_backend(&old, &directory.path, conn)?;
     let difference = Difference::new(&old, &file.triggers, repair, args.existing, conn)?;
-    // Branches that were merged can have brought what does not go together.
+    // Merged branches may have brought definitions that don't fit together.
     let new = difference.new.iter().map(|plan| &plan.counting);
     refuse::others(&difference.stay.iter().chain(new).collect::<Vec<_>>())?;
     names::refuse(&difference, &migrations, conn)?;
@@ -117,7 +120,7 @@ pub(super) fn run(args: Triggers, is_down: bool, options: &Options) -> Result<Op
         refuse::later(plan).with_context(|| format!("the way back creates {}", plan.name()))?;
     }
     let up_comment = locks(&difference.new, &difference.stay)?;
-    // The tables of what was there before may have changed.
+    // The tables may have changed since the old definitions were created.
     let down_comment = locks(&difference.restored, &difference.stay).unwrap_or_default();
     let written = Written {
         up: migration(&difference.gone, &difference.new, &up_comment)?,
@@ -150,7 +153,7 @@ pub(super) fn run(args: Triggers, is_down: bool, options: &Options) -> Result<Op
     Ok(None)
 }
 
-/// The first migration of the triggers of this file, for the benchmark.
+/// Returns the first migration for the triggers in this file, for the benchmark.
 pub fn first_migration(url: &str, file: &Path) -> Result<String> {
     let conn = &mut connect(url, Duration::from_secs(60))?;
     let definitions = File::read(Some(file))?.triggers;
@@ -159,7 +162,7 @@ pub fn first_migration(url: &str, file: &Path) -> Result<String> {
     migration(&[], &difference.new, "")
 }
 
-/// Which definitions to create again. It is an error if there are none of these names.
+/// Returns which definitions to create again. Fails if none has such a name.
 fn repair<'n>(names: Option<&'n [String]>, old: &Snapshot) -> Result<Repair<'n>> {
     let Some(names) = names else {
         return Ok(Repair::None);
@@ -178,7 +181,7 @@ fn repair<'n>(names: Option<&'n [String]>, old: &Snapshot) -> Result<Repair<'n>>
     })
 }
 
-/// The triggers of another database have other names and texts.
+/// On another database, the triggers have other names and SQL.
 fn refuse_other_backend(old: &Snapshot, migrations: &Path, conn: &AnyConnection) -> Result<()> {
     let backend = option(conn.database());
     if !old.backend.is_empty() && old.backend != backend {
@@ -192,7 +195,7 @@ fn refuse_other_backend(old: &Snapshot, migrations: &Path, conn: &AnyConnection)
     Ok(())
 }
 
-/// Refuses what cannot be counted. Says which counts stay as they are.
+/// Refuses what can't be counted. Returns what to say about counts that stay as they are.
 fn check(plans: &[Plan], conn: &mut AnyConnection) -> Result<Vec<String>> {
     let mut told = Vec::new();
     for plan in plans {
@@ -204,7 +207,7 @@ fn check(plans: &[Plan], conn: &mut AnyConnection) -> Result<Vec<String>> {
     Ok(told)
 }
 
-/// What to do beside the migration.
+/// Says what to do besides running the migration.
 fn advise(plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
     if let Some(advice) = binary_log::advice(conn)? {
         note(&advice);
@@ -242,7 +245,8 @@ fn note_changes(gone: &[Gone], new: &[Plan]) {
     }
 }
 
-/// A comment with the order in which rows of columns are locked. SQLite has one writer.
+/// Returns a comment with the order in which rows with counters are locked. SQLite needs none,
+/// because it has one writer.
 fn locks(new: &[Plan], stay: &[Counting]) -> Result<String> {
     let of_new = new.iter().map(|plan| &plan.counting);
     let all: Vec<_> = stay.iter().chain(of_new).collect();
@@ -260,7 +264,7 @@ fn locks(new: &[Plan], stay: &[Counting]) -> Result<String> {
     ))
 }
 
-/// A path as it is named from here.
+/// Writes a path relative to the current directory.
 fn shown(path: &Path) -> String {
     let here = std::env::current_dir().unwrap_or_default();
     path.strip_prefix(here)

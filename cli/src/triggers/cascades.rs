@@ -1,5 +1,6 @@
-//! Rows that two foreign keys delete in turn: a user's articles, and then their comments. MySQL and
-//! MariaDB run no triggers for the comments, nor those of the articles, which count one level.
+//! Rows that two foreign keys delete in turn, for example a user's articles and then their
+//! comments. MySQL and MariaDB run no triggers for the comments, and the triggers of the articles
+//! count only one level down.
 
 use std::fmt;
 
@@ -11,15 +12,15 @@ use crate::catalogue::{self, Column};
 use crate::connection::AnyConnection;
 use crate::database::MYSQL;
 
-/// Foreign keys by which counted rows are deleted, and not taken off.
+/// A chain of foreign keys that deletes counted rows without taking them off their counts.
 pub struct Cascade {
-    /// The table of the row that a program deletes.
+    /// The table whose row a program deletes.
     deleted: String,
-    /// The table of the rows that go with it.
+    /// The table whose rows are then deleted.
     between: String,
     /// The table of the counted rows.
     rows: String,
-    /// Whether these go, too, and are not only changed.
+    /// Whether the counted rows are deleted too, and not just changed.
     deletes: bool,
     definition: String,
 }
@@ -58,7 +59,7 @@ impl Cascade {
     }
 }
 
-/// Those that leave counts of entities that can still be there.
+/// Returns the chains that leave counts of entities that may still exist.
 pub fn cascades(counting: &Counting, conn: &mut AnyConnection) -> Result<Vec<Cascade>> {
     let mut cascades = Vec::new();
     if counting.database != MYSQL {

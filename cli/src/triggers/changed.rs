@@ -1,4 +1,4 @@
-//! What an update changes of a row, as conditions of its old and its new values.
+//! What an update changes about a row, as conditions on its old and new values.
 
 use super::counting::Counting;
 use super::statement::{NEW, OLD};
@@ -8,12 +8,12 @@ use crate::catalogue::Column;
 use crate::database::{MYSQL, SQLITE};
 
 impl Counting {
-    /// Whether an update has changed what a row adds.
+    /// A condition that an update has changed what a row adds.
     pub fn changed(&self, target: &Target, source: &Source) -> String {
         self.differ(|row| self.values(target, source, row))
     }
 
-    /// Whether an update has changed what a row adds anywhere.
+    /// A condition that an update has changed what a row adds anywhere.
     pub fn changed_anywhere(&self) -> String {
         self.differ(|row| {
             let sources = self.sources();
@@ -28,11 +28,11 @@ impl Counting {
         })
     }
 
-    /// All that decides what a row adds.
+    /// Returns every value that decides what a row adds.
     fn values(&self, target: &Target, source: &Source, row: &str) -> Vec<String> {
         let columns = source.entity.iter();
         let mut values: Vec<_> = columns.map(|column| self.exactly(column, row)).collect();
-        // A row that keeps its count counts again on another day.
+        // With deleted = "kept", a row that moves to another day counts there again.
         if target.slots.is_some() || self.keeps_deleted() {
             values.extend(self.exact_day(row));
         }
@@ -45,7 +45,7 @@ impl Counting {
     fn differ(&self, values_of: impl Fn(&str) -> Vec<String>) -> String {
         let (old, new) = (values_of(OLD), values_of(NEW));
         match (self.database, &*old) {
-            // A row that always adds 1 to the only row of a table.
+            // The row always adds 1 to the table's only row.
             (_, []) => "1 = 0".to_owned(),
             (SQLITE, [old]) => format!("{old} IS NOT {}", new[0]),
             (SQLITE, _) => format!("({}) IS NOT ({})", old.join(", "), new.join(", ")),
@@ -63,7 +63,7 @@ impl Counting {
         }
     }
 
-    /// Conditions that are true if an update leaves a row with its entity and its day, and it still
+    /// Conditions that are true if a row keeps its entity and its day in an update, and still
     /// counts. `new` and `old` are the names of the row.
     pub fn stays(&self, source: &Source, new: &str, old: &str) -> Vec<String> {
         let new_values = self.entity_and_day(source, new);
@@ -74,8 +74,8 @@ impl Counting {
         same.chain(counts).collect()
     }
 
-    /// The columns of a row that name its entity, and its own day if it has one: as the row has it,
-    /// and not the first day of its period.
+    /// Returns the columns that name a row's entity, and the row's own day if it has one. That's
+    /// the exact day, not the first day of its period.
     fn entity_and_day(&self, source: &Source, row: &str) -> Vec<String> {
         let columns = source.entity.iter();
         let mut values: Vec<_> = columns.map(|column| self.exactly(column, row)).collect();
@@ -83,7 +83,7 @@ impl Counting {
         values
     }
 
-    /// A row's own day.
+    /// The row's own day.
     fn exact_day(&self, row: &str) -> Option<String> {
         let day = self.day.as_ref()?;
         Some(match &*day.sql_type {
@@ -92,7 +92,7 @@ impl Counting {
         })
     }
 
-    /// A column of a row, compared exactly: a collation can take several texts as equal.
+    /// A column that is compared exactly, although its collation may treat several texts as equal.
     fn exactly(&self, column: &Column, row: &str) -> String {
         let value = self.database.column(row, &column.name);
         match (self.database, &column.loose_collation) {

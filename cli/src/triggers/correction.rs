@@ -1,4 +1,4 @@
-//! The counts that differ from their rows, and what corrects them, as values of the templates.
+//! The counts that differ from their rows, and what corrects them, as values for the templates.
 
 use serde::Serialize;
 
@@ -9,35 +9,36 @@ use super::target::Target;
 use super::values::{Counters, Query};
 use crate::database::Joined;
 
-/// Which wrong counts are corrected.
+/// Which wrong counts to correct.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Which {
     All,
-    /// Those of entities whose total isn't higher than their rows.
+    /// Only those of entities whose total isn't higher than their rows.
     NotTooHigh,
 }
 
-/// The query of the wrong counts: the key, the day of the row if it has one, the true count of each
-/// counter, its stored count, and perhaps what the entity lacks on all days together.
+/// The query for wrong counts. It returns the key, the row's day if it has one, and for every
+/// counter the true count and the stored one. It may also return what the entity lacks on all days
+/// together.
 #[derive(Debug, Clone, Serialize)]
 pub struct Drift {
     pub name: String,
     pub columns: Vec<String>,
-    /// The rows, and what is stored.
+    /// The rows, and the stored counts.
     pub union: Vec<Query>,
-    /// The days that a fold can have merged.
+    /// The days that a fold may have merged.
     pub merged: Option<MergedDays>,
     pub group: Vec<String>,
     pub having: Vec<String>,
-    /// Conditions of what the entity lacks.
+    /// Conditions on what the entity lacks.
     pub conditions: Vec<String>,
 }
 
-/// Rows that are added to the counters of a table: what these lack, or zeros that lock.
+/// Rows to add to a table's counters: what the counters lack, or zeros that only lock.
 #[derive(Debug, Clone, Serialize)]
 pub struct Correction {
     pub to: Counters,
-    /// The rows of a counter table.
+    /// The rows for a counter table.
     pub columns: Vec<String>,
     pub order: Vec<String>,
     /// What the columns of an ordinary table are set to, and in which row.
@@ -45,25 +46,25 @@ pub struct Correction {
     pub row_conditions: Vec<String>,
 }
 
-/// The name of a table of the entities to compare, for each of its uses.
+/// Returns the name of the table with the entities to compare, for every time a query uses it.
 pub type Batch<'b> = &'b dyn Fn(usize) -> String;
 
-/// The parts of the union of a drift.
+/// One of the two parts of a drift's union.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     CountedRows,
     StoredCounts,
 }
 
-/// A column of the union that is 1 in some of its rows, and 0 in the others. Its sum tells whether
-/// an entity has such a row.
+/// A column of the union that is 1 in some rows and 0 in others. Its sum shows whether an entity
+/// has such a row.
 struct Mark {
     name: String,
     in_counted_rows: String,
     in_stored_counts: String,
 }
 
-/// The values of these columns in a part.
+/// Returns the values of these columns in one part.
 fn values_of(marks: &[Mark], part: Part) -> impl Iterator<Item = String> {
     marks.iter().map(move |mark| {
         let value = match part {
@@ -75,9 +76,9 @@ fn values_of(marks: &[Mark], part: Part) -> impl Iterator<Item = String> {
 }
 
 impl Counting {
-    /// The query of the wrong counts: the rows and what is stored, in one union, summed up for each
-    /// entity. A row counts 1 and stores nothing; what is stored counts 0. So the sums of an entity
-    /// are both its counts, whichever of them it has.
+    /// The query for wrong counts. It takes a union of the rows and the stored counts, and sums it
+    /// up per entity. A row counts 1 and stores 0, and a stored count counts 0, so the sums are the
+    /// entity's true and stored counts, even if it has only one of them.
     pub fn drift(
         &self,
         target: &Target,
@@ -148,14 +149,14 @@ impl Counting {
         }
     }
 
-    /// Whether a count is corrected by what its entity has on all days together: a row can have moved
-    /// to another day.
+    /// Whether to correct a count by what its entity lacks on all days together, because a row may
+    /// have moved to another day.
     pub fn compares_totals(&self, target: &Target, which: Which) -> bool {
         let has_days = self.day.is_some() && target.slots.is_some();
         has_days && which == Which::NotTooHigh && !self.keeps_deleted()
     }
 
-    /// The name of the column with what an entity lacks of a counter on all days together.
+    /// The name of the column with what an entity's counter lacks on all days together.
     pub fn lacks_name(&self, target: &Target, place: usize) -> String {
         let lacks = self.free("lacks");
         match &*target.names {
@@ -164,15 +165,17 @@ impl Counting {
         }
     }
 
-    /// The name of the column with the number of days that are compared as one.
+    /// The name of the column that says how many days are compared as one.
     pub fn days_name(&self) -> String {
         self.free("number_of_days")
     }
 
-    /// The columns that an entity must have in a row for its counts to be compared.
+    /// Returns the columns that must be 1 in at least one of an entity's rows for its counts to be
+    /// compared.
     fn marks(&self, target: &Target) -> Vec<Mark> {
         let mut marks = Vec::new();
-        // Rows can name an entity that has no row with the counter. There is nothing to correct.
+        // Rows may name an entity that has no row with the counter. Then there is nothing to
+        // correct.
         if target.can_lack_entities() {
             marks.push(Mark {
                 name: self.free("kept_rows"),
@@ -183,7 +186,7 @@ impl Counting {
         marks
     }
 
-    /// The rows that count: a query for each way in which they name an entity.
+    /// Returns a query for every way in which rows name an entity.
     fn counted_rows(
         &self,
         target: &Target,
@@ -211,7 +214,8 @@ impl Counting {
         queries
     }
 
-    /// What is stored. Its columns are in the order of those of the rows.
+    /// Returns the query for the stored counts. Its columns are in the same order as those of the
+    /// rows.
     fn stored_counts(&self, target: &Target, marks: &[Mark], batch: Option<Batch<'_>>) -> Query {
         let kept = self.free(KEPT);
         let of_kept = |name: &String| format!("{kept}.{name}");
@@ -221,7 +225,7 @@ impl Counting {
         columns.extend(names.iter().map(of_kept));
         columns.extend(values_of(marks, Part::StoredCounts));
         let entity = self.database.columns(&kept, &target.entity);
-        // The uses before are those of the sources.
+        // The sources come first in the statement.
         let joined = self.join_batch(target, &entity, batch, target.sources.len());
         Query {
             columns,
@@ -230,7 +234,8 @@ impl Counting {
         }
     }
 
-    /// A join with the entities of the batch. `place` numbers the uses of its table.
+    /// Joins the entities of the batch. `place` says how many times the statement has used that
+    /// table before.
     fn join_batch(
         &self,
         target: &Target,
@@ -245,8 +250,8 @@ impl Counting {
         format!(" JOIN {} AS locked ON {is_same}", batch(place))
     }
 
-    /// How the true count compares with the stored one if that is wrong. The rows of a count that
-    /// stays can be gone.
+    /// Returns how a true count compares with a wrong stored one. If deleted rows stay counted,
+    /// only a count that is too low is known to be wrong.
     fn is_wrong(&self, which: Which) -> &'static str {
         if self.keeps_deleted() || which == Which::NotTooHigh {
             ">"
@@ -255,10 +260,10 @@ impl Counting {
         }
     }
 
-    /// The name of the column with the stored count of a counter, beside that of the rows. It has
-    /// the place of the counter if a name of the table would be too long with its own.
+    /// The name of the column with a counter's stored count, next to the true one. It contains the
+    /// counter's name, or its place if that would make one of the names too long.
     pub fn stored_name(&self, target: &Target, counter: &str) -> String {
-        // The bytes of a name on PostgreSQL, which cuts longer ones. Others take longer names.
+        // PostgreSQL cuts off longer names, in bytes. The others allow longer ones.
         const LONGEST: usize = 63;
         let stored = self.free("stored");
         let name_of = |counter: &str| format!("{stored}_{counter}");
@@ -272,18 +277,18 @@ impl Counting {
         self.database.quoted(&name)
     }
 
-    /// The name of a query of wrong counts, or of a table of them.
+    /// The name of a query for wrong counts, or of a table of them.
     pub fn drift_name(&self) -> String {
         self.free("drift")
     }
 
-    /// What is added to a counter of a wrong count.
+    /// SQL for what to add to a counter of an entity with a wrong count.
     pub fn missing(&self, target: &Target, which: Which, place: usize) -> String {
         let drift = self.drift_name();
         let counter = &target.names[place];
         let actual = format!("{drift}.{}", self.database.quoted(counter));
         let stored = format!("{drift}.{}", self.stored_name(target, counter));
-        // Another counter of the entity is wrong, and this one may not be.
+        // Only another counter of the entity may be wrong.
         let condition = if self.compares_totals(target, which) {
             format!("{drift}.{} >= 0", self.lacks_name(target, place))
         } else if self.is_wrong(which) == ">" {
@@ -321,19 +326,18 @@ impl Counting {
         }
     }
 
-    /// Adds 0 to the row of 1970-01-01 of entities, and so locks them as other corrections do.
+    /// Adds 0 to the entities' rows of 1970-01-01. That locks them, as other corrections do.
     pub fn lock_in_slots(&self, target: &Target) -> Correction {
         let zeros = target.names.iter().map(|_| "0".to_owned());
         self.rows_to_add(target, false, zeros.collect())
     }
 
-    /// Rows that have a day of their own, or count on 1970-01-01. They are in the slot of merged
-    /// rows.
+    /// Rows to add in the slot of merged rows, on their own day if they have one, or on 1970-01-01.
     fn rows_to_add(&self, target: &Target, has_own_day: bool, counts: Vec<String>) -> Correction {
-        // Without the rows' own day, if it does not count: zeros lock an entity as a whole.
+        // Zeros lock the whole entity, so they leave out the rows' own day.
         let mut columns = self.group(target);
         columns.truncate(target.entity.len() + usize::from(has_own_day));
-        // The name of another column could be the same, such as that of a date.
+        // Order by number, because another column can have the same name, for example a date.
         let order = places(columns.len());
         if !has_own_day {
             columns.push(self.sql.undated.to_owned());

@@ -11,49 +11,49 @@ use crate::connection::AnyConnection;
 use crate::database::{Database, MYSQL, SQLITE};
 use anyhow::{Context, Result, bail};
 
-/// The rows of a table, and the counters that they are counted in.
+/// The rows of a table, and the counters that count them.
 #[derive(Clone)]
 pub struct Counting {
     pub database: Database,
     pub sql: &'static TriggerSql,
     pub definition: Definition,
-    /// That of its counter tables, or `Day` if it has none.
+    /// The period of its counter tables. `Day` if it has none.
     pub period: Period,
     pub rows: Table,
     pub when: Option<Expression>,
     pub day: Option<DayColumn>,
     pub targets: Vec<Target>,
-    /// The names of its triggers that the database has, and their places among all triggers. MySQL
-    /// runs those of an event in this order.
+    /// The names of its triggers in the database, and their places among all triggers. MySQL runs
+    /// the triggers of an event in this order.
     pub places: Vec<(String, usize)>,
 }
 
-/// The column with the day of a row.
+/// The column with a row's day.
 #[derive(Clone)]
 pub struct DayColumn {
     pub name: String,
-    /// Without a length or a precision.
+    /// Without a length or precision.
     pub sql_type: String,
     is_nullable: bool,
-    /// SQL of its day in UTC, where `{}` is the column.
+    /// SQL for its day in UTC, where `{}` is the column.
     in_utc: &'static str,
 }
 
 impl DayColumn {
-    /// The day of the row `row`, as SQL.
+    /// SQL for the day of the row `row`.
     pub fn of(&self, row: &str, database: Database) -> String {
         let column = database.column(row, &self.name);
         self.in_utc.replace("{}", &column)
     }
 
-    /// Whether the day can be NULL. `date` of SQLite is NULL for a text that is no date.
+    /// Whether the day can be NULL. On SQLite, `date` returns NULL for a text that isn't a date.
     pub fn can_be_null(&self, database: Database) -> bool {
         self.is_nullable || database == SQLITE
     }
 }
 
 impl Counting {
-    /// Looks up the tables of a definition. It is an error if their rows could not be counted.
+    /// Looks up the tables of a definition. Fails if the rows can't be counted.
     pub fn new(mut definition: Definition, conn: &mut AnyConnection) -> Result<Self> {
         let database = conn.database();
         let sql = trigger_sql::of(database);
@@ -73,7 +73,7 @@ impl Counting {
                  program"
             );
         }
-        // An error of the day or of a target comes before one of the condition.
+        // Report a mistake in the day or in a target before one in the condition.
         let when = definition.when.as_deref();
         let condition = when.map(|text| Expression::of_rows(text, &rows, database));
         let day = match &definition.day {
@@ -100,7 +100,7 @@ impl Counting {
                     target.table.name
                 );
             }
-            // These are in the SQL, and in no text of the definition.
+            // These end up in the SQL too, and don't appear in the definition.
             for column in target.key() {
                 refuse_control(&column.name)?;
             }
@@ -122,14 +122,16 @@ impl Counting {
         })
     }
 
-    /// The place of the trigger of this name. One that is created later runs after the others.
+    /// Returns the place of the trigger with this name. A trigger that doesn't exist yet runs after
+    /// all others.
     pub fn place(&self, trigger: &str) -> usize {
         let mut places = self.places.iter();
         let found = places.find(|(name, _)| name == trigger);
         found.map_or(usize::MAX, |(_, place)| *place)
     }
 
-    /// The tables that the triggers read and write: the rows, the counters and what these refer to.
+    /// Returns the tables that the triggers read and write: the rows, the counters, and the tables
+    /// that these refer to.
     pub fn tables(&self) -> impl Iterator<Item = &Table> {
         let targets = self.targets.iter().flat_map(|target| {
             let parents = target.parents.iter().map(|parent| &parent.table);
@@ -143,8 +145,8 @@ impl Counting {
         targets.flat_map(|target| target.sources.iter().map(move |source| (target, source)))
     }
 
-    /// The weights and the conditions, with the table of their columns. That of `only` is the table
-    /// that is counted in.
+    /// Returns the weights and conditions, each with the table that its columns are in. For `only`,
+    /// that's the table with the counters.
     pub fn expressions(&self) -> impl Iterator<Item = (&Table, &Expression)> {
         let weights = self.sources().flat_map(|(_, source)| &source.weights);
         let of_rows = weights
@@ -164,7 +166,7 @@ impl Counting {
         self.definition.slots > 1 && targets.any(|target| target.slots.is_some())
     }
 
-    /// Whether rows can be there while their entity isn't, until a transaction ends.
+    /// Whether rows can exist before their entity does, until a transaction ends.
     pub fn has_deferrable_parents(&self) -> bool {
         let mut parents = self.targets.iter().flat_map(|target| &target.parents);
         parents.any(|parent| parent.deferrable)
@@ -175,14 +177,14 @@ impl Counting {
         self.definition.deleted == Deleted::Kept
     }
 
-    /// The columns of the row that decide what it adds for a source.
+    /// Returns the columns of a row that decide what it adds for a source.
     pub fn columns<'c>(&'c self, source: &'c Source) -> Vec<&'c str> {
         let entity = source.entity.iter().map(|entity| &*entity.name);
         let day = self.day.iter().map(|day| &*day.name);
         let weights = source.weights.iter().flatten().chain(&self.when);
         let expressions = weights.flat_map(Expression::columns);
         let mut columns: Vec<_> = entity.chain(day).chain(expressions).collect();
-        // The texts of triggers have them in this order.
+        // The triggers' SQL lists them in this order.
         columns.sort();
         columns.dedup();
         columns
@@ -200,9 +202,9 @@ impl Counting {
         sources.any(|(_, source)| !self.columns(source).is_empty())
     }
 
-    /// The targets that a BEFORE trigger of MySQL locks: those that a foreign key of the rows
-    /// refers to, and those before them. Otherwise the foreign key share-locks their rows first,
-    /// and two statements that wait for each other to end that deadlock.
+    /// Returns the targets that a BEFORE trigger on MySQL locks: those that a foreign key of the
+    /// rows refers to, and those before them. Otherwise the foreign key would share-lock their rows
+    /// first. If two statements both have that lock and both want to update the row, they deadlock.
     pub fn locked_before(&self) -> impl Iterator<Item = &Target> {
         let is_sure = |target: &Target| target.sources.iter().any(|source| source.exists);
         let in_column = |target: &Target| target.slots.is_none();
@@ -213,7 +215,7 @@ impl Counting {
         first_targets.filter(move |target| in_column(target))
     }
 
-    /// A counter of both.
+    /// Returns a counter that both count in.
     pub fn shared_counter(&self, other: &Counting) -> Option<(&Table, &str)> {
         self.counters().find(|(table, name)| {
             let mut others = other.counters();
@@ -229,10 +231,10 @@ impl Counting {
     }
 }
 
-/// The period of the counter table, as a comment in the database says.
+/// Returns the period that a comment in the database gives for the counter table.
 fn period(definition: &Definition, conn: &mut AnyConnection) -> Period {
     for count in &definition.counts {
-        // What is no table is an error of its own.
+        // A missing table gets its own error elsewhere.
         let Ok(table) = table(conn, &count.table) else {
             continue;
         };
@@ -244,7 +246,7 @@ fn period(definition: &Definition, conn: &mut AnyConnection) -> Period {
     Period::default()
 }
 
-/// A new line would end a comment of the SQL, and lines are indented.
+/// Refuses control characters. A line break, for example, would end an SQL comment.
 fn refuse_control(text: &str) -> Result<()> {
     if text.contains(char::is_control) {
         bail!("{text:?} has a control character: write it without");
@@ -252,8 +254,8 @@ fn refuse_control(text: &str) -> Result<()> {
     Ok(())
 }
 
-/// PostgreSQL runs the triggers of one table for the rows of another one, or runs none. A foreign
-/// key does not see the rows of a table that inherits.
+/// Refuses rows that two tables share: PostgreSQL would run one table's triggers for the other's
+/// rows, or run none. And a foreign key doesn't see the rows of a table that inherits.
 fn refuse_shared_rows(rows: &Table, targets: &[Target]) -> Result<()> {
     let of_targets = targets.iter().map(|target| &target.table);
     for table in [rows].into_iter().chain(of_targets) {

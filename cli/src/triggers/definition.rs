@@ -1,4 +1,4 @@
-//! What the user says of triggers that count rows.
+//! What you write about triggers that count rows.
 
 use std::fmt;
 
@@ -9,8 +9,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::options;
 pub use diesel_counters::Period;
 
-/// A `[[trigger]]` of `counters.toml`: the rows to count, and the counters to count them in. Its keys
-/// are in the order in which they are written. Those that have their default aren't written.
+/// A `[[trigger]]` in `counters.toml`: the rows to count, and the counters to count them in. The
+/// keys are written in this order. A key that has its default value isn't written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Definition {
@@ -27,21 +27,21 @@ pub struct Definition {
         deserialize_with = "text"
     )]
     pub by: String,
-    /// The rows that are counted.
+    /// The condition for a row to be counted.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
         deserialize_with = "some_text"
     )]
     pub when: Option<String>,
-    /// The rows of an ordinary table in which rows are counted.
+    /// The condition for rows to be counted in a row of an ordinary table.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
         deserialize_with = "some_text"
     )]
     pub only: Option<String>,
-    /// The column with the day that a row counts on. Otherwise it is the day of the change.
+    /// The column with the day that a row counts on. Without it, that's the day of the change.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
@@ -58,27 +58,27 @@ pub struct Definition {
     pub deleted: Deleted,
 }
 
-/// What becomes of the count of a row that is deleted.
+/// What happens to the count of a row that is deleted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Deleted {
-    /// It is taken off.
+    /// The row is taken off the count.
     #[default]
     TakenOff,
-    /// It stays.
+    /// The count stays.
     Kept,
 }
 
-/// What a migration does about the rows that exist before its triggers.
+/// What a migration does about rows that exist before its triggers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum Existing {
-    /// Count them where there is no count yet. If the counter was counted by the definition before,
-    /// add what rows count now minus what they counted then.
+    /// Count them where there is no count yet. If an earlier definition counted in the same
+    /// counter, add what the rows count now minus what they counted then.
     #[default]
     Missing,
     /// Set every count to its rows. This can lower counts.
     Rows,
-    /// Leave them to `diesel-counters recount NAME`, which runs beside writers.
+    /// Leave them to `diesel-counters recount NAME`, which can run while programs write.
     Later,
 }
 
@@ -94,7 +94,7 @@ fn is_one(by: &str) -> bool {
     by == one()
 }
 
-/// As in `counter_table!`.
+/// The same number as in `counter_table!`.
 fn slots() -> u16 {
     32
 }
@@ -103,7 +103,7 @@ fn is_usual(number: &u16) -> bool {
     *number == slots()
 }
 
-/// An empty text names nothing.
+/// Refuses an empty text, which names nothing.
 fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;
     options::name(&text).map_err(D::Error::custom)
@@ -122,7 +122,7 @@ fn number_of_slots<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u16, D:
 }
 
 impl Definition {
-    /// All names and expressions.
+    /// Returns all names and expressions.
     pub fn texts(&self) -> impl Iterator<Item = String> {
         let required = [&self.name, &self.rows, &self.by].into_iter();
         let optional = self.when.iter().chain(&self.only).chain(&self.day);
@@ -131,16 +131,16 @@ impl Definition {
     }
 }
 
-/// A counter of a definition.
+/// A counter in a definition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(into = "String")]
 pub struct Count {
-    /// The columns of the row that name the entity, if they are given. Without any, it is the only
-    /// row of the table.
+    /// The columns of the row that name the entity, if given. If the list is empty, the entity is
+    /// the table's only row.
     pub columns: Option<Vec<String>>,
     pub table: String,
-    /// The columns of an ordinary table that name the entity, if they are given. Otherwise it is
-    /// the primary key.
+    /// The columns of an ordinary table that name the entity, if given. By default, that's the
+    /// primary key.
     pub key: Option<Vec<String>>,
     pub counter: String,
     pub weight: Option<String>,
@@ -152,18 +152,19 @@ impl TryFrom<String> for Count {
     fn try_from(text: String) -> Result<Self, &'static str> {
         const HELP: &str = "write COLUMN:TABLE.COUNTER, such as article_id:article_counters.likes";
         let names = |list: &str| -> Vec<String> { list.split(',').map(str::to_owned).collect() };
-        // The weight first: it is an expression, and can have all of the other signs.
+        // Split off the weight first: it's an expression, and may contain all of the other
+        // characters.
         let (before_weight, weight) = match text.split_once('=') {
             Some((before, weight)) => (before, Some(weight.to_owned())),
             None => (&*text, None),
         };
         let (columns, in_table) = match before_weight.split_once(':') {
-            // `:site.hits` counts in the only row of the table.
+            // `:site.hits` counts in the table's only row.
             Some(("", rest)) => (Some(Vec::new()), rest),
             Some((list, rest)) => (Some(names(list)), rest),
             None => (None, before_weight),
         };
-        // The table can have a schema: the last point separates the counter.
+        // The table may have a schema, so the counter comes after the last dot.
         let (table_and_key, counter) = in_table.rsplit_once('.').ok_or(HELP)?;
         let with_key = table_and_key
             .strip_suffix(')')
@@ -186,7 +187,7 @@ impl TryFrom<String> for Count {
     }
 }
 
-/// The error of a text in a list of TOML has its line only if it is the visitor's.
+/// Uses a visitor, because only its errors have the line of a text in a TOML list.
 impl<'de> Deserialize<'de> for Count {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Text;
@@ -208,7 +209,7 @@ impl<'de> Deserialize<'de> for Count {
 }
 
 impl Count {
-    /// All names in it, and the weight.
+    /// Returns all names in it, and the weight.
     fn parts(&self) -> impl Iterator<Item = &String> {
         let columns = self.columns.iter().flatten();
         let key = self.key.iter().flatten();

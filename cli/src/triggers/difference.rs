@@ -1,4 +1,4 @@
-//! The difference between the triggers after the last migration and the definitions of
+//! The difference between the triggers after the last migration and the definitions in
 //! `counters.toml`.
 
 use anyhow::{Context, Result};
@@ -13,13 +13,13 @@ use crate::connection::{AnyConnection, option};
 
 /// What a migration has to do.
 pub struct Difference {
-    /// In the order in which they were created.
+    /// Definitions that stay as they are, in the order in which they were created.
     pub stay: Vec<Counting>,
-    /// The names of those that stay, and for which the command would write other triggers now.
+    /// The names of those that stay, although the command would write other triggers for them now.
     pub outdated: Vec<String>,
-    /// What is dropped, of which some is created in another way.
+    /// What to drop. This includes definitions that are then created anew.
     pub gone: Vec<Gone>,
-    /// In the order in which they are created.
+    /// What to create, in this order.
     pub new: Vec<Plan>,
     /// What down.sql drops.
     pub created: Vec<Gone>,
@@ -27,11 +27,11 @@ pub struct Difference {
     pub restored: Vec<Plan>,
     /// Definitions that down.sql can't create again, and why.
     pub lost: Vec<String>,
-    /// The state after it.
+    /// The state after the migration.
     pub snapshot: Snapshot,
 }
 
-/// Which definitions are created again, although they did not change.
+/// Which definitions to create again although they haven't changed.
 #[derive(Clone, Copy)]
 pub enum Repair<'n> {
     None,
@@ -50,7 +50,7 @@ impl Repair<'_> {
 }
 
 impl Difference {
-    /// Compares the state after the last migration with the definitions of the file.
+    /// Compares the state after the last migration with the definitions in the file.
     pub fn new(
         old: &Snapshot,
         of_file: &[Definition],
@@ -83,7 +83,7 @@ impl Difference {
         for definition in &changed {
             new.push(counting(definition, conn)?);
         }
-        // The tables of what goes can have changed, or be gone.
+        // The tables of old definitions may have changed, or no longer exist.
         let mut old_countings = Vec::new();
         let mut lost = Vec::new();
         let mut dropped = Vec::new();
@@ -141,15 +141,15 @@ impl Difference {
     }
 }
 
-/// A definition with its tables. An error says which definition it is about.
+/// Looks up a definition's tables. An error says which definition it's about.
 pub fn counting(definition: &Definition, conn: &mut AnyConnection) -> Result<Counting> {
     Counting::new(definition.clone(), conn).context(definition.name.clone())
 }
 
-/// In the order in which the triggers lock rows.
+/// Sorts definitions in the order in which their triggers lock rows.
 fn as_locked(mut gone: Vec<Gone>, stay: &[Counting], others: &[Counting]) -> Vec<Gone> {
     let all: Vec<_> = stay.iter().chain(others).collect();
-    // Those that go can have no order, if tables have changed.
+    // If tables have changed, there may be no such order.
     let Ok(tables) = order(&all) else {
         return gone;
     };
@@ -160,7 +160,7 @@ fn as_locked(mut gone: Vec<Gone>, stay: &[Counting], others: &[Counting]) -> Vec
     gone
 }
 
-/// Definitions to create, where others go, and others stay.
+/// Plans the definitions to create, given those that go and those that stay.
 fn plans(
     new: Vec<Counting>,
     gone: &[Counting],

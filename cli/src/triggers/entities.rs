@@ -1,17 +1,17 @@
-//! Whether the entity of a row exists. A cascade changes and deletes rows after their entity.
+//! Whether a row's entity exists. A cascade changes and deletes rows after their entity.
 
 use super::counting::Counting;
 use super::target::{Source, Target};
 use crate::database::{Joined, MYSQL, POSTGRES};
 
 impl Counting {
-    /// Conditions that are true if an entity exists. `entity` has an expression for each column of
+    /// Conditions that are true if an entity exists. `entity` has an expression for every column of
     /// its key.
     pub fn exists(&self, target: &Target, entity: &[String]) -> Vec<String> {
         self.exists_at(0, target, entity)
     }
 
-    /// The same in a query with this place in its statement.
+    /// Does the same for the query at this place in its statement.
     pub fn exists_at(&self, place: usize, target: &Target, entity: &[String]) -> Vec<String> {
         let something = if self.database == POSTGRES { "" } else { " 1" };
         let parents = target.parents.iter().enumerate().map(|(number, parent)| {
@@ -27,16 +27,16 @@ impl Counting {
         parents.collect()
     }
 
-    /// The place of a source's query in a statement that has this number of queries before those of
-    /// the target.
+    /// Returns the place of a source's query in a statement that has `before` queries before those
+    /// of the target.
     pub fn place_of(&self, target: &Target, source: &Source, before: usize) -> usize {
         let mut sources = target.sources.iter();
         let place = sources.position(|other| other.entity == source.entity);
         before + place.unwrap_or_default()
     }
 
-    /// What a parent's table is called in a query, if that isn't its own name. A statement of MySQL that
-    /// runs under LOCK TABLES can use a name once.
+    /// Returns the alias of a parent's table in a query, if it needs one. Under LOCK TABLES, a
+    /// MySQL statement can use each name only once.
     fn parent_alias(&self, target: &Target, number: usize, place: usize) -> Option<String> {
         let (before, after) = target.parents.split_at(number);
         let is_used = before.iter().any(|other| other.table.is(&after[0].table));
@@ -57,8 +57,7 @@ impl Counting {
         }
     }
 
-    /// The tables in which a query with this place looks for entities, under the names that they have
-    /// there.
+    /// Returns the tables in which the query at this place looks for entities, with their aliases.
     pub fn parents_at(&self, place: usize, target: &Target) -> Vec<String> {
         let parents = target.parents.iter().enumerate();
         let tables =

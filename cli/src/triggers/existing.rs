@@ -1,5 +1,5 @@
-//! What a migration does to the counts of rows that are there before its triggers. A sum of rows is
-//! added to each count: rows that count now, less what the count has already.
+//! What a migration does to the counts of rows that exist before its triggers. It adds a sum of
+//! rows to every count: what the rows count now, minus what the count already has.
 
 use serde::Serialize;
 
@@ -14,8 +14,8 @@ use super::target::{Source, Target};
 use super::values::{Addition, LONG, Query, Sums};
 use crate::database::MYSQL;
 
-/// The names of tables in the statements. LOCK TABLES of MySQL takes a name once, so a migration of
-/// several definitions or tables adds those of the tables.
+/// How tables are named in the statements. LOCK TABLES on MySQL takes a name only once, so a
+/// migration of several definitions or tables adds the tables' names to the aliases.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Names {
     Short,
@@ -32,13 +32,13 @@ impl Names {
         self.name(counting.free(KEPT), &target.table.name, counting)
     }
 
-    /// The table that has a row for each entity.
+    /// The table that has a row per entity.
     fn entity(self, counting: &Counting, target: &Target, place: usize) -> String {
         let name = numbered(&counting.free("entity"), place);
         self.name(name, &target.table.name, counting)
     }
 
-    /// The table whose column has had the counts.
+    /// The table whose column had the counts before.
     fn before(self, counting: &Counting, target: &Target) -> String {
         self.name(counting.free("earlier"), &target.table.name, counting)
     }
@@ -51,7 +51,7 @@ impl Names {
     }
 }
 
-/// Statements with a comment above them.
+/// Statements under a comment.
 #[derive(Debug, Serialize)]
 pub struct Step {
     comment: Vec<String>,
@@ -63,12 +63,12 @@ pub struct Step {
 pub struct Statement {
     #[serde(flatten)]
     addition: Addition,
-    /// What the sums of an entity are called.
+    /// The name that the statement gives to an entity's sums.
     sums_name: String,
-    /// The tables that it reads, under the names that they have there.
+    /// The tables that it reads, with their aliases.
     #[serde(skip)]
     pub reads: Vec<String>,
-    /// The counter whose counts another one has got by then.
+    /// The counter to set to 0, because another one has its counts by then.
     emptied: Option<Emptied>,
 }
 
@@ -79,24 +79,24 @@ struct Emptied {
     counter: String,
 }
 
-/// Whether the statement adds to counts that are there, or leaves them as they are.
+/// Whether the statement adds to existing counts, or leaves them as they are.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum To {
     All,
     WithoutCount,
 }
 
-/// The day of what is added.
+/// The day that the addition is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Day {
-    /// That of the row, or today if it has none.
+    /// The row's own day, or today if it has none.
     OfRow,
     /// 1970-01-01.
     Undated,
 }
 
 impl Plan {
-    /// One statement for each counter, if it has something to add.
+    /// Returns a statement for every counter that has something to add.
     pub fn steps(&self, names: Names) -> Vec<Step> {
         let mut steps: Vec<Step> = Vec::new();
         if self.existing == Existing::Later {
@@ -132,8 +132,8 @@ fn lines<const N: usize>(lines: [&str; N]) -> Vec<String> {
 }
 
 impl Counting {
-    /// Counts the rows of entities that have no count. An entity keeps the count that it has,
-    /// whatever it is: some of it can be older than the rows.
+    /// Counts the rows of entities that have no count yet. Other entities keep their count,
+    /// whatever it is, because some of it may be older than the rows.
     fn count_missing(&self, target: &Target, names: Names) -> Commented {
         let comment = lines([
             "Counts the rows that are there already, where there are no counts yet. Other counts stay as they are:",
@@ -154,7 +154,7 @@ impl Counting {
         (comment, vec![addition])
     }
 
-    /// Sets each count to the number of its rows.
+    /// Sets every count to the number of its rows.
     fn set_to_rows(&self, target: &Target, names: Names) -> Commented {
         let comment = lines([
             "Sets the counts to the rows that are there. This can lower counts, such as those that are older than the",
@@ -170,7 +170,7 @@ impl Counting {
         (comment, vec![self.add(target, parts, day, To::All, names)])
     }
 
-    /// Adds what the rows count now, less what they have counted for the definition before.
+    /// Adds what the rows count now, minus what they counted under the earlier definition.
     fn add_difference(&self, target: &Target, before: &Before, names: Names) -> Commented {
         let old = &before.target;
         let comment = lines(["Adds what the rows count now, less what they counted before."]);
@@ -189,7 +189,7 @@ impl Counting {
         }
         let place = target.sources.len();
         let mut old_parts = then.counted(old, Sign::Minus, place, names);
-        // The rows in which it counts have a condition, or each of the two sums has its own.
+        // If `only` has changed, put it into each of the two sums instead of the row's condition.
         let [mut to, mut old_to] = [target.clone(), old.clone()];
         if only_changes {
             now.only_in_rows(target, &mut parts, 0, names);
@@ -202,7 +202,7 @@ impl Counting {
             parts.push(old_parts);
             return (comment, vec![now.add(&to, parts, day, To::All, names)]);
         }
-        // They find the row by different keys.
+        // The two definitions find the row by different keys.
         let additions = vec![
             now.add(&to, parts, day, To::All, names),
             then.add(&old_to, old_parts, day, To::All, names),
@@ -210,7 +210,7 @@ impl Counting {
         (comment, additions)
     }
 
-    /// Counts in slots what a column has had.
+    /// Moves the counts of a column into slots.
     fn take_along(&self, target: &Target, before: &Before, names: Names) -> Commented {
         let old = &before.target;
         let column = format!("{}.{}", old.table, old.names[0]);
@@ -251,8 +251,8 @@ impl Counting {
         (comment, vec![statement])
     }
 
-    /// Counts in a column what slots have had, and sets these to 0: if the column moves to them again,
-    /// they take along what it has then.
+    /// Moves the counts in slots back to a column, and sets the slots to 0. If the column later
+    /// moves to slots again, they take what it has then.
     fn take_back(&self, target: &Target, before: &Before, names: Names) -> Commented {
         let old = &before.target;
         let [column, slots] =
@@ -273,7 +273,7 @@ impl Counting {
         parts.push(self.of_slots(target, before, names));
         parts.push(self.less_its_own(target, names));
         let mut statement = now.add(target, parts, Day::Undated, To::All, names);
-        // MySQL may run this again, when it has emptied the slots.
+        // MySQL may run this again after it has emptied the slots.
         let table = self.database.table_name(&old.table);
         let counter = self.database.quoted(&old.names[0]);
         statement.addition.row_conditions.push(format!(
@@ -283,7 +283,7 @@ impl Counting {
         (comment, vec![statement])
     }
 
-    /// What slots have for each entity, row by row.
+    /// Returns what slots have for every entity, row by row.
     fn of_slots(&self, target: &Target, before: &Before, names: Names) -> Parts {
         let old = &before.target;
         let name = names.before(&before.counting, old);
@@ -298,7 +298,7 @@ impl Counting {
         slots.parts(self, target)
     }
 
-    /// What a counter has already, to be taken off what it gets.
+    /// Returns what a counter already has, to be subtracted.
     fn less_its_own(&self, target: &Target, names: Names) -> Parts {
         let kept = names.kept(self, target);
         let mut columns = self.database.columns(&kept, &target.entity);
@@ -322,7 +322,7 @@ impl Counting {
         }
     }
 
-    /// What the rows have counted for the definition before, to be taken off.
+    /// Returns what the rows counted under the earlier definition, to be subtracted.
     fn counted_before(&self, target: &Target, before: &Before, names: Names) -> Parts {
         let then = before.counting.without_day();
         let place = target.sources.len();
@@ -331,7 +331,7 @@ impl Counting {
         parts
     }
 
-    /// Counts what a column has for each entity, on 1970-01-01.
+    /// Counts what a column has for every entity, on 1970-01-01.
     fn copy(&self, target: &Target, column: OfColumn, names: Names) -> Statement {
         let OfColumn {
             key,
@@ -380,7 +380,7 @@ impl Counting {
             && sources(target) == sources(old)
     }
 
-    /// What a column has that has had the counts, for entities that exist.
+    /// Returns what the old column has, for entities that exist.
     fn of_column(&self, target: &Target, before: &Before, names: Names) -> OfColumn {
         let old = &before.target;
         let name = names.before(&before.counting, old);
@@ -390,7 +390,7 @@ impl Counting {
         let mut conditions = vec![format!("{counter} <> 0")];
         conditions.extend(before.counting.only(old, &name));
         let mut reads = vec![from.clone()];
-        // The row itself proves that its entity exists.
+        // A row of the old table proves that its own entity exists.
         if target
             .parents
             .iter()
@@ -409,14 +409,14 @@ impl Counting {
         }
     }
 
-    /// The same, whose rows have no day of their own.
+    /// Returns the same definition, but with rows that have no day of their own.
     fn without_day(&self) -> Counting {
         let mut counting = self.clone();
         counting.day = None;
         counting
     }
 
-    /// The rows that count. `place` is the number of queries before, in the same statement.
+    /// Returns the rows that count. `place` is how many queries come before, in the same statement.
     fn counted(&self, target: &Target, sign: Sign, place: usize, names: Names) -> Parts {
         let mut parts = Parts::default();
         for (number, source) in target.sources.iter().enumerate() {
@@ -434,7 +434,7 @@ impl Counting {
         parts
     }
 
-    /// Leaves out the entities in whose rows the definition doesn't count.
+    /// Leaves out entities if their row doesn't meet the definition's `only`.
     fn only_in_rows(&self, target: &Target, parts: &mut Parts, place: usize, names: Names) {
         if target.only.is_none() {
             return;
@@ -455,7 +455,7 @@ impl Counting {
         }
     }
 
-    /// The tables that the query of a source reads, under the names that they have there.
+    /// Returns the tables that a source's query reads, with their aliases.
     fn reads(&self, target: &Target, source: &Source, place: usize, names: Names) -> Vec<String> {
         let place = self.place_of(target, source, place);
         let counted = names.counted(self, place);
@@ -477,7 +477,7 @@ impl Counting {
         self.addition(target, sums, &name, parts.reads, to, names)
     }
 
-    /// `row` is what the rows of the sums are called.
+    /// `row` is the alias of the rows that are summed up.
     fn addition(
         &self,
         target: &Target,
@@ -494,8 +494,8 @@ impl Counting {
         let mut assignments = Vec::new();
         let mut row_conditions = Vec::new();
         if target.slots.is_some() {
-            // Without a GROUP BY, there is a sum of no rows, too. And MySQL 9.7 inserts nothing if a
-            // HAVING without one has both an aggregate and a query of the same table.
+            // Without a GROUP BY, even no rows have a sum. And if a HAVING without GROUP BY has
+            // both an aggregate and a query of the same table, MySQL 9.7 inserts nothing.
             if sums.group.is_empty() {
                 sums.group = places(2);
                 if !is_union {
@@ -564,7 +564,7 @@ impl Counting {
     }
 }
 
-/// What a column has for each entity.
+/// What a column has for every entity.
 struct OfColumn {
     key: Vec<String>,
     counter: String,
@@ -574,7 +574,7 @@ struct OfColumn {
 }
 
 impl OfColumn {
-    /// As a query whose columns have the names of the target's.
+    /// Turns this into a query whose columns have the target's names.
     fn parts(self, counting: &Counting, target: &Target) -> Parts {
         let mut names = counting.database.columns("", &target.entity);
         names.extend(counting.counter_names(target));
@@ -590,7 +590,7 @@ impl OfColumn {
     }
 }
 
-/// Queries that are added up, and the tables that they read, under the names that they have there.
+/// Queries that are added up, and the tables that they read, with their aliases.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Parts {
     queries: Vec<Query>,
@@ -604,7 +604,7 @@ impl Parts {
     }
 }
 
-/// The columns of the row that name the entity.
+/// Returns the columns of the row that name the entity.
 pub fn entity_columns(source: &Source) -> Vec<String> {
     source
         .entity

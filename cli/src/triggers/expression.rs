@@ -1,4 +1,4 @@
-//! SQL expressions of the columns of a row.
+//! SQL expressions over the columns of a row.
 
 use std::ops::ControlFlow;
 
@@ -13,40 +13,40 @@ use crate::catalogue::Table;
 use crate::database::{Database, MYSQL, POSTGRES, SQLITE};
 use crate::triggers::sql;
 
-/// An expression that depends on the columns of one row only, so that it has the same value when
-/// the row is inserted, deleted and counted again.
+/// An expression that depends only on the columns of one row. So its value is the same when the row
+/// is inserted, deleted or counted again.
 #[derive(Debug, Clone, Default)]
 pub struct Expression {
     /// As the user wrote it.
     pub text: String,
     /// The columns in it, from left to right.
     columns: Vec<ColumnInText>,
-    /// The first characters of columns that are only compared with NULL. Their values are not read
-    /// in a time zone.
+    /// Where the columns start that are only compared with NULL. Their values aren't read in a time
+    /// zone.
     tested: Vec<usize>,
 }
 
-/// A place where the text of an expression names a column.
+/// A place where an expression's text names a column.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct ColumnInText {
-    /// Its first character, from 0.
+    /// The index of its first character.
     first: usize,
-    /// The character after its last one.
+    /// The index of the character after its last one.
     after: usize,
-    /// The column's own name, which the text can have in another case.
+    /// The column's own name. The text may have another case.
     name: String,
 }
 
 impl Expression {
-    /// Reads an expression. It is an error if it depends on anything but the columns of a row: on
-    /// other rows, on other tables, or on the moment.
+    /// Reads an expression. Fails if it depends on anything but the columns of a row: on other
+    /// rows, other tables, or the time.
     pub fn parse(text: &str, table: &Table, database: Database) -> Result<Self> {
         let grammar = database.grammar();
         let cannot = || format!("cannot read the SQL expression {text:?}");
         let tokens = Tokenizer::new(grammar, text)
             .tokenize_with_location()
             .with_context(cannot)?;
-        // A comment could go on after the expression, or MySQL could run it.
+        // A comment could go on after the expression, and MySQL runs some comments.
         use Whitespace::{Newline, Space, Tab};
         let is_space = |space: &Whitespace| matches!(space, Newline | Space | Tab);
         let is_comment =
@@ -56,7 +56,7 @@ impl Expression {
         }
         let mut parser = Parser::new(grammar).with_tokens_with_locations(tokens);
         let expression = parser.parse_expr().with_context(cannot)?;
-        // Nothing may follow it, such as another statement.
+        // Nothing may follow, for example another statement.
         parser.expect_token(&Token::EOF).with_context(cannot)?;
         let mut columns = Columns {
             table,
@@ -69,12 +69,13 @@ impl Expression {
         if let ControlFlow::Break(why) = expression.visit(&mut columns) {
             bail!("the SQL expression {text:?} {why}");
         }
-        // They are found in the order of the tree, such as the first operand of BETWEEN last.
+        // They are found in the order of the tree, where BETWEEN's first operand comes last, for
+        // example.
         columns.found.columns.sort();
         Ok(columns.found)
     }
 
-    /// The same, whose value does not depend on the session.
+    /// Does the same, and also fails if the value depends on the session.
     pub fn of_rows(text: &str, rows: &Table, database: Database) -> Result<Self> {
         let expression = Expression::parse(text, rows, database)?;
         let sql = sql::of(database);
@@ -93,12 +94,12 @@ impl Expression {
         Ok(expression)
     }
 
-    /// The expression of the row `row`, as SQL. It is the text itself, but for the columns.
+    /// Writes the expression for the row `row` as SQL. Only the columns differ from the text.
     pub fn of(&self, row: &str, database: Database) -> String {
         self.with(|name| database.column(row, name))
     }
 
-    /// The expression with these values of its columns, as SQL.
+    /// Writes the expression as SQL, with these values in place of its columns.
     pub fn with(&self, value: impl Fn(&str) -> String) -> String {
         let text: Vec<char> = self.text.chars().collect();
         let mut sql = String::new();
@@ -109,12 +110,12 @@ impl Expression {
             end = column.after;
         }
         sql.extend(&text[end..]);
-        // What stands around it must not bind closer than what is in it.
+        // Parentheses keep operators around the expression from binding to a part of it.
         let is_one_word = self.text.chars().all(|c| c.is_alphanumeric() || c == '_');
         if is_one_word { sql } else { format!("({sql})") }
     }
 
-    /// Whether it is the weight of a row that simply counts.
+    /// Whether it's the weight of a row that simply counts.
     pub fn is_one(&self) -> bool {
         self.text == "1"
     }
@@ -124,7 +125,7 @@ impl Expression {
     }
 }
 
-/// A name as PostgreSQL takes it. In UTF-8, it changes the case of ASCII only.
+/// Returns a name as PostgreSQL reads it. In UTF-8, it changes only the case of ASCII.
 fn written(name: &Ident) -> String {
     match name.quote_style {
         Some(_) => name.value.clone(),
@@ -132,7 +133,7 @@ fn written(name: &Ident) -> String {
     }
 }
 
-/// The first character of a name, from 0. Columns of a text count from 1.
+/// Returns the index of a name's first character. The parser's columns start at 1.
 fn first_of(name: &Ident) -> usize {
     (name.span.start.column as usize).saturating_sub(1)
 }
@@ -148,7 +149,7 @@ fn arguments(function: &Function) -> Vec<&Expr> {
     arguments.collect()
 }
 
-/// The text of a literal.
+/// Returns the text of a literal.
 fn text_of(expression: &Expr) -> Option<&str> {
     match expression {
         Expr::Value(value) => match &value.value {
@@ -159,7 +160,7 @@ fn text_of(expression: &Expr) -> Option<&str> {
     }
 }
 
-/// Why the value of a function can change, if the database finds that only when it calls the
+/// Returns why a function's value can change, if the database would only find out when it calls the
 /// function.
 fn changes(function: &Function, database: Database) -> Option<&'static str> {
     let name = function.name.to_string().to_lowercase();
@@ -172,7 +173,7 @@ fn changes(function: &Function, database: Database) -> Option<&'static str> {
     if database != SQLITE {
         return None;
     }
-    // The number of arguments with a time.
+    // With fewer arguments than this, the function reads the current time.
     let least = match &*name {
         "date" | "time" | "datetime" | "julianday" | "unixepoch" => 1,
         "strftime" => 2,
@@ -185,7 +186,7 @@ fn changes(function: &Function, database: Database) -> Option<&'static str> {
     changes.then_some("whose value depends on the moment, or on the time zone of the program")
 }
 
-/// Finds the columns, and refuses what is not of the row.
+/// Finds the columns, and refuses anything that isn't part of the row.
 struct Columns<'t> {
     table: &'t Table,
     database: Database,
@@ -193,7 +194,7 @@ struct Columns<'t> {
 }
 
 impl Columns<'_> {
-    /// A name without quotes can be written in any case; PostgreSQL takes it in lower case.
+    /// Without quotes, a name can be in any case. PostgreSQL reads it in lower case.
     fn find(&self, name: &Ident) -> Option<String> {
         let mut columns = self.table.columns.iter();
         let column = columns.find(|column| match self.database {
@@ -215,8 +216,8 @@ impl Visitor for Columns<'_> {
         }
         let refused = match expression {
             Expr::Identifier(name) => match self.find(name) {
-                // A name that the parser has not read from the text has the place 0. The text is
-                // one line.
+                // The text is one line. A name that the parser hasn't read from it has the position
+                // 0.
                 Some(column) if name.span.start.column > 0 => {
                     self.found.columns.push(ColumnInText {
                         first: name.span.start.column as usize - 1,

@@ -1,4 +1,4 @@
-//! `counters.toml`: what triggers count, as people write it. It stands beside `diesel.toml`.
+//! `counters.toml`: what triggers count, as people write it. It's next to `diesel.toml`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use serde::Deserialize;
 
 use super::definition::Definition;
 
-/// The name of the file, and of its copy beside each migration.
+/// The name of the file, and of its copy next to every migration.
 pub const NAME: &str = "counters.toml";
 
-/// The definitions of a file.
+/// The definitions in a file.
 pub struct File {
     pub path: PathBuf,
     pub triggers: Vec<Definition>,
@@ -26,7 +26,7 @@ struct Parsed {
 }
 
 impl File {
-    /// Reads the file at this path, or the nearest one. It is an error if there is none.
+    /// Reads the file at this path, or the nearest one. Fails if there is none.
     pub fn read(path: Option<&Path>) -> Result<Self> {
         let file = Self::find(path)?;
         file.context(
@@ -35,7 +35,7 @@ impl File {
         )
     }
 
-    /// The same, or `None` if no path is given and there is none.
+    /// Does the same, but returns `None` if you give no path and there is no file.
     pub fn find(path: Option<&Path>) -> Result<Option<Self>> {
         let found = match path {
             Some(path) => Some(path.to_owned()),
@@ -50,7 +50,7 @@ impl File {
         Ok(Some(File { path, triggers }))
     }
 
-    /// The definitions in the text of a file, or what is wrong with it.
+    /// Parses the text of a file, or says what is wrong with it.
     pub fn parse(text: &str) -> Result<Vec<Definition>, String> {
         let Parsed { trigger } = toml::from_str(text).map_err(|error| error.to_string())?;
         refuse(&trigger)?;
@@ -58,7 +58,7 @@ impl File {
     }
 }
 
-/// What is wrong with definitions by themselves, or together.
+/// Refuses definitions that are wrong by themselves or together.
 pub fn refuse(triggers: &[Definition]) -> Result<(), String> {
     for (place, one) in triggers.iter().enumerate() {
         let name = &one.name;
@@ -72,14 +72,14 @@ pub fn refuse(triggers: &[Definition]) -> Result<(), String> {
     Ok(())
 }
 
-/// As diesel_cli looks for `diesel.toml`.
+/// Finds the nearest file, as diesel_cli finds `diesel.toml`.
 fn nearest() -> Result<Option<PathBuf>> {
     let here = std::env::current_dir().context("cannot tell which directory this is")?;
     let mut files = here.ancestors().map(|directory| directory.join(NAME));
     Ok(files.find(|file| file.is_file()))
 }
 
-/// What this command reads of `diesel.toml`.
+/// The parts of `diesel.toml` that this command reads.
 #[derive(Default, Deserialize)]
 struct DieselToml {
     migrations_directory: Option<MigrationsDirectory>,
@@ -90,8 +90,8 @@ struct MigrationsDirectory {
     dir: PathBuf,
 }
 
-/// The directory of the migrations that diesel_cli has for this `counters.toml`: the one that
-/// `diesel.toml` names, or `migrations` in the same directory or above.
+/// Returns the directory that diesel_cli would use for migrations next to this `counters.toml`: the
+/// one that `diesel.toml` names, or `migrations` in the same directory or above.
 pub fn migrations_directory(counters: &Path) -> Result<Option<PathBuf>> {
     let counters = std::path::absolute(counters)
         .with_context(|| format!("cannot tell where {} is", counters.display()))?;
@@ -114,7 +114,7 @@ pub fn migrations_directory(counters: &Path) -> Result<Option<PathBuf>> {
     Ok(None)
 }
 
-/// It is wrong usage, as a wrong option is.
+/// A wrong file is wrong usage, like a wrong option.
 pub fn wrong(path: &Path, why: &str) -> clap::Error {
     let message = format!("{}: {}\n", path.display(), why.trim_end());
     clap::Error::raw(ErrorKind::InvalidValue, message)

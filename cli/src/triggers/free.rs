@@ -1,13 +1,14 @@
-//! Names in generated SQL that no table and no column has.
+//! Names for generated SQL that no table and no column has.
 
 use super::counting::Counting;
 use super::statement::numbered;
 use crate::catalogue::Table;
 
 impl Counting {
-    /// A name that no table and no column begins with: this one, or one with a number.
+    /// Returns this name, or this name with a number, so that no table's or column's name begins
+    /// with it.
     pub fn free(&self, name: &str) -> String {
-        // `stored` is also the beginning of longer names, such as `stored_likes`.
+        // Longer names are made from it too, for example `stored_likes` from `stored`.
         let begins = |other: &str, name: &str| {
             let begin = other.get(..name.len());
             begin.is_some_and(|begin| begin.eq_ignore_ascii_case(name))

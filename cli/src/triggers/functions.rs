@@ -1,4 +1,4 @@
-//! The events of triggers, and the functions of PostgreSQL.
+//! The events of triggers, and their functions on PostgreSQL.
 
 use serde::Serialize;
 
@@ -6,7 +6,7 @@ use super::counting::Counting;
 use crate::database::POSTGRES;
 use crate::template::wrapped;
 
-/// An event of a trigger.
+/// An event that a trigger runs for.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Event {
@@ -26,29 +26,29 @@ impl Event {
         }
     }
 
-    /// As in the names of triggers.
+    /// Its name as in the names of triggers.
     pub fn lower(self) -> String {
         self.name().to_lowercase()
     }
 }
 
-/// The name of the function of an event, and of its trigger.
+/// The name of an event's function and of its trigger.
 pub fn name_of(counting: &Counting, event: Event) -> String {
     format!("{}_{}", counting.definition.name, event.lower())
 }
 
-/// The name of the trigger of MySQL that locks rows before an event.
+/// The name of the trigger on MySQL that locks rows before an event.
 pub fn name_of_lock(counting: &Counting, event: Event) -> String {
     format!("{}_lock_{}", counting.definition.name, event.lower())
 }
 
-/// That name in SQL, with its schema if the definition names that.
+/// Writes the function's name in SQL, with a schema if the definition names one.
 pub fn function_name(counting: &Counting, event: Event) -> String {
     POSTGRES.quoted_in(counting.rows.schema.as_deref(), &name_of(counting, event))
 }
 
-/// The statement that drops these functions, which are in this schema, or in the first one of the
-/// user's path. `cascades` is whether it drops their triggers, too.
+/// The statement that drops these functions. They are in this schema, or in the first one of the
+/// user's search path. `cascades` says whether to drop their triggers, too.
 pub fn drop_functions(schema: Option<&str>, names: &[String], cascades: bool) -> String {
     if names.is_empty() {
         return String::new();

@@ -1,4 +1,4 @@
-//! Counts that a migration or a recount leaves as they are, although they aren't those of the rows.
+//! Counts that a migration or a recount leaves as they are, although they differ from the rows.
 
 use anyhow::{Context, Result};
 use diesel::prelude::*;
@@ -19,9 +19,9 @@ use crate::sql::sql;
 use crate::template::render;
 
 impl Plan {
-    /// Says for each counter that no definition has counted in how many entities keep another count
-    /// than that of their rows, and by how much. It is an error if the database refuses an expression
-    /// of the definition, so it compares all counters.
+    /// For every counter that no earlier definition counted in, says how many entities keep a count
+    /// that differs from their rows, and by how much. This compares all counters, and so fails if
+    /// the database refuses one of the definition's expressions.
     pub fn kept_counts(&self, conn: &mut AnyConnection) -> Result<Vec<String>> {
         let mut told = Vec::new();
         for Counter { target, start } in &self.counters {
@@ -61,8 +61,8 @@ impl Plan {
 }
 
 impl Difference {
-    /// Says which counters have more than their rows, and hand it on to none of those that count the
-    /// rows from now on.
+    /// Says which counters have more than their rows, if no counter that counts these rows from now
+    /// on takes that over.
     pub fn left_behind(&self, conn: &mut AnyConnection) -> Result<Vec<String>> {
         let mut told = Vec::new();
         let new = self.new.iter().map(|plan| &plan.counting);
@@ -109,7 +109,7 @@ pub enum Kept {
 }
 
 impl Counting {
-    /// The counts in the only counter of a target that aren't those of the rows, if there are some.
+    /// Returns the counts in a target's only counter that differ from the rows, if there are any.
     fn kept_in(
         &self,
         target: &Target,
@@ -126,8 +126,9 @@ impl Counting {
         }))
     }
 
-    /// The query of the counts that are kept: for each counter the number of entities, and the
-    /// difference from their rows, as texts. `entity` is the key of the only one.
+    /// The query for the counts that are kept. For every counter, it returns the number of entities
+    /// and the difference from their rows, as texts. `entity` is the key of the only entity to look
+    /// at.
     pub fn kept_counts(&self, target: &Target, kept: Kept, entity: &[String]) -> Result<String> {
         let drift = self.drift_of_entities(target);
         let mut columns = Vec::new();
@@ -154,7 +155,7 @@ impl Counting {
         render("kept_counts.sql", values)
     }
 
-    /// The wrong counts of entities, on all days together.
+    /// Returns the entities' wrong counts, on all days together.
     fn drift_of_entities(&self, target: &Target) -> Drift {
         let mut drift = self.drift(target, Which::All, Merged::Return, None);
         let days = drift.group.len() - target.entity.len();
@@ -165,7 +166,7 @@ impl Counting {
     }
 }
 
-/// A whole number that the database has written: MySQL can write decimals.
+/// Returns a whole number that the database has written. MySQL may write it with decimals.
 pub fn whole(number: &str) -> String {
     let whole = number.split('.').next().unwrap_or_default();
     whole.to_owned()

@@ -1,7 +1,8 @@
-//! The key of a target: it names the same rows as the column of the counted rows.
+//! Finds a target's key: the columns that name the same rows as the column of the counted rows
+//! does.
 //!
-//! A column names the rows of the table that its foreign key refers to, by way of other foreign
-//! keys, too: a profile and a post that both refer to a user name the same one.
+//! A foreign key says which table's rows a column names. That can go by way of other foreign keys:
+//! if a profile and a post both refer to a user, they name the same one.
 
 use anyhow::{Result, bail};
 
@@ -11,24 +12,24 @@ use crate::catalogue::{self, Column, CounterTable, Parent, Table, table};
 use crate::connection::AnyConnection;
 use crate::database::{Database, Joined};
 
-/// What foreign keys say of a key and the columns of the rows.
+/// What foreign keys say about a key and the columns of the rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Proof {
     /// They have the same values.
     Same,
-    /// Nothing: the definition's word counts.
+    /// Nothing is known, so trust the definition.
     Unknown,
-    /// They have those of different tables.
+    /// They have the values of different tables.
     Other,
 }
 
-/// Names the key of each ordinary table that is found by another one than its primary key. A
-/// definition keeps it, whatever foreign keys there are later.
+/// Fills in the key of every ordinary table that isn't found by its primary key. The definition
+/// keeps it, whatever foreign keys there are later.
 pub fn name_keys(definition: &mut Definition, conn: &mut AnyConnection) -> Result<()> {
     let rows = table(conn, &definition.rows)?;
     for count in &mut definition.counts {
         let target = table(conn, &count.table)?;
-        // What is wrong about columns is refused later, with its reason.
+        // Columns that are wrong are refused later, with the reason.
         let names = count.columns.as_deref().unwrap_or_default();
         let is_counter_table = CounterTable::try_from(target.clone()).is_ok();
         if names.is_empty() || count.key.is_some() || is_counter_table {
@@ -38,7 +39,7 @@ pub fn name_keys(definition: &mut Definition, conn: &mut AnyConnection) -> Resul
         let Some(of_rows) = of_rows.collect::<Option<Vec<_>>>() else {
             continue;
         };
-        // The keys that foreign keys prove, and otherwise those that nothing contradicts.
+        // The keys that foreign keys prove right, and those that they don't prove wrong.
         let mut proved = Vec::new();
         let mut possible = Vec::new();
         let from = Columns {
@@ -62,7 +63,7 @@ pub fn name_keys(definition: &mut Definition, conn: &mut AnyConnection) -> Resul
         }
         let found = if proved.is_empty() { possible } else { proved };
         match &*found {
-            // It is refused with its reason.
+            // This is refused later, with the reason.
             [] => {}
             [key] => {
                 let key = names_of(key);
@@ -86,7 +87,7 @@ pub fn name_keys(definition: &mut Definition, conn: &mut AnyConnection) -> Resul
     Ok(())
 }
 
-/// The columns that name the entity in an ordinary table, of which the definition can name the key.
+/// Returns the columns that name the entity in an ordinary table. The definition may give the key.
 pub fn key_of(count: &Count, table: &Table) -> Result<Vec<Column>> {
     let Some(names) = &count.key else {
         let key = table.primary_key.iter().map(|name| table.column(name));
@@ -102,12 +103,12 @@ pub fn key_of(count: &Count, table: &Table) -> Result<Vec<Column>> {
             names.join(", ")
         );
     };
-    // In the order of the definition, which is that of its columns of the rows.
+    // Keep the definition's order, which matches the columns of the rows.
     let find = |name: &String| key.iter().find(|column| column.name == *name).cloned();
     Ok(names.iter().filter_map(find).collect())
 }
 
-/// Refuses a target that has the counts of other entities than those that the rows refer to.
+/// Refuses a target whose counts are for other entities than the rows refer to.
 pub fn refuse_others(
     count: &Count,
     of_rows: &[Column],
@@ -129,7 +130,7 @@ pub fn refuse_others(
     if proof(from, to, is_own, conn)? != Proof::Other {
         return Ok(());
     }
-    // Which of the columns it is.
+    // Find out which of the columns it is.
     for (column, key) in of_rows.iter().zip(key) {
         let Some(parent) = &column.refers_to else {
             continue;
@@ -167,8 +168,8 @@ pub fn refuse_others(
     Ok(())
 }
 
-/// What foreign keys say of columns of the rows, and of a key of another table. If `is_own`, a key
-/// without a foreign key names the rows of its own table.
+/// Returns what foreign keys say about columns of the rows and a key of another table. If `is_own`,
+/// a key without a foreign key names its own table's rows.
 fn proof(
     from: Columns<'_>,
     to: Columns<'_>,
@@ -195,8 +196,8 @@ struct Columns<'t> {
     columns: &'t [Column],
 }
 
-/// Whether foreign keys lead from two columns to one. It follows them step by step: the first one
-/// often does.
+/// Whether foreign keys lead from these two columns to a common one. Follows them step by step,
+/// because the first step often finds it.
 fn meet(mut one: Reached, mut other: Reached, conn: &mut AnyConnection) -> Result<bool> {
     loop {
         let known = other.columns();
@@ -211,7 +212,7 @@ fn meet(mut one: Reached, mut other: Reached, conn: &mut AnyConnection) -> Resul
     }
 }
 
-/// The name of a column, with its table.
+/// A column's name, with its table.
 #[derive(Clone, PartialEq, Eq)]
 struct ColumnName {
     schema: String,
@@ -229,11 +230,12 @@ impl From<&Parent> for ColumnName {
     }
 }
 
-/// The columns that have each value of one: itself, and what foreign keys refer to from there.
+/// The columns that contain every value of a given one: itself, and what foreign keys lead to from
+/// there.
 struct Reached {
-    /// Those whose own foreign keys are known.
+    /// Columns whose own foreign keys have been looked up.
     followed: Vec<ColumnName>,
-    /// Those whose own foreign keys are not known yet.
+    /// Columns whose own foreign keys haven't been looked up yet.
     next: Vec<Parent>,
 }
 
@@ -255,7 +257,8 @@ impl Reached {
         self.followed.iter().cloned().chain(next).collect()
     }
 
-    /// One more step. A column is followed once, so foreign keys in a circle have an end.
+    /// Goes one more step. This follows a column only once, so a circle of foreign keys comes to an
+    /// end.
     fn follow(&mut self, conn: &mut AnyConnection) -> Result<()> {
         for parent in std::mem::take(&mut self.next) {
             let name = ColumnName::from(&parent);
@@ -275,7 +278,7 @@ impl Reached {
     }
 }
 
-/// Whether a key can have the values of these columns.
+/// Whether a key can hold the values of these columns.
 fn fit(of_rows: &[Column], key: &[Column], database: Database) -> bool {
     of_rows.iter().zip(key).all(|(column, key)| {
         let kind = database.stored_as(column.kind);

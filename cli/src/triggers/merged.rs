@@ -1,11 +1,14 @@
-//! Days that a `fold` has merged into the first day of a week, month or year, or into 1970-01-01, as
-//! values of the templates.
+//! Days that a `fold` has merged into the first day of a week, month or year, or into 1970-01-01,
+//! as values for the templates.
 //!
-//! A fold leaves no note of what it has merged. But its days lack their counts, and the first day of
-//! their period has just as many too many. Triggers don't change that: if a row of a merged day is
-//! deleted, that day has one row less, and its count is one less, too. So a period whose first day has
-//! more than its rows is right if its sum is. If its sum is wrong, and none of its other days has
-//! counts, the row of its first day is corrected; otherwise each day is.
+//! A fold doesn't record what it has merged, but you can tell: the merged days lack their counts,
+//! and the first day of their period has just as many too many. Triggers keep it that way. For
+//! example, if a row of a merged day is deleted, that day has one row less, and its count goes down
+//! by one, too.
+//!
+//! So if the first day of a period has more than its rows, the period is right if its sum is right.
+//! If the sum is wrong and no other day of the period has counts, the first day's row is corrected.
+//! Otherwise every day is.
 
 use serde::Serialize;
 
@@ -15,7 +18,7 @@ use super::expression::Expression;
 use super::target::Target;
 use crate::database::{Joined, SQLITE};
 
-/// What becomes of counts that a fold has merged.
+/// What happens to counts that a fold has merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Merged {
     /// They stay, and are compared with the rows of their whole period.
@@ -24,26 +27,26 @@ pub enum Merged {
     Return,
 }
 
-/// The counts of each day, with the day that a fold has merged them into, if it has.
+/// Every day's counts, and the day that a fold has merged them into, if it has.
 #[derive(Debug, Clone, Serialize)]
 pub struct MergedDays {
     pub day: String,
     pub undated: String,
     /// The entity, and its counts.
     pub columns: Vec<String>,
-    /// The counts of each day, and the first days of the periods that it is in.
+    /// Every day's counts, and the first days of the periods that it's in.
     pub columns_of_day: Vec<String>,
     pub group: Vec<String>,
-    /// How many days of an entity differ from their rows.
+    /// How many of an entity's days differ from their rows.
     pub wrong_days: String,
-    /// The sums of each period. They're columns, because MariaDB computes some of these windows
-    /// wrongly inside an expression.
+    /// Every period's sums. They are columns because MariaDB computes some of these windows wrongly
+    /// inside an expression.
     pub columns_of_periods: Vec<String>,
     pub windows: Vec<String>,
     pub moves: Vec<Move>,
 }
 
-/// The first day of a period, and the condition on which it has the counts of a day.
+/// The first day of a period, and the condition for it to have the counts of a day.
 #[derive(Debug, Clone, Serialize)]
 pub struct Move {
     pub condition: String,
@@ -51,7 +54,7 @@ pub struct Move {
 }
 
 impl Counting {
-    /// The days that a fold can have merged, if the only counter of a target counts by day.
+    /// Returns the days that a fold may have merged, if the target's only counter counts by day.
     pub fn merged_days(&self, target: &Target) -> Option<MergedDays> {
         let slots = target.slots.as_ref()?;
         let [counter] = &*self.counter_names(target) else {
@@ -85,7 +88,7 @@ impl Counting {
         let mut windows = Vec::new();
         let mut right = Vec::new();
         let mut merged = Vec::new();
-        // Each period is a part of the one before, so that one order of the rows has all of them.
+        // Every period is part of the one before it, so the rows need to be sorted only once.
         let mut partition = entity.clone();
         for period in [Period::Total, Period::Year, Period::Month, Period::Week] {
             if period <= self.period {
@@ -97,8 +100,8 @@ impl Counting {
             let mut until = window.clone();
             let mut first = undated.clone();
             if period == Period::Total {
-                // A fold into one row leaves the days after a border as they are. For MariaDB, the day
-                // alone would be the one that it has been moved to.
+                // A fold into one row leaves later days as they are. The day needs its table's name
+                // here, because MariaDB would otherwise take the day that it was moved to.
                 until = self.free("until_day");
                 let order = format!("ORDER BY each_day.{day}");
                 windows.push(format!("{until} AS ({})", window_of(&partition, &order)));
@@ -110,7 +113,7 @@ impl Counting {
             windows.push(format!("{window} AS ({})", window_of(&partition, "")));
             columns_of_periods.extend([
                 format!("SUM({lacks}) OVER {window} AS {period_lacks}"),
-                // MAX of a window takes MariaDB the square of the time.
+                // MariaDB takes quadratic time for MAX over a window.
                 format!(
                     "SUM(CASE WHEN {day} = {first} THEN {lacks} ELSE 0 END) OVER {window} AS {first_lacks}"
                 ),
@@ -120,7 +123,7 @@ impl Counting {
                 ),
             ]);
             let mut first_has_more = format!("{first_lacks} < 0");
-            // Rows that add less than 0 can leave the first day with less than its own rows.
+            // If rows can add less than 0, the first day can also have less than its own rows.
             if can_be_negative {
                 if period == Period::Total {
                     columns_of_periods
@@ -160,8 +163,8 @@ impl Counting {
         !weights.all(|weight| weight.as_ref().is_none_or(Expression::is_one))
     }
 
-    /// The day under which a fold stores the count of a day. A week that begins in the month before
-    /// is stored under the first day of its month.
+    /// The day under which a fold stores a day's count. A week that begins in the month before is
+    /// stored under the first day of its month.
     fn folded_day(&self, period: Period, day: &str) -> String {
         let start = self.sql.start_of(period, day);
         if period != Period::Week {
@@ -176,7 +179,7 @@ impl Counting {
     }
 }
 
-/// What stands in the parentheses of a window.
+/// What goes between the parentheses of a window.
 fn window_of(partition: &[String], order: &str) -> String {
     let by = match partition {
         [] => String::new(),

@@ -1,5 +1,5 @@
-//! The triggers of a definition, and the migration that drops triggers and creates others: here is
-//! the choice among databases.
+//! Makes a definition's triggers, and the migration that drops triggers and creates others. This is
+//! where the database is chosen.
 
 use anyhow::Result;
 
@@ -22,8 +22,7 @@ impl Plan {
     }
 }
 
-/// The triggers of a definition. It is an error if triggers of this database could not count the
-/// rows.
+/// Makes a definition's triggers. Fails if triggers on this database can't count the rows.
 fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     match counting.database {
         POSTGRES => postgres::triggers(counting),
@@ -32,11 +31,11 @@ fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     }
 }
 
-/// The statements of a migration: what is gone is dropped, and what is new is created, below a
-/// comment.
+/// Writes the statements of a migration below a comment: they drop what is gone, and create what is
+/// new.
 pub fn migration(gone: &[Gone], new: &[Plan], comment: &str) -> Result<String> {
     let Some(first) = new.first() else {
-        // In the order in which writers lock their tables, as `gone` is.
+        // `gone` is in the order in which writers lock the tables.
         let drops = gone.iter().map(|gone| &*gone.drops);
         return Ok(drops.collect());
     };

@@ -1,5 +1,5 @@
-//! Triggers that count the rows of a table: a definition and the tables in, triggers out. One file
-//! a database.
+//! Turns a definition and its tables into triggers that count rows. There is a file or folder per
+//! database.
 
 mod cascades;
 mod changed;

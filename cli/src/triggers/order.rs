@@ -1,5 +1,5 @@
-//! The order in which triggers lock rows. Two transactions that lock rows of two tables in
-//! different orders can wait for each other.
+//! The order in which triggers lock rows. If two transactions lock rows of two tables in different
+//! orders, they can deadlock.
 
 use std::collections::VecDeque;
 
@@ -12,15 +12,16 @@ use super::target::Target;
 use crate::catalogue::Table;
 use crate::database::{Joined, MYSQL, POSTGRES};
 
-/// Definitions in the order in which a migration creates them, and counts their existing rows: a
-/// column is counted in before it is a weight. Otherwise they stay in their order.
+/// Puts definitions in the order in which a migration creates them and counts their existing rows.
+/// A column must be counted before another definition uses it as a weight. Apart from that, their
+/// order stays.
 pub fn order_of_creation(mut rest: Vec<Counting>) -> Result<Vec<Counting>> {
     let mut ordered = Vec::new();
     while let Some(first) = rest.first() {
         let uses_none_of_rest =
             |one: &Counting| rest.iter().all(|other| used_counter(one, other).is_none());
         let Some(place) = rest.iter().position(uses_none_of_rest) else {
-            // Each of them uses another one, and so does the first.
+            // Every one of them uses another one, and so does the first.
             let name = &first.definition.name;
             let used = rest
                 .iter()
@@ -37,14 +38,14 @@ pub fn order_of_creation(mut rest: Vec<Counting>) -> Result<Vec<Counting>> {
     Ok(ordered)
 }
 
-/// A counter of another definition that this one uses.
+/// Returns a counter of another definition that this one uses.
 fn used_counter<'c>(counting: &Counting, other: &'c Counting) -> Option<(&'c Table, &'c str)> {
     let is_other = counting.definition.name != other.definition.name;
     let mut counters = other.counters().filter(|_| is_other);
     counters.find(|(table, counter)| counting.rows.is(table) && counting.uses(counter))
 }
 
-/// One statement locks a row of the first table, and then one of the second.
+/// A statement locks a row of the first table, and then one of the second.
 struct Before<'c> {
     first: &'c Table,
     second: &'c Table,
@@ -52,8 +53,8 @@ struct Before<'c> {
     rows: &'c Table,
 }
 
-/// The tables in the order in which the triggers of these definitions lock their rows, with those
-/// of the counted rows. It is an error if there is no such order, or if a trigger of MySQL would
+/// Returns the tables in the order in which these definitions' triggers lock rows, including the
+/// tables of the counted rows. Fails if there is no such order, or if a trigger on MySQL would
 /// change its own table.
 pub fn order<'c>(all: &[&'c Counting]) -> Result<Vec<&'c Table>> {
     let mut tables: Vec<&Table> = Vec::new();
@@ -68,7 +69,7 @@ pub fn order<'c>(all: &[&'c Counting]) -> Result<Vec<&'c Table>> {
         lock(rows, event, None, all, &[], &mut locked);
         for (place, second) in locked.iter().copied().enumerate() {
             for first in &locked[..place] {
-                // Those before, by other statements, lead from the second table to the first.
+                // Other statements already lead from the second table to the first.
                 if let Some(others) = path(second, first, &before) {
                     let other = others[0].rows;
                     let way = others.iter().map(|before| before.second.to_string());
@@ -89,23 +90,23 @@ pub fn order<'c>(all: &[&'c Counting]) -> Result<Vec<&'c Table>> {
             push(second, &mut tables);
         }
     }
-    // Again and again, the next table is one that no other one is before.
+    // Repeatedly take a table that no other table comes before.
     let mut order: Vec<&Table> = Vec::new();
     while !tables.is_empty() {
         let is_first = |table: &&Table| {
             let mut others = tables.iter();
             !others.any(|other| path(other, table, &before).is_some())
         };
-        // There is one, because no table is before itself.
+        // There always is one, because no table comes before itself.
         let place = tables.iter().position(is_first).unwrap_or_default();
         order.push(tables.remove(place));
     }
     Ok(order)
 }
 
-/// Adds the tables whose rows a statement locks that writes rows of a table, each once. `changed`
-/// is what it changes in these rows, and `within` the tables that are being written, if it is a
-/// trigger's. In slots, connections lock different rows.
+/// Adds the tables whose rows are locked by a statement that writes `rows`, each once. `changed` is
+/// what it changes in these rows. If the statement is a trigger's, `within` has the tables that are
+/// being written. Slots are left out, because connections lock different ones.
 fn lock<'c>(
     rows: &'c Table,
     event: Event,
@@ -115,7 +116,7 @@ fn lock<'c>(
     locked: &mut Vec<&'c Table>,
 ) {
     push(rows, locked);
-    // The triggers of a table that is being written run again, and lock the same tables.
+    // The triggers of a table that is already being written run again, but lock the same tables.
     if has(within, rows) {
         return;
     }
@@ -124,11 +125,12 @@ fn lock<'c>(
     run.retain(|counting| counting.rows.is(rows));
     let database = run.first().map(|counting| counting.database);
     if database == Some(POSTGRES) {
-        // The server runs the triggers of an event by their names.
+        // PostgreSQL runs the triggers of an event in the order of their names.
         run.sort_by_key(|counting| name_of(counting, event));
     }
     if database == Some(MYSQL) {
-        // The BEFORE triggers run before all AFTER triggers, each in the order of their creation.
+        // All BEFORE triggers run before all AFTER triggers, both in the order in which they were
+        // created.
         run.sort_by_key(|counting| counting.place(&name_of_lock(counting, event)));
         for counting in &run {
             let locked_before = counting.locked_before();
@@ -149,7 +151,8 @@ fn lock<'c>(
     }
 }
 
-/// Whether an update of these columns changes what a row adds. Other statements do.
+/// Whether a statement changes what a row adds. An update does if it changes one of these columns,
+/// and other statements always do.
 fn is_changed(counting: &Counting, target: &Target, changed: Option<&[String]>) -> bool {
     let Some(names) = changed else {
         return true;
@@ -159,8 +162,8 @@ fn is_changed(counting: &Counting, target: &Target, changed: Option<&[String]>) 
     columns.any(|column| names.iter().any(|name| name == column))
 }
 
-/// Adds the tables whose rows are locked when a trigger counts in a target. A counter table gets
-/// new rows, too.
+/// Adds the tables whose rows are locked when a trigger counts in a target. A counter table also
+/// gets new rows.
 fn change<'c>(
     target: &'c Target,
     all: &[&'c Counting],
@@ -176,15 +179,15 @@ fn change<'c>(
     }
 }
 
-/// The tables that are changed when a trigger counts in a target.
+/// Returns the tables that change when a trigger counts in a target.
 pub fn changed_with<'c>(target: &'c Target, all: &[&'c Counting]) -> Vec<&'c Table> {
     let mut changed = Vec::new();
     change(target, all, &[], &mut changed);
     changed
 }
 
-/// Refuses a trigger that would change its own table: by two foreign keys to one table, as of
-/// friends, or by the triggers of the counters that it changes.
+/// Refuses a trigger that would change its own table. That happens if two foreign keys refer to one
+/// table, as in a table of friends, or through the triggers of the counters that it changes.
 pub fn refuse_own_table(counting: &Counting, all: &[&Counting]) -> Result<()> {
     for references in by_parent(counting)? {
         let parent = references[0].parent;
@@ -217,7 +220,7 @@ fn push<'c>(table: &'c Table, tables: &mut Vec<&'c Table>) {
     }
 }
 
-/// The shortest way from a table to one that is locked after it.
+/// Returns the shortest way from a table to one that is locked after it.
 fn path<'b, 'c>(
     from: &'c Table,
     to: &Table,

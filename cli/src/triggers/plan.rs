@@ -19,11 +19,11 @@ pub struct Plan {
     pub counting: Counting,
     pub triggers: Vec<Trigger>,
     pub existing: Existing,
-    /// In the order of its targets and their names.
+    /// In the order of the targets and their names.
     pub counters: Vec<Counter>,
 }
 
-/// What a migration writes of a plan.
+/// What a migration's template needs from a plan.
 #[derive(Serialize)]
 pub struct PlanValues<'p> {
     /// The statements that drop what it replaces.
@@ -37,7 +37,7 @@ pub struct PlanValues<'p> {
     existing: ExistingRows<'p>,
 }
 
-/// What counts the rows that are there before the triggers.
+/// The statements that count the rows that exist before the triggers.
 #[derive(Serialize)]
 struct ExistingRows<'p> {
     name: &'p str,
@@ -50,7 +50,7 @@ impl Plan {
         &self.counting.definition.name
     }
 
-    /// The counters of counter tables in which no definition has counted before.
+    /// Returns the counters in counter tables that no definition has counted in before.
     pub fn new_in_slots(&self) -> Vec<String> {
         let is_new = |counter: &&Counter| {
             counter.target.slots.is_some() && !matches!(counter.start, Start::Counted(_))
@@ -61,14 +61,14 @@ impl Plan {
         names.collect()
     }
 
-    /// Whether it adds something to counts that are there, and would add it twice if it ran twice.
+    /// Whether it adds to existing counts, so that running it twice would add twice.
     pub fn adds_difference(&self) -> bool {
         let mut counters = self.counters.iter();
         let is_counted = counters.any(|counter| matches!(counter.start, Start::Counted(_)));
         is_counted && self.existing == Existing::Missing
     }
 
-    /// The counter tables whose counts it takes back to a column.
+    /// Returns the counter tables whose counts it moves back to a column.
     pub fn emptied(&self) -> impl Iterator<Item = &Table> {
         self.counters.iter().filter_map(|one| match &one.start {
             Start::InSlots(before) => Some(&before.target.table),
@@ -76,18 +76,18 @@ impl Plan {
         })
     }
 
-    /// Whether these triggers count something that this plan starts from. They count until then: a
-    /// counter can be a weight of another one.
+    /// Whether these triggers count something that this plan starts from. They must count until
+    /// then, because one counter can be another one's weight.
     pub fn replaces(&self, gone: &Gone) -> bool {
         let mut before = self.counters.iter().filter_map(|one| one.start.before());
         gone.name == self.name() || before.any(|one| one.counting.definition.name == gone.name)
     }
 
-    /// The values of the template of a migration. `names` are those of its queries.
+    /// Returns the values for a migration's template. `names` says how its queries name tables.
     pub fn values<'p>(&'p self, names: Names, replaced: &[&'p Gone]) -> PlanValues<'p> {
         let counting = &self.counting;
         let counters = counting.counters();
-        // Several triggers can call one function, which is created once.
+        // Several triggers can call the same function, which is created only once.
         let of_triggers = self.triggers.iter();
         let mut functions: Vec<&str> = Vec::new();
         for function in of_triggers.filter_map(|trigger| trigger.function.as_deref()) {
@@ -116,9 +116,9 @@ impl Plan {
 #[derive(Clone)]
 pub struct Gone {
     pub name: String,
-    /// The table of the rows, if it is there.
+    /// The table of the rows, if it exists.
     pub rows: Option<Table>,
-    /// The names of the tables of its triggers.
+    /// The tables that its triggers are on.
     pub tables: Vec<String>,
     /// The statements that drop everything.
     pub drops: String,
@@ -127,7 +127,7 @@ pub struct Gone {
 impl From<&Plan> for Gone {
     fn from(plan: &Plan) -> Self {
         let counting = &plan.counting;
-        // In the reverse order of their creation.
+        // Drop them in the reverse order.
         let triggers = plan.triggers.iter().rev();
         let mut drops: String = triggers.clone().map(|trigger| &*trigger.drop).collect();
         let functions: Vec<_> = triggers
@@ -146,7 +146,7 @@ impl From<&Plan> for Gone {
 }
 
 impl Gone {
-    /// The triggers that a migration has made for the definition of this name, of these rows.
+    /// Finds the triggers that a migration has made for this definition of these rows.
     pub fn new(name: &str, rows: &str, made: &[Made], conn: &mut AnyConnection) -> Self {
         let database = conn.database();
         let rows_table = table(conn, rows).ok();
@@ -169,7 +169,7 @@ impl Gone {
             drops += &drop_statement(&one.trigger, found.as_ref(), is_rule, database);
         }
         let schema = rows.rsplit_once('.').map(|(schema, _)| schema);
-        // The table can have another name now, and still have the triggers.
+        // A table that was renamed still has its triggers.
         drops += &drop_functions(schema, &functions, rows_table.is_none());
         Gone {
             name: name.to_owned(),
@@ -180,10 +180,10 @@ impl Gone {
     }
 }
 
-/// The end of the name of a rule.
+/// The end of a rule's name.
 pub const NO_MERGE: &str = "_no_merge";
 
-/// What a migration drops first, and what it drops before each of these plans.
+/// Returns what a migration drops first, and what it drops before each of these plans.
 pub fn by_plan<'g>(gone: &'g [Gone], plans: &[Plan]) -> (Vec<&'g Gone>, Vec<Vec<&'g Gone>>) {
     let mut first = Vec::new();
     let mut by_plan: Vec<Vec<&Gone>> = vec![Vec::new(); plans.len()];

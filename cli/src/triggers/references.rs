@@ -1,5 +1,5 @@
-//! The foreign keys of the rows that change counts without a trigger of the rows: MySQL and MariaDB
-//! run none for the rows that a foreign key deletes or changes.
+//! The foreign keys of the rows that change counts without a trigger: MySQL and MariaDB run none
+//! for rows that a foreign key deletes or changes.
 
 use anyhow::{Result, bail};
 
@@ -15,7 +15,7 @@ pub struct Reference<'c> {
     pub parent: &'c Parent,
 }
 
-/// The foreign keys that change counts, by the table that they refer to.
+/// Returns the foreign keys that change counts, grouped by the table that they refer to.
 pub fn by_parent(counting: &Counting) -> Result<Vec<Vec<Reference<'_>>>> {
     let mut by_parent: Vec<Vec<Reference<'_>>> = Vec::new();
     let columns = counting.rows.columns.iter();
@@ -34,7 +34,7 @@ pub fn by_parent(counting: &Counting) -> Result<Vec<Vec<Reference<'_>>>> {
     Ok(by_parent)
 }
 
-/// Whether a count depends on what the foreign key of a column does.
+/// Whether a count depends on what a column's foreign key does.
 fn is_needed(counting: &Counting, column: &Column, parent: &Parent) -> Result<bool> {
     let rows = &counting.rows;
     let name = &column.name;
@@ -46,7 +46,7 @@ fn is_needed(counting: &Counting, column: &Column, parent: &Parent) -> Result<bo
              rows that it changes, so they would not be counted. Remove ON UPDATE {on_update} first"
         );
     }
-    // A virtual column is computed from the column that the foreign key changes.
+    // A virtual column can depend on the column that the foreign key changes.
     let sets_null = parent.deletes() && !parent.cascades();
     let changes_rows = parent.updates() || sets_null;
     let is_virtual = |one: &&Column| changes_rows && one.not_stored && counting.uses(&one.name);
@@ -76,10 +76,10 @@ fn is_needed(counting: &Counting, column: &Column, parent: &Parent) -> Result<bo
         return Ok(false);
     }
     let refers_to = if parent.in_schema != rows.in_schema {
-        // A trigger can only be in the database of its table.
+        // A trigger can only be in the same database as its table.
         format!("another database, {}", parent.in_schema)
     } else if parent.table == rows.name {
-        // A trigger cannot change the table whose row is deleted.
+        // A trigger can't change the table that a row is being deleted from.
         format!("{rows} itself")
     } else {
         return Ok(true);
@@ -95,12 +95,12 @@ fn is_needed(counting: &Counting, column: &Column, parent: &Parent) -> Result<bo
 /// to NULL.
 pub fn are_counted(counting: &Counting, target: &Target, references: &[Reference<'_>]) -> bool {
     references.iter().any(|Reference { column, parent }| {
-        // A SET NULL changes what a row adds only by the column itself.
+        // A SET NULL only changes what a row adds if that depends on the column itself.
         (counting.uses(&column.name) || parent.cascades()) && !goes_with(target, column, parent)
     })
 }
 
-/// Whether the counts of these rows are deleted with their entity.
+/// Whether these rows' counts are deleted with their entity.
 fn goes_with(target: &Target, column: &Column, parent: &Parent) -> bool {
     target.parents().any(|(place, of_counters)| {
         let mut sources = target.sources.iter();

@@ -1,5 +1,5 @@
-//! What the triggers are after a migration: the `counters.toml` in its directory. The next migration
-//! begins from there. Nothing in the database is read as a definition.
+//! The triggers after a migration, from the `counters.toml` in its directory. The next migration
+//! starts from there. Definitions are never read from the database.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -22,28 +22,28 @@ use crate::output::steers;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Snapshot {
-    /// The migrations that it was made from: one, none if it is the first, and several if branches
-    /// were merged.
+    /// The migrations that it was made from: usually one, none for the first migration, and several
+    /// if branches were merged.
     #[serde(default)]
     pub after: Vec<String>,
-    /// The database that it is for, such as `postgres`.
+    /// The database that it's for, such as `postgres`.
     pub backend: String,
     /// In the order in which they were created.
     #[serde(default, rename = "trigger")]
     pub triggers: Vec<Definition>,
-    /// The triggers of each definition, in the order in which they were created.
+    /// Every definition's triggers, in the order in which they were created.
     #[serde(default)]
     pub made: BTreeMap<String, Vec<Made>>,
 }
 
-/// A trigger that a migration has made. It is written down, because which triggers a definition has
-/// depends on its tables, and tables change.
+/// A trigger that a migration has made. It has to be recorded, because a definition's triggers
+/// depend on its tables, and those can change.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(from = "(String, String, String)")]
 pub struct Made {
     pub trigger: String,
     pub table: String,
-    /// A hash of its body.
+    /// A hash of its event and body.
     pub hash: String,
 }
 
@@ -58,7 +58,7 @@ impl From<(String, String, String)> for Made {
 }
 
 impl Trigger {
-    /// A hash of what it does.
+    /// Returns a hash of what it does.
     fn hash(&self) -> String {
         let mut hasher = FnvHasher::default();
         hasher.write(self.event.as_bytes());
@@ -68,7 +68,7 @@ impl Trigger {
 }
 
 impl Plan {
-    /// Its triggers, for the snapshot.
+    /// Returns its triggers, for the snapshot.
     pub fn made(&self) -> Vec<Made> {
         let rows = TriggerTable::of(&self.counting.rows);
         let made = self.triggers.iter().map(|trigger| Made {
@@ -76,7 +76,7 @@ impl Plan {
             table: if trigger.table == rows {
                 self.counting.definition.rows.clone()
             } else {
-                // On MySQL, the triggers of other tables are in the same database.
+                // On MySQL, triggers on other tables are in the same database.
                 trigger.table.name.clone()
             },
             hash: trigger.hash(),
@@ -86,7 +86,7 @@ impl Plan {
 }
 
 impl Snapshot {
-    /// The triggers that were made for a definition.
+    /// Returns the triggers that were made for a definition.
     pub fn made_for(&self, name: &str) -> &[Made] {
         self.made.get(name).map(Vec::as_slice).unwrap_or_default()
     }
@@ -100,7 +100,7 @@ impl Snapshot {
         self.named(name) != other.named(name) || self.made_for(name) != other.made_for(name)
     }
 
-    /// Adds a definition, or puts it in the place of the one that has its name.
+    /// Takes a definition and its triggers from another state. Removes it if it isn't there.
     fn set(&mut self, name: &str, theirs: &Snapshot) {
         self.triggers.retain(|one| one.name != name);
         self.made.remove(name);
@@ -111,7 +111,7 @@ impl Snapshot {
         }
     }
 
-    /// As it stands in the directory of its migration.
+    /// Writes the file that goes into the migration's directory.
     pub fn toml(&self) -> Result<String> {
         let mut toml = String::from(
             "# The triggers after this migration. `diesel-counters generate triggers` begins from here: commit\n\
@@ -144,13 +144,13 @@ struct Migration {
     snapshot: Snapshot,
 }
 
-/// The migrations of a directory that have a snapshot, in their order.
+/// The migrations in a directory that have a snapshot, in order.
 #[derive(Default)]
 pub struct Migrations {
     all: Vec<Migration>,
 }
 
-/// The version of a migration, by which diesel_migrations orders them.
+/// The version of a migration, which diesel_migrations sorts by.
 pub fn version(name: &str) -> String {
     let stamp = name.split('_').next().unwrap_or_default();
     stamp.replace('-', "")
@@ -164,7 +164,7 @@ impl Migrations {
             let entry = entry.with_context(cannot)?;
             let path = entry.path().join(NAME);
             let name = entry.file_name().to_string_lossy().into_owned();
-            // diesel_migrations leaves these out, too.
+            // diesel_migrations also skips these.
             if name.starts_with('.') || !path.is_file() {
                 continue;
             }
@@ -177,7 +177,7 @@ impl Migrations {
         Ok(Migrations { all })
     }
 
-    /// All triggers that a migration has ever made, with the name of their definition.
+    /// Returns all triggers that a migration has ever made, with their definition's name.
     pub fn made(&self) -> impl Iterator<Item = (&str, &Made)> {
         let of_all = self.all.iter().flat_map(|one| &one.snapshot.made);
         of_all.flat_map(|(name, made)| made.iter().map(|one| (&**name, one)))
@@ -187,8 +187,8 @@ impl Migrations {
         self.all.iter().position(|one| one.name == name)
     }
 
-    /// The places of the migrations from which one was made. A directory that has another name now, or
-    /// was put together with others, is the one before it.
+    /// Returns the places of the migrations that this one was made from. If a directory was
+    /// renamed, or joined with others, this is the one before it.
     fn after(&self, place: usize) -> Vec<usize> {
         let names = self.all[place].snapshot.after.iter();
         let mut after: Vec<_> = names
@@ -198,15 +198,15 @@ impl Migrations {
         after
     }
 
-    /// The places of the migrations from which no other one was made: one, or several if branches were
-    /// merged.
+    /// Returns the places of the migrations that no other one was made from. That's one, or several
+    /// if branches were merged.
     fn heads(&self) -> Vec<usize> {
         let all = 0..self.all.len();
         let is_head = |place: &usize| !all.clone().any(|other| self.after(other).contains(place));
         all.clone().filter(is_head).collect()
     }
 
-    /// The places of a migration and of all those from which it was made.
+    /// Returns the places of a migration and of all its ancestors.
     fn history(&self, place: usize) -> Vec<usize> {
         let mut known = vec![place];
         let mut next = 0;
@@ -221,8 +221,8 @@ impl Migrations {
         known
     }
 
-    /// The state after all of them. Its `after` has the names of the last ones. Migrations of
-    /// branches that were merged can be side by side, if they change different definitions.
+    /// Returns the state after all migrations. Its `after` has the names of the last ones.
+    /// Migrations of merged branches can stand side by side if they change different definitions.
     pub fn state(&self) -> Result<Snapshot> {
         let heads = self.heads();
         let Some((first, others)) = heads.split_first() else {
@@ -256,7 +256,8 @@ impl Migrations {
         Ok(state)
     }
 
-    /// The first migration that has made these triggers of a definition, and their place in it.
+    /// Finds the first migration that made these triggers of a definition. Returns its place, and
+    /// the definition's place in it.
     fn created(&self, name: &str, made: &BTreeMap<String, Vec<Made>>) -> Option<(usize, usize)> {
         let mut all = self.all.iter().enumerate();
         all.find_map(|(place, Migration { snapshot, .. })| {
@@ -302,7 +303,7 @@ fn read(path: PathBuf) -> Result<Snapshot> {
 }
 
 impl Definition {
-    /// As it stands in `counters.toml`.
+    /// Writes it as in `counters.toml`.
     fn toml(&self) -> Result<String> {
         let mut toml = "[[trigger]]\n".to_owned();
         // JSON has the same keys, in the same order.
@@ -322,10 +323,10 @@ impl Definition {
     }
 }
 
-/// The widest list in one line.
+/// The maximum width of a list on one line.
 const WIDTH: usize = 90;
 
-/// An array of TOML, in one line if there is room.
+/// Writes a TOML array, on one line if it fits.
 fn list(texts: &[String]) -> String {
     let line = format!("[{}]", texts.join(", "));
     if texts.len() < 2 || line.chars().count() <= WIDTH {
@@ -335,7 +336,7 @@ fn list(texts: &[String]) -> String {
     format!("[\n{}]", lines.joined(""))
 }
 
-/// A key of TOML, which has quotes only if it needs them.
+/// Writes a TOML key. It has quotes only if it needs them.
 fn key(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if !name.is_empty() && name.chars().all(is_plain) {
@@ -345,15 +346,15 @@ fn key(name: &str) -> String {
     }
 }
 
-/// A string of TOML, in which nothing steers a terminal.
+/// Writes a TOML string, and escapes what could steer a terminal.
 fn quoted(text: &str) -> String {
-    // In single quotes, nothing is escaped: SQL is easier to read there.
+    // Nothing is escaped in single quotes, which makes SQL easier to read.
     if text.contains(['"', '\\']) && !text.contains('\'') && !text.contains(steers) {
         return format!("'{text}'");
     }
     let escaped = text.chars().map(|c| match c {
         '"' | '\\' => format!("\\{c}"),
-        // They have no more than four digits.
+        // They have at most four digits.
         c if steers(c) => format!("\\u{:04x}", u32::from(c)),
         c => c.to_string(),
     });
@@ -464,7 +465,7 @@ mod tests {
         assert_eq!(names(&state(&[root, one, same]).unwrap()), "b");
     }
 
-    /// Two features that both begin from two migrations side by side.
+    /// Two features that both start from two migrations side by side.
     #[test]
     fn branches_of_merged_branches_have_all_of_these_in_common() {
         let root = ("1_r", snapshot(&[], &[("a", "x"), ("b", "x")]));
@@ -497,7 +498,7 @@ mod tests {
         );
     }
 
-    /// Whoever puts old migrations together keeps the snapshot of the last one.
+    /// If you join old migrations into one, you keep the snapshot of the last one.
     #[test]
     fn the_first_snapshot_can_be_after_one_that_is_gone() {
         let only = ("2_b", snapshot(&["1_a"], &[("a", "x")]));

@@ -1,4 +1,4 @@
-//! What the counters of a migration start from: which definition has counted in each of them before.
+//! What the counters of a migration start from: which definition counted in each of them before.
 
 use anyhow::{Result, bail};
 
@@ -11,7 +11,7 @@ use super::target::Target;
 /// A counter that triggers are created for.
 #[derive(Clone)]
 pub struct Counter {
-    /// Its table, and no other counter of it.
+    /// Its table, with only this counter.
     pub target: Target,
     pub start: Start,
 }
@@ -21,15 +21,15 @@ pub struct Counter {
 pub enum Start {
     /// No definition has counted in it.
     New,
-    /// This one has.
+    /// This definition has counted in it.
     Counted(Box<Before>),
-    /// This one has counted the same rows in a column, in which nothing counts any more.
+    /// This definition counted the same rows in a column, which nothing counts in any more.
     InColumn(Box<Before>),
-    /// On the way back: this one has taken the counts of a column along to slots.
+    /// In down.sql: this definition has moved a column's counts to slots.
     InSlots(Box<Before>),
 }
 
-/// A definition that goes, and one of its counters.
+/// An old definition, and one of its counters.
 #[derive(Clone)]
 pub struct Before {
     pub counting: Counting,
@@ -37,7 +37,7 @@ pub struct Before {
 }
 
 impl Start {
-    /// The definition that has counted it before.
+    /// Returns the definition that counted it before.
     pub fn before(&self) -> Option<&Before> {
         match self {
             Start::New => None,
@@ -48,7 +48,7 @@ impl Start {
     }
 }
 
-/// The counters of a definition, as if nothing had counted in them before.
+/// Returns a definition's counters, as if nothing had counted in them before.
 pub fn new_counters(counting: &Counting) -> Vec<Counter> {
     let targets = each_counter(counting);
     let new = targets.map(|target| Counter {
@@ -58,13 +58,14 @@ pub fn new_counters(counting: &Counting) -> Vec<Counter> {
     new.collect()
 }
 
-/// The same, where these definitions go, and `after` are those that there are then.
+/// Returns a definition's counters and what they start from. `gone` are the definitions that go,
+/// and `after` those that exist afterwards.
 pub fn counters(
     counting: &Counting,
     gone: &[Counting],
     after: &[&Counting],
 ) -> Result<Vec<Counter>> {
-    // A column is taken along once.
+    // A column's counts can only be moved once.
     let mut columns = columns(gone, after);
     let mut all = Vec::new();
     for target in each_counter(counting) {
@@ -83,7 +84,7 @@ pub fn counters(
     Ok(all)
 }
 
-/// On the way back of these plans, columns get the counts that slots have taken along.
+/// Makes down.sql give columns back the counts that were moved to slots.
 pub fn take_back(restored: &mut [Plan], plans: &[Plan]) {
     for plan in plans {
         for Counter { target, start } in &plan.counters {
@@ -120,7 +121,7 @@ fn befores(gone: &[Counting]) -> impl Iterator<Item = Before> {
     })
 }
 
-/// The columns of ordinary tables in which nothing counts any more.
+/// Returns the columns of ordinary tables that nothing counts in any more.
 fn columns(gone: &[Counting], after: &[&Counting]) -> Vec<Before> {
     let mut columns: Vec<_> = befores(gone).collect();
     columns.retain(|before| {
@@ -129,15 +130,15 @@ fn columns(gone: &[Counting], after: &[&Counting]) -> Vec<Before> {
     columns
 }
 
-/// Whether one of these definitions counts in the only counter of a target.
+/// Whether one of these definitions counts in the target's only counter.
 pub fn is_counted<'c>(target: &Target, all: impl IntoIterator<Item = &'c Counting>) -> bool {
     let mut counters = all.into_iter().flat_map(|counting| counting.counters());
     counters.any(|(table, name)| table.is(&target.table) && *name == *target.names[0])
 }
 
-/// The place of the column that has had the counts that a counter table gets: those of the same rows
+/// Returns the place of the column whose counts move to a counter table: it counted the same rows
 /// for the same entities. If there are several, the definition's name, the weight and the counter's
-/// name tell.
+/// name decide.
 fn place_of_column(
     counting: &Counting,
     target: &Target,
@@ -173,7 +174,7 @@ fn place_of_column(
         &|before| has_name(before) && has_weights(before),
         &|before| has_name(before) && is_named(before),
         &|before| has_name(before),
-        // Another name, but the same rows.
+        // The definition has another name, but counts the same rows.
         &|before| when(&before.counting) == when(counting) && has_weights(before),
     ] {
         if let [place] = *places_of(is_it) {

@@ -1,4 +1,4 @@
-//! Expressions of the rows to count: what a template has holes for.
+//! Expressions over the rows to count, which templates have holes for.
 
 use super::counting::Counting;
 use super::expression::Expression;
@@ -10,22 +10,22 @@ use crate::database::{Joined, MYSQL, SQLITE};
 pub const OLD: &str = "OLD";
 pub const NEW: &str = "NEW";
 
-/// Rows that are gone, and those that a statement has changed; and the rows that are there before
-/// the triggers.
+/// Aliases for the rows that are gone, for those that a statement has changed, and for those that
+/// exist before the triggers.
 pub const GONE: &str = "gone";
 pub const CHANGES: &str = "changes";
 pub const COUNTED: &str = "counted";
 
-/// The counts that are stored already.
+/// The alias for the stored counts.
 pub const KEPT: &str = "kept";
 
-/// Rows to add to the counters, or to take from them.
+/// Rows to add to the counters, or to take off them.
 pub struct Rows<'a> {
-    /// The name of a row in expressions, or nothing.
+    /// The row's name in expressions, or nothing.
     pub name: &'a str,
     /// The table of the rows, or nothing.
     pub from: &'a str,
-    /// The number of queries of other definitions before, in the same statement.
+    /// How many queries of other definitions come before, in the same statement.
     pub place: usize,
     pub sign: Sign,
     pub entities: Entities,
@@ -38,21 +38,21 @@ pub enum Sign {
     Minus,
 }
 
-/// Whose rows count.
+/// Which entities' rows count.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Entities {
-    /// Those of all entities: they exist, an UPDATE finds no row of the others, or the query looks
-    /// for them itself.
+    /// The rows of all entities: either they all exist, or an UPDATE finds no row for the others,
+    /// or the query looks for them itself.
     All,
-    /// Those of entities that exist. A cascade changes and deletes rows after their entity.
+    /// The rows of entities that exist. A cascade changes and deletes rows after their entity.
     Existing,
-    /// Those of entities that exist, and those that an update has moved to another entity, which a
-    /// foreign key makes sure of.
+    /// The rows of entities that exist, and those that an update has moved to another entity,
+    /// because a foreign key makes sure that it exists.
     ExistingOrMoved,
 }
 
 impl<'a> Rows<'a> {
-    /// The old or the new row of a trigger.
+    /// A trigger's old or new row.
     pub fn row(name: &'a str, entities: Entities) -> Self {
         let sign = if name == OLD { Sign::Minus } else { Sign::Plus };
         Rows {
@@ -66,7 +66,7 @@ impl<'a> Rows<'a> {
 }
 
 impl Counting {
-    /// The entity of a row, and its own day.
+    /// Returns a row's entity, and its own day.
     pub fn key(&self, target: &Target, source: &Source, rows: &Rows<'_>) -> Vec<String> {
         let columns = source.entity.iter().zip(&target.entity);
         let entity = columns.map(|(column, key)| {
@@ -89,7 +89,7 @@ impl Counting {
         self.database.columns(row, &source.entity)
     }
 
-    /// The day on which a row counts.
+    /// SQL for the day that a row counts on.
     pub fn day_of(&self, row: &str) -> String {
         let sql = self.sql;
         let start_of = |day: &str| sql.start_of(self.period, day);
@@ -97,7 +97,7 @@ impl Counting {
             None => start_of(sql.today),
             Some(column) => {
                 let day = start_of(&column.of(row, self.database));
-                // A row whose day is NULL counts without a day.
+                // If a row's day is NULL, it counts without a day.
                 if column.can_be_null(self.database) {
                     format!("COALESCE({day}, {})", sql.undated)
                 } else {
@@ -107,7 +107,7 @@ impl Counting {
         }
     }
 
-    /// What a row adds to each counter.
+    /// Returns what a row adds to every counter.
     pub fn counts(&self, source: &Source, rows: &Rows<'_>) -> Vec<String> {
         let sign = match rows.sign {
             Sign::Plus => "",
@@ -131,24 +131,24 @@ impl Counting {
         counts.collect()
     }
 
-    /// Whether a weight is a column of integers that isn't NULL in any row.
+    /// Whether a weight is an integer column that is never NULL.
     fn is_integer(&self, weight: &Expression) -> bool {
         let mut columns = self.rows.columns.iter();
         let column = columns.find(|column| column.name == weight.text);
         column.is_some_and(|column| {
-            // The negative of a number without a sign is an error.
+            // Negating an unsigned number is an error.
             let has_sign = matches!(column.kind, Kind::Integer | Kind::BigInt);
             !column.nullable && has_sign
         })
     }
 
-    /// Whether a column has values of its type only. SQLite lets any value be in a column, unless
-    /// the table is STRICT.
+    /// Whether columns only have values of their type. SQLite allows any value in any column,
+    /// unless the table is STRICT.
     fn has_exact_types(&self) -> bool {
         self.database != SQLITE || self.rows.strict
     }
 
-    /// The conditions of the rows that count.
+    /// Conditions for rows to count.
     pub fn conditions(&self, target: &Target, source: &Source, rows: &Rows<'_>) -> Vec<String> {
         let entity = self.entity_of(source, rows.name);
         let mut conditions = Vec::new();
@@ -179,8 +179,8 @@ impl Counting {
         conditions
     }
 
-    /// What tells apart the texts of a key of MySQL that the rows' own collation takes as equal.
-    /// `row` is the name of the rows, or nothing if they have the names of the key.
+    /// Returns what tells apart texts that the rows' collation treats as equal but a key on MySQL
+    /// doesn't. `row` is the alias of the rows, or empty if they have the key's names.
     pub fn exact_values(&self, target: &Target, row: &str) -> Vec<String> {
         let mut values = Vec::new();
         for (place, key) in target.entity.iter().enumerate() {
@@ -199,12 +199,12 @@ impl Counting {
         values
     }
 
-    /// A table under the name that it has in a query.
+    /// Writes a table with its alias in a query.
     pub fn used_as(&self, used_as: &str, table: &Table) -> String {
         format!("{} AS {used_as}", self.database.table_name(table))
     }
 
-    /// A condition that is true if the row `row` has this key.
+    /// A condition that the row `row` has this key.
     pub fn is_key(&self, key: &[Column], row: &str, values: &[String]) -> String {
         if key.is_empty() {
             return "1 = 1".to_owned();
@@ -216,13 +216,13 @@ impl Counting {
         keys.joined(" AND ")
     }
 
-    /// A condition that is true if `one` and `other` have the same key.
+    /// A condition that `one` and `other` have the same key.
     pub fn same_key(&self, target: &Target, one: &str, other: &str) -> String {
         let other = self.database.columns(other, &target.entity);
         self.is_key(&target.entity, one, &other)
     }
 
-    /// The columns of an entity's key, and of the day of a row.
+    /// Returns the columns of an entity's key, and of a row's day.
     pub fn group(&self, target: &Target) -> Vec<String> {
         let mut group = self.database.columns("", &target.entity);
         if let Some(slots) = &target.slots
@@ -238,13 +238,13 @@ impl Counting {
         names.map(|name| self.database.quoted(name)).collect()
     }
 
-    /// The condition of the rows of an ordinary table in which rows are counted, if there is one.
+    /// The condition for rows of an ordinary table to be counted in, if there is one.
     pub fn only(&self, target: &Target, row: &str) -> Vec<String> {
         let only = target.only.iter();
         only.map(|only| only.of(row, self.database)).collect()
     }
 
-    /// Sets a counter of the row `row` of an ordinary table to the sum of it and a value.
+    /// Adds a value to a counter, in the row `row` of an ordinary table.
     pub fn set(
         &self,
         target: &Target,
@@ -254,13 +254,14 @@ impl Counting {
         place: Place,
     ) -> String {
         let sum = self.sum(target, counter, row, value, place);
-        // An UPDATE of MySQL can join tables. The others name a column that is set by itself.
+        // An UPDATE on MySQL can join tables. The others don't allow a table before the column that
+        // is set.
         let set_in = if self.database == MYSQL { row } else { "" };
         format!("{} = {sum}", self.database.column(set_in, counter))
     }
 
-    /// The sum of a counter and a value, or an error if it is out of the range of the column. SQLite
-    /// alone has to be told.
+    /// The sum of a counter and a value, or an error if the column can't hold it. Only SQLite needs
+    /// SQL for that.
     pub fn sum(
         &self,
         target: &Target,
@@ -280,7 +281,7 @@ impl Counting {
         let what = format!("integer overflow of {}.{counter}", target.table);
         let fails = match place {
             Place::Trigger => format!("RAISE(ABORT, {})", self.database.literal(&what)),
-            // RAISE is known in triggers only.
+            // RAISE only works in triggers.
             Place::Statement => OVERFLOW.to_owned(),
         };
         let between = match place {
@@ -293,7 +294,7 @@ impl Counting {
     }
 }
 
-/// `abs` of the minimum integer fails with "integer overflow" on SQLite.
+/// Fails with "integer overflow" on SQLite, because the minimum integer has no `abs`.
 pub const OVERFLOW: &str = "abs(-9223372036854775807 - 1)";
 
 /// Where a sum is computed.
@@ -304,8 +305,8 @@ pub enum Place {
 }
 
 impl Target {
-    /// Of which entities rows count. An UPDATE of an ordinary column finds no row of an entity that
-    /// is gone.
+    /// Returns which entities' rows count. In an ordinary table, an UPDATE finds no row for an
+    /// entity that is gone.
     pub fn entities(&self, source: &Source) -> Entities {
         match self.slots {
             Some(_) if !source.exists => Entities::Existing,
@@ -314,7 +315,7 @@ impl Target {
     }
 }
 
-/// `parent`, and then `parent2`: a name for each of several uses.
+/// Numbers a name for each of its uses: `parent`, and then `parent2`.
 pub fn numbered(used_as: &str, place: usize) -> String {
     match place {
         0 => used_as.to_owned(),
@@ -322,7 +323,7 @@ pub fn numbered(used_as: &str, place: usize) -> String {
     }
 }
 
-/// Values, each with the name that it has in a query.
+/// Gives every value its name in a query.
 pub fn named(values: Vec<String>, names: &[String]) -> Vec<String> {
     let named = |(value, name)| format!("{value} AS {name}");
     values.into_iter().zip(names).map(named).collect()

@@ -10,56 +10,57 @@ pub struct Target {
     pub table: Table,
     /// The columns of the entity's key.
     pub entity: Vec<Column>,
-    /// The columns of a counter table. Otherwise the table has one row for each entity.
+    /// The day and the slot of a counter table. `None` if the table has one row per entity.
     pub slots: Option<DayAndSlot>,
-    /// The condition of the rows of an ordinary table in which rows are counted.
+    /// The condition for rows of an ordinary table to be counted in.
     pub only: Option<Expression>,
     pub names: Vec<String>,
     pub sources: Vec<Source>,
-    /// The rows that an entity requires. A counter table's foreign keys refuse counts without them.
+    /// The rows that an entity needs. Without them, a counter table's foreign keys refuse its
+    /// counts.
     pub parents: Vec<ParentTable>,
 }
 
-/// The columns of a counter table's key behind those of the entity.
+/// The columns after the entity in a counter table's key.
 #[derive(Clone)]
 pub struct DayAndSlot {
     pub day: Column,
     pub slot: Column,
 }
 
-/// What the foreign key of a column of a counter table's key refers to.
+/// What a foreign key of one of a counter table's key columns refers to.
 #[derive(Clone)]
 pub struct ParentTable {
     /// The number of the column in the key, from 0.
     pub column: usize,
     pub table: Table,
-    /// The column of the table.
+    /// The column that it refers to.
     pub key: String,
     /// Whether the foreign key lets a row come before the one that it refers to.
     pub deferrable: bool,
 }
 
-/// Columns of the row that name an entity. A row that names two of them counts for both.
+/// Columns of a row that name an entity. If a row names two entities, it counts for both.
 #[derive(Clone)]
 pub struct Source {
-    /// A column for each column of the entity's key.
+    /// A column for every column of the entity's key.
     pub entity: Vec<Column>,
-    /// What a row adds to each counter of the target, or `None` for nothing.
+    /// What a row adds to every counter of the target. `None` if it adds nothing.
     pub weights: Vec<Option<Expression>>,
     /// Whether a foreign key of the rows makes sure that the entity exists.
     pub exists: bool,
 }
 
 impl Source {
-    /// Whether each row that counts changes a counter.
+    /// Whether every row that counts changes a counter.
     pub fn has_one(&self) -> bool {
         self.weights.iter().flatten().any(Expression::is_one)
     }
 }
 
 impl Target {
-    /// What the foreign keys of the entity's columns refer to, with the number of the column, from
-    /// 0. An ordinary column is in the row itself, and goes when the row is deleted.
+    /// Returns what the foreign keys of the entity's columns refer to, with the number of the
+    /// column, from 0. For an ordinary column, that's the row itself: the count is deleted with it.
     pub fn parents(&self) -> impl Iterator<Item = (usize, Parent)> {
         let of_row = |column: &Column| Parent {
             in_schema: self.table.in_schema.clone(),
@@ -81,19 +82,19 @@ impl Target {
         })
     }
 
-    /// The columns of the primary key of a counter table, or of the key of an ordinary one.
+    /// Returns the columns of a counter table's primary key, or of an ordinary table's key.
     pub fn key(&self) -> impl Iterator<Item = &Column> {
         let slots = self.slots.iter();
         let day_and_slot = slots.flat_map(|slots| [&slots.day, &slots.slot]);
         self.entity.iter().chain(day_and_slot)
     }
 
-    /// Whether a CHECK of SQLite keeps anything but integers out of a counter.
+    /// Whether a CHECK on SQLite allows only integers in a counter.
     pub fn has_integers_only(&self, counter: &str) -> bool {
         self.table.has_integers_only(counter, SQLITE)
     }
 
-    /// The same, which counts in one of its counters only.
+    /// Returns the same target with only one of its counters.
     pub fn only_counter(&self, place: usize) -> Target {
         let mut target = self.clone();
         target.names = vec![self.names[place].clone()];
@@ -104,22 +105,21 @@ impl Target {
         target
     }
 
-    /// Whether rows can name an entity that has no row here, or one in which they are not counted.
+    /// Whether rows can name an entity that has no row here, or whose row isn't counted in.
     pub fn can_lack_entities(&self) -> bool {
         let is_sure = self.sources.iter().all(|source| source.exists);
         self.slots.is_none() && (self.only.is_some() || !is_sure)
     }
 
-    /// Adds what a row counts for. Returns whether the entity was not counted in this counter
-    /// before.
+    /// Adds what a row counts for. Returns whether the counter didn't count for this entity before.
     pub fn add(&mut self, counter: String, entity: Vec<Column>, weight: Expression) -> bool {
         let name = self.place_of_name(counter);
         let source = self.place_of_source(entity);
         self.sources[source].weights[name].replace(weight).is_none()
     }
 
-    /// The place of a counter in `names`, in which it is afterwards. Each source has a weight, or
-    /// none, for each name.
+    /// Returns the place of a counter in `names`, and adds it if necessary. Every source then has a
+    /// weight for it, which may be `None`.
     fn place_of_name(&mut self, counter: String) -> usize {
         if let Some(place) = self.names.iter().position(|name| *name == counter) {
             return place;
@@ -131,7 +131,7 @@ impl Target {
         self.names.len() - 1
     }
 
-    /// The place of the source with these columns in `sources`, in which it is afterwards.
+    /// Returns the place of the source with these columns in `sources`, and adds it if necessary.
     fn place_of_source(&mut self, entity: Vec<Column>) -> usize {
         let mut sources = self.sources.iter();
         if let Some(place) = sources.position(|source| source.entity == entity) {

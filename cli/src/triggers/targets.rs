@@ -1,4 +1,4 @@
-//! The targets of a definition, and what cannot be one.
+//! Finds a definition's targets, and refuses what can't be one.
 
 use anyhow::{Context, Result, bail};
 use diesel::RunQueryDsl;
@@ -13,8 +13,8 @@ use crate::connection::AnyConnection;
 use crate::database::{Database, Joined, POSTGRES};
 use crate::sql::sql;
 
-/// The targets of a definition, in the order in which it names them. Triggers write and lock them
-/// in this order, so that whoever has several definitions can choose one order for all.
+/// Returns a definition's targets, in the order in which it names them. Triggers write and lock
+/// them in this order, so if you have several definitions, you can choose one order for all.
 pub fn targets(
     definition: &Definition,
     period: Period,
@@ -34,13 +34,13 @@ pub fn targets(
                  delete the counters in the program"
             );
         }
-        // Each of these has its own error, the most general one first.
+        // Each of these has its own error, with the most general one first.
         let entity = entity(count, &found, rows, database)?;
         refuse_others(count, &entity, &found, rows, conn)?;
         refuse_foreign_keys(&entity, &found, rows)?;
         let text = count.weight.as_ref().unwrap_or(&definition.by);
         let weight = weight(text, rows, database)?;
-        // The counters of one table are one target, in the place of the first of them.
+        // The counters of one table share a target, which has the place of the first of them.
         let mut known = targets.iter();
         let place = match known.position(|target| target.table.is(&found.table)) {
             Some(place) if targets[place].entity != found.entity => {
@@ -59,7 +59,7 @@ pub fn targets(
             bail!("count has \"{count}\" twice");
         }
     }
-    // The row that is counted in would leave the condition, or enter it.
+    // If `only` depended on the counter, counting could make the row enter or leave the condition.
     for target in &targets {
         let mut only = target.only.iter().flat_map(Expression::columns);
         if let Some(name) = only.find(|name| target.names.iter().any(|counter| counter == name)) {
@@ -69,7 +69,8 @@ pub fn targets(
     Ok(targets)
 }
 
-/// The tables that the foreign keys of a counter table refer to, as far as the user may see them.
+/// Returns the tables that a counter table's foreign keys refer to, as far as the user may see
+/// them.
 fn parent_tables(target: &Target, conn: &mut AnyConnection) -> Result<Vec<ParentTable>> {
     let mut tables = Vec::new();
     for (column, parent) in target.parents() {
@@ -85,7 +86,8 @@ fn parent_tables(target: &Target, conn: &mut AnyConnection) -> Result<Vec<Parent
     Ok(tables)
 }
 
-/// What a row adds. An expression can make a whole number of a fraction; a column alone cannot.
+/// Parses what a row adds. A column with fractions is refused, but an expression may round one to a
+/// whole number.
 fn weight(text: &str, rows: &Table, database: Database) -> Result<Expression> {
     let is_decimal = |column: &Column| ["numeric", "decimal"].contains(&&*column.plain_type());
     let has_fraction = |column: &&Column| column.kind == Kind::Real || is_decimal(column);
@@ -98,7 +100,7 @@ fn weight(text: &str, rows: &Table, database: Database) -> Result<Expression> {
     Expression::of_rows(text, rows, database)
 }
 
-/// The columns of the row that name the entity.
+/// Returns the columns of the row that name the entity.
 fn entity(count: &Count, target: &Target, rows: &Table, database: Database) -> Result<Vec<Column>> {
     let table = &target.table;
     let key = &target.entity;
@@ -126,7 +128,7 @@ fn entity(count: &Count, target: &Target, rows: &Table, database: Database) -> R
         .collect()
 }
 
-/// The column of the row that has the values of a column of the counter table's key.
+/// Returns the column of the row whose values match a key column of the counter table.
 fn column_of_entity(
     name: &str,
     key: &Column,
@@ -146,8 +148,8 @@ fn column_of_entity(
         let other_type = &key.sql_type;
         bail!("{one} is {one_type}, and {other} is {other_type}: it cannot have the same values");
     }
-    // Texts that a foreign key takes as equal are one entity. Otherwise an exact key counts for
-    // each of them. PostgreSQL compares no two collations.
+    // If a foreign key treats texts as equal, they are one entity. Without one, an exact key counts
+    // each of them separately. PostgreSQL can't compare two collations.
     let is_of_texts = column.refers_to.is_none() && key.refers_to.is_none();
     let is_exact = database != POSTGRES && is_of_texts && key.loose_collation.is_none();
     if column.loose_collation != key.loose_collation && !is_exact {
@@ -159,7 +161,7 @@ fn column_of_entity(
     Ok(column.clone())
 }
 
-/// Refuses foreign keys that would change counts, or refuse them.
+/// Refuses foreign keys that would change counts or refuse them.
 fn refuse_foreign_keys(entity: &[Column], target: &Target, rows: &Table) -> Result<()> {
     let table = &target.table;
     let is_slotted = target.slots.is_some();
@@ -177,12 +179,12 @@ fn refuse_foreign_keys(entity: &[Column], target: &Target, rows: &Table) -> Resu
         let key = &target.entity[place];
         let column = &of_rows.name;
         let key_column = &key.name;
-        // The foreign key of the rows, if it refers to what the counters are of.
+        // The foreign key of the rows, if it refers to the entity that is counted.
         let mut foreign_keys = of_rows.parents();
         let refers_to = foreign_keys.find(|parent| parent.is_same(&counted));
-        // If the key of an entity changes, its counts go along. The rows that the foreign key
-        // changes with it would be counted once more: a trigger cannot tell that from an update
-        // that moves a count.
+        // If an entity's key changes, its counts move along. But the foreign key also changes the
+        // rows, and they would be counted again: a trigger can't tell that from an update that
+        // moves a row to another entity.
         let (of, name, moves) = if is_slotted {
             (table, key_column, Some(&counted))
         } else {
@@ -197,8 +199,8 @@ fn refuse_foreign_keys(entity: &[Column], target: &Target, rows: &Table) -> Resu
                  {parent}.{key} would count its rows twice. Remove ON UPDATE {action} first"
             );
         }
-        // The row with the counter and the counted rows follow the same update, one after the
-        // other.
+        // The row with the counter and the counted rows would both follow the same update, one
+        // after the other.
         let followed = |column: &Column| column.parents().find(|one| one.updates()).cloned();
         if !is_slotted
             && let Some(parent_of_rows) = followed(of_rows)
@@ -215,7 +217,7 @@ fn refuse_foreign_keys(entity: &[Column], target: &Target, rows: &Table) -> Resu
         let Some(parent) = refers_to else {
             continue;
         };
-        // A row that can be there before its entity is counted before it, too.
+        // A row that can come before its entity is also counted before it.
         let deferrable = &parent.deferrable;
         if !parent.is_deferrable() || *deferrable == counted.deferrable {
             continue;
@@ -239,7 +241,7 @@ fn refuse_foreign_keys(entity: &[Column], target: &Target, rows: &Table) -> Resu
     Ok(())
 }
 
-/// The table that a count names, as a target without sources, and the name of the counter.
+/// Returns the table that a count names, as a target without sources, and the counter's name.
 fn find(
     count: &Count,
     definition: &Definition,
@@ -255,7 +257,7 @@ fn find(
     }
 }
 
-/// A counter of a counter table.
+/// Finds a counter in a counter table.
 fn in_counter_table(
     count: &Count,
     definition: &Definition,
@@ -298,7 +300,7 @@ fn in_counter_table(
             "the primary key of {table} is DEFERRABLE: `diesel-counters check {table}` says how to change it"
         );
     }
-    // Other programs insert rows, too, without a value for it.
+    // Other programs also insert rows, without a value for this counter.
     let column = counters
         .counters
         .iter()
@@ -333,7 +335,7 @@ fn in_counter_table(
     })
 }
 
-/// A column of an ordinary table, with its name as the table has it.
+/// Finds a column in an ordinary table. Its name is as the table has it.
 fn in_ordinary_table(
     count: &Count,
     definition: &Definition,
@@ -355,7 +357,7 @@ fn in_ordinary_table(
     else {
         bail!("{table} has no column {counter} to count in, besides its key");
     };
-    // A new row of the table must begin at 0, and `+` must stay an integer.
+    // A new row must start at 0, and `+` must give an integer.
     let why = match column.default.as_deref() {
         _ if column.generated => "is generated by the database".to_owned(),
         _ if !column.kind.is_integer() => format!("is {}", column.sql_type),
@@ -368,7 +370,7 @@ fn in_ordinary_table(
         let must = "a column that is counted in is an integer NOT NULL DEFAULT 0";
         bail!("{table}.{counter} {why}: {must}");
     }
-    // It is looked at now only: a second row that comes later would be counted in, too.
+    // This is only checked now. If a second row is added later, it would be counted in, too.
     if is_only_row {
         let name = conn.database().table_name(&table);
         let rows = format!("SELECT COUNT(*) FROM (SELECT 1 FROM {name} LIMIT 2) AS few");

@@ -11,7 +11,7 @@ use crate::connection::AnyConnection;
 use crate::database::{Database, POSTGRES, SQLITE};
 use crate::sql::sql;
 
-/// The table of a trigger.
+/// The table that a trigger is on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, QueryableByName)]
 pub struct TriggerTable {
     #[diesel(sql_type = Text)]
@@ -23,7 +23,7 @@ pub struct TriggerTable {
 }
 
 impl TriggerTable {
-    /// The table of the rows that triggers count.
+    /// Returns the table of the rows that triggers count.
     pub fn of(rows: &Table) -> Self {
         TriggerTable {
             schema: rows.in_schema.clone(),
@@ -37,20 +37,21 @@ impl TriggerTable {
 pub struct Trigger {
     pub name: String,
     pub table: TriggerTable,
-    /// When it runs, such as `AFTER INSERT`.
+    /// When it runs, for example `AFTER INSERT`.
     pub event: String,
     pub body: String,
-    /// Other bodies that are as good: as the database writes this one.
+    /// Other ways in which the database may write this body.
     pub same: Vec<String>,
-    /// The statements that create the function that it calls, if it has no statements of its own.
+    /// The statement that creates the function it calls, if it has no statements of its own.
     pub function: Option<String>,
-    /// What somebody who reads the migration would ask, as a comment.
+    /// A comment that answers what a reader of the migration would ask.
     pub comment: String,
     pub create: String,
     pub drop: String,
 }
 
-/// The statement that drops a trigger, or a rule, of a table. One of PostgreSQL goes with its table.
+/// Writes the statement that drops a trigger or a rule. On PostgreSQL, it disappears with its
+/// table.
 pub fn drop_statement(name: &str, of: Option<&Table>, is_rule: bool, database: Database) -> String {
     let name = database.quoted(name);
     if database != POSTGRES {
@@ -71,22 +72,22 @@ pub struct LiveTrigger {
     #[diesel(sql_type = Text)]
     #[diesel(column_name = trigger_name)]
     pub name: String,
-    /// As in [`Trigger::event`]. On PostgreSQL, what else could be changed about the trigger or its
-    /// function is behind it, and on SQLite all is in the body.
+    /// As in [`Trigger::event`]. On PostgreSQL, this is followed by anything else that can be
+    /// changed about the trigger or its function. On SQLite, everything is in the body.
     #[diesel(sql_type = Text)]
     pub event: String,
     #[diesel(sql_type = Text)]
     pub body: String,
-    /// The reason that it does not always run, if there is one.
+    /// Why it doesn't always run, if that's so.
     #[diesel(sql_type = Nullable<Text>)]
     pub disabled: Option<String>,
-    /// Its function on PostgreSQL, with its schema and in quotes.
+    /// The function that it calls, only on PostgreSQL. It's quoted and has its schema.
     #[diesel(sql_type = Nullable<Text>)]
     #[diesel(column_name = function_name)]
     pub function: Option<String>,
 }
 
-/// A row of the query of all triggers.
+/// Reads a row of the query for all triggers.
 impl From<Line> for LiveTrigger {
     fn from(Line(texts): Line) -> Self {
         let mut texts = texts.into_iter();
@@ -118,9 +119,10 @@ impl LiveTrigger {
     }
 }
 
-/// Whether two texts are the same SQL. Lines can be broken in another way, where they have spaces.
-/// Other spaces can be in a literal. The catalogue of MySQL has literals without their escapes, so
-/// where one ends is not known. SQLite quotes the new name of a table that was renamed.
+/// Whether two texts are the same SQL. They may break lines in other places, where they have
+/// spaces. Other spaces must match, because they may be in a literal: MySQL's catalogue has
+/// literals without their escapes, so you can't tell where one ends. Quotes around names may
+/// differ, because SQLite adds them when a table is renamed.
 fn are_same(one: &str, other: &str) -> bool {
     let [one, other] = [one, other].map(without_quotes);
     let (one, other) = (&*one, &*other);
@@ -130,7 +132,7 @@ fn are_same(one: &str, other: &str) -> bool {
     ones.len() == others.len() && pairs.all(|(one, other)| one == other || is_broken(one, other))
 }
 
-/// SQL whose names have quotes only where they must.
+/// Returns the SQL with quotes only around names that need them.
 fn without_quotes(sql: &str) -> String {
     let mut pieces = sql.split('"');
     let mut plain = pieces.next().unwrap_or_default().to_owned();
@@ -146,13 +148,14 @@ fn without_quotes(sql: &str) -> String {
     plain
 }
 
-/// Whether two spaces differ by the break of a line.
+/// Whether two pieces are both spaces, and at least one breaks the line.
 fn is_broken(one: &str, other: &str) -> bool {
     let are_spaces = one.trim().is_empty() && other.trim().is_empty();
     are_spaces && (one.contains('\n') || other.contains('\n'))
 }
 
-/// The words of SQL, and the spaces between them. MySQL keeps the semicolon after some bodies.
+/// Splits SQL into words and the spaces between them. Ignores a final semicolon, which MySQL keeps
+/// for some bodies.
 fn words_and_spaces(sql: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut rest = sql.trim().trim_end_matches(';').trim_end();
@@ -166,8 +169,8 @@ fn words_and_spaces(sql: &str) -> Vec<&str> {
     pieces
 }
 
-/// All triggers of the database, by table. On MySQL, those of an event are in the order in which
-/// they run, and elsewhere by name.
+/// Returns all triggers in the database, by table. On MySQL, those of an event are in the order in
+/// which they run. Elsewhere they are sorted by name.
 pub fn live_triggers(conn: &mut AnyConnection) -> Result<Vec<LiveTrigger>> {
     let live = sql(super::sql::of(conn.database()).live);
     Ok(live.load(conn)?)

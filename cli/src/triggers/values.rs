@@ -1,5 +1,5 @@
-//! What fills the holes of the templates: names in quotes, expressions, and lists of them. A
-//! template has the statement around them.
+//! The values that fill the holes of the templates: quoted names, expressions, and lists of them.
+//! The statement around them is in the template.
 
 use serde::Serialize;
 
@@ -13,39 +13,39 @@ use crate::database::{Joined, MYSQL, POSTGRES, SQLITE};
 #[derive(Debug, Clone, Serialize)]
 pub struct Counters {
     pub table: String,
-    /// Whether it is a counter table. Otherwise it has one row for each entity.
+    /// Whether it's a counter table. Otherwise it has one row per entity.
     pub in_slots: bool,
     /// The primary key of a counter table: the entity, the day and the slot.
     pub key: Vec<String>,
     /// The counters that a statement adds to.
     pub names: Vec<String>,
-    /// What an upsert sets them to in a row that is there, such as `likes = kept.likes +
+    /// What an upsert sets them to in an existing row, for example `likes = kept.likes +
     /// excluded.likes`.
     pub assignments: Vec<String>,
 }
 
-/// Rows that count.
+/// A query for rows that count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Query {
-    /// Their entity, their own day if they have one, and what they add to each counter.
+    /// The rows' entity, their own day if they have one, and what they add to every counter.
     pub columns: Vec<String>,
     pub from: String,
     pub conditions: Vec<String>,
 }
 
-/// The sums of rows by entity and day, as rows to add to the counters. The entities are in order,
-/// so that two statements that share a slot do not deadlock.
+/// The sums of rows per entity and day, as rows to add to the counters. The entities are sorted, so
+/// that two statements that share a slot don't deadlock.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Sums {
     pub columns: Vec<String>,
-    /// The rows, from several tables or by several columns that name an entity, and what they are
-    /// called.
+    /// The rows, if they come from several tables or name entities by several columns, and the
+    /// union's name.
     pub union: Vec<Query>,
     pub name: String,
-    /// The table of the rows and their conditions, if there is one query only. Its columns are
+    /// The table of the rows and their conditions, if there is only one query. Then its columns are
     /// summed up directly.
     pub from: String,
-    /// What somebody who reads the conditions would ask.
+    /// A comment that answers what a reader of the conditions would ask.
     pub comment: String,
     pub conditions: Vec<String>,
     pub group: Vec<String>,
@@ -53,29 +53,29 @@ pub struct Sums {
     pub order: Vec<String>,
 }
 
-/// Sums that are added to a table, as one upsert or to the row of each entity.
+/// Sums that are added to a table, in an upsert or to every entity's row.
 #[derive(Debug, Clone, Serialize)]
 pub struct Addition {
     pub to: Counters,
     pub sums: Sums,
     /// What an ordinary column is set to.
     pub assignments: Vec<String>,
-    /// The condition of the row of an ordinary table.
+    /// The condition for the row of an ordinary table.
     pub row_conditions: Vec<String>,
 }
 
-/// What the old or the new row of a trigger adds to a table.
+/// What a trigger's old or new row adds to a table.
 #[derive(Debug, Clone, Serialize)]
 pub struct RowAddition {
     pub to: Counters,
-    /// The row of a counter table.
+    /// The row for a counter table.
     pub new_row: Vec<String>,
     /// What the columns of an ordinary table are set to, and in which row.
     pub assignments: Vec<String>,
     pub row_conditions: Vec<String>,
-    /// It adds nothing unless all of these are true of the row that the trigger runs for.
+    /// It only adds something if all of these are true for the trigger's row.
     pub conditions: Vec<String>,
-    /// What the row adds to each counter that it counts in.
+    /// What the row adds to every counter that it counts in.
     #[serde(skip)]
     pub counts: Vec<CounterValue>,
 }
@@ -88,13 +88,13 @@ pub struct CounterValue {
 }
 
 impl Counting {
-    /// A table, and the counters in it.
+    /// Returns a table with all of a target's counters.
     pub fn counters_of(&self, target: &Target) -> Counters {
         let new = |_: usize, name: &str| match self.database {
             MYSQL => format!("VALUES({name})"),
             _ => format!("excluded.{name}"),
         };
-        // A query can have a column of the same name.
+        // A query may have a column of the same name.
         let old = match self.database {
             POSTGRES => "counters.".to_owned(),
             MYSQL => format!("{}.", self.database.table_name(&target.table)),
@@ -103,9 +103,9 @@ impl Counting {
         self.some_counters_of(target, &target.names, &old, new)
     }
 
-    /// Some counters of a table. `old` is what stands before a counter of the row that is there, and
-    /// `new` what an upsert adds to that: the value of a counter, of which it has the place in
-    /// `names` and the name in SQL.
+    /// Returns a table with some of its counters. `old` is written before a counter of the existing
+    /// row. `new` returns what an upsert adds to that, given the counter's place in `names` and its
+    /// name in SQL.
     fn some_counters_of(
         &self,
         target: &Target,
@@ -140,7 +140,7 @@ impl Counting {
         }
     }
 
-    /// A query of rows. `more` are columns of its own.
+    /// Makes a query for rows. `more` are extra columns.
     pub fn rows_of(
         &self,
         target: &Target,
@@ -154,7 +154,7 @@ impl Counting {
         let mut names = self.group(target);
         names.extend(self.counter_names(target));
         let columns = values.into_iter().zip(&names).map(|(value, name)| {
-            // A column that has this name needs no other one.
+            // A column that already has this name needs no alias.
             let is_column = value == *name || value == format!("{}.{name}", rows.name);
             if is_column {
                 value
@@ -169,8 +169,8 @@ impl Counting {
         }
     }
 
-    /// The sums of a union of rows. `name` is that of the union. Without a slot there are only the
-    /// key and the counts, with their names.
+    /// Sums up a union of rows. `name` is the union's alias. Without a slot, the columns are only
+    /// the key and the counts, with their names.
     pub fn sums_of(
         &self,
         target: &Target,
@@ -187,7 +187,7 @@ impl Counting {
             sums = named(sums, &names);
         }
         let places = places(group.len());
-        // An update that changes nothing of an entity writes nothing.
+        // If an update changes nothing for an entity, don't write anything.
         let changes = names.iter().map(|name| format!("SUM({name}) <> 0"));
         Sums {
             columns: self.row_of_sums(group, slot, sums),
@@ -202,7 +202,7 @@ impl Counting {
         }
     }
 
-    /// The sums of the rows of one table that name one entity.
+    /// Sums up the rows of one table, each of which names a single entity.
     pub fn sums_of_rows(
         &self,
         target: &Target,
@@ -212,7 +212,7 @@ impl Counting {
     ) -> Sums {
         let mut key = self.key(target, source, rows);
         let places = places(key.len());
-        // The only source of a target has a weight for each of its counters.
+        // If a target has a single source, that has a weight for every counter.
         let weights = source.weights.iter().flatten();
         let counts = self.counts(
             source,
@@ -230,8 +230,8 @@ impl Counting {
                 format!("{sign}{}", self.sql.sum.replace("{}", &value))
             });
         }
-        // Without a GROUP BY, there is a sum of no rows, too. If no counter counts each row as 1,
-        // the sums of an entity can be 0.
+        // Without a GROUP BY, even no rows have a sum. And unless a counter counts every row as 1,
+        // an entity's sums may be 0.
         let mut having = Vec::new();
         if key.is_empty() || !source.has_one() {
             let sums = sums.iter().map(|sum| sum.trim_start_matches('-'));
@@ -254,8 +254,8 @@ impl Counting {
         }
     }
 
-    /// The columns of a row to add to the counters: the key, with the day and the slot of a counter
-    /// table, and the sums. `row` has the entity, and the rows' own day if they have one.
+    /// Returns the columns of a row to add to the counters: the key, with a day and a slot for a
+    /// counter table, and the sums. `row` has the entity, and the rows' own day if they have one.
     pub fn row_of_sums(
         &self,
         mut row: Vec<String>,
@@ -272,8 +272,8 @@ impl Counting {
         row
     }
 
-    /// What an old or a new row adds. `slot` is SQL of the slot of the connection, and `more`
-    /// conditions of the trigger's own.
+    /// Returns what an old or new row adds. `slot` is SQL for the connection's slot, and `more` are
+    /// extra conditions of the trigger.
     pub fn row_addition(
         &self,
         target: &Target,
@@ -302,7 +302,7 @@ impl Counting {
             row_conditions.extend(self.only(target, ""));
         }
         let mut conditions = self.conditions(target, source, rows);
-        // A row with the weight 1 always adds something. Others may add 0, and need no row then.
+        // A row with the weight 1 always adds something. Others may add 0, and then need no row.
         if !source.has_one() {
             let changes = counts.iter().map(|count| {
                 let value = count.value.trim_start_matches('-');
@@ -318,8 +318,7 @@ impl Counting {
         let to = self.some_counters_of(target, &names, "", |place, name| match self.database {
             _ if is_one(&counts[place].value) => counts[place].value.clone(),
             MYSQL => format!("VALUES({name})"),
-            // When SQLite renames the table, it changes `excluded` in triggers to the name of the
-            // table.
+            // When SQLite renames the table, it also renames `excluded` in triggers.
             SQLITE => counts[place].value.clone(),
             _ => format!("excluded.{name}"),
         });
@@ -344,7 +343,7 @@ impl Counting {
     }
 }
 
-/// A condition that is true if one of these is. Long ones stand below each other.
+/// A condition that one of these is true. A long one has a line for each.
 fn any_of(conditions: Vec<String>) -> String {
     let line = conditions.join(" OR ");
     if line.len() > LONG {
@@ -354,15 +353,15 @@ fn any_of(conditions: Vec<String>) -> String {
     }
 }
 
-/// The characters of a list of conditions that is no line any more.
+/// The maximum length of a list of conditions on one line.
 pub const LONG: usize = 100;
 
-/// Whether a value is that of a row that simply counts.
+/// Whether a value is what a row adds that simply counts.
 pub fn is_one(value: &str) -> bool {
     value == "1" || value == "-1"
 }
 
-/// `likes + 1`, or `likes - 1` for the value `-1`.
+/// Writes `likes + 1`, or `likes - 1` for the value `-1`.
 pub fn plus(counter: &str, value: &str) -> String {
     match value.strip_prefix('-') {
         Some(positive) => format!("{counter} - {positive}"),

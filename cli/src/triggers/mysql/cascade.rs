@@ -1,4 +1,4 @@
-//! Triggers of the tables that rows refer to: what foreign keys delete and change.
+//! Triggers on the tables that rows refer to. They count what foreign keys delete and change.
 
 use anyhow::Result;
 use serde_json::json;
@@ -14,16 +14,16 @@ use crate::triggers::target::Target;
 use crate::triggers::trigger::Trigger;
 use crate::triggers::values::{Addition, Query};
 
-/// MySQL and MariaDB run no triggers for the rows that a foreign key deletes or sets to NULL. A
-/// trigger of the table that it refers to takes them off before. Another one adds those again that
-/// are as they were: a REPLACE can keep them.
+/// MySQL and MariaDB run no triggers for rows that a foreign key deletes or sets to NULL. So a
+/// trigger on the table that it refers to takes these rows off before. Another one adds those back
+/// that are still as they were, because a REPLACE can keep them.
 pub fn cascades(counting: &Counting) -> Result<Vec<Trigger>> {
     refuse_own_table(counting, &[counting])?;
     let mut triggers = Vec::new();
     let mut names: Vec<String> = Vec::new();
     for references in &by_parent(counting)? {
-        // The triggers have the name of the first of their columns. It can refer to another parent,
-        // too.
+        // The triggers are named after the first of their columns. That column may also refer to
+        // another parent.
         let mut column = references[0].column.name.clone();
         for number in 2.. {
             if !names.contains(&column) {
@@ -53,16 +53,16 @@ pub fn cascades(counting: &Counting) -> Result<Vec<Trigger>> {
     Ok(triggers)
 }
 
-/// When the trigger of a parent table runs.
+/// When the trigger on a parent table runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Moment {
-    /// Before its row is deleted, and the foreign keys act.
+    /// Before its row is deleted and the foreign keys act.
     Before,
     After,
 }
 
 /// Takes off the rows that refer to a row of the parent table, and adds them as the foreign keys
-/// leave them; or after it is deleted, the other way round.
+/// leave them. After the row is deleted, it does the reverse.
 fn cascade(counting: &Counting, references: &[Reference<'_>], moment: Moment) -> Result<String> {
     let (deleting, changing): (Vec<Reference<'_>>, Vec<Reference<'_>>) = references
         .iter()
@@ -76,7 +76,7 @@ fn cascade(counting: &Counting, references: &[Reference<'_>], moment: Moment) ->
         from: referring(counting, references, &all_columns, &[])?,
         sign: sign_before,
     }];
-    // Where all foreign keys delete rows, none is left.
+    // If every foreign key deletes rows, none are left.
     if !changing.is_empty() {
         let columns = changed_columns(counting, &changing);
         moved.push(MovedRows {
@@ -94,20 +94,20 @@ fn cascade(counting: &Counting, references: &[Reference<'_>], moment: Moment) ->
 
 /// Rows that a cascade adds or takes off.
 struct MovedRows {
-    /// A query, as a table.
+    /// A query that is used as a table.
     from: String,
     sign: Sign,
 }
 
-/// The rows that refer to the old row of the parent table, with these columns, but for those that a
-/// foreign key of `deleting` deletes.
+/// Returns the rows that refer to the parent table's old row, with these columns, except those that
+/// a foreign key in `deleting` deletes.
 fn referring(
     counting: &Counting,
     references: &[Reference<'_>],
     columns: &[String],
     deleting: &[Reference<'_>],
 ) -> Result<String> {
-    // A column that is NULL refers to nothing: `<=>` is false of it, and not unknown.
+    // A column that is NULL refers to nothing: with `<=>` that's false, and not unknown.
     let refers = |reference: &Reference<'_>| {
         let name = MYSQL.quoted(&reference.column.name);
         let key = MYSQL.quoted(&reference.parent.column);
@@ -125,7 +125,7 @@ fn referring(
     Ok(rows.trim_end().to_owned())
 }
 
-/// The columns of a row as these foreign keys leave them, which set theirs to NULL.
+/// Returns the columns of a row after these foreign keys have set theirs to NULL.
 fn changed_columns(counting: &Counting, changing: &[Reference<'_>]) -> Vec<String> {
     let mut columns = Vec::new();
     for column in &counting.rows.columns {

@@ -1,15 +1,15 @@
-//! The text of a trigger in the catalogue. It has the literals in another way than they were
-//! written: without introducers, and with the characters that escapes stand for. `SHOW CREATE
-//! TRIGGER` has them as they were written, but MySQL cannot prepare it, as Diesel does with each
-//! query.
+//! A trigger's text as the catalogue has it. Its literals differ from those that were written: they
+//! have no introducers, and escapes are replaced by the characters that they stand for. `SHOW
+//! CREATE TRIGGER` has the literals as written, but MySQL can't prepare it, and Diesel prepares
+//! every query.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// The texts that a server can have of this body: MySQL, and MariaDB.
+/// Returns the texts that MySQL and MariaDB can have for this body.
 pub fn as_stored(body: &str) -> Vec<String> {
     let mut texts = Vec::new();
-    // Without a literal, the catalogue has the body as it was written.
+    // Without literals, the catalogue has the body as it was written.
     if body.contains(['\'', '"']) {
         texts.push(written(body, |value, _| value.to_owned()));
         texts.push(written(body, of_mariadb));
@@ -17,14 +17,14 @@ pub fn as_stored(body: &str) -> Vec<String> {
     texts
 }
 
-/// Replaces the values of all literals.
+/// Replaces the value of every literal.
 fn written(body: &str, value_of: fn(&str, char) -> String) -> String {
     let mut written = String::new();
     let mut chars = body.chars().peekable();
     while let Some(quote) = chars.next() {
         match quote {
-            // A name is kept as it is. One with a doubled quote is read as two names, which are
-            // written as they were, too.
+            // Keep a name as it is. A name with a doubled quote is read as two names, which are
+            // also written as they were.
             '`' => {
                 let name: String = chars.by_ref().take_while(|c| *c != '`').collect();
                 written += &format!("`{name}`");
@@ -33,7 +33,7 @@ fn written(body: &str, value_of: fn(&str, char) -> String) -> String {
                 let value = value(&mut chars, quote);
                 remove_introducer(&mut written);
                 written.push(quote);
-                // The catalogue has characters of up to three bytes.
+                // The catalogue can only hold characters of up to three bytes.
                 written += &value_of(&value, quote).replace(|c| c > '\u{ffff}', "?");
                 written.push(quote);
             }
@@ -43,7 +43,7 @@ fn written(body: &str, value_of: fn(&str, char) -> String) -> String {
     written
 }
 
-/// The value of a literal whose first quote has been read.
+/// Reads the value of a literal, after its first quote.
 fn value(chars: &mut Peekable<Chars<'_>>, quote: char) -> String {
     let mut value = String::new();
     while let Some(c) = chars.next() {
@@ -60,7 +60,7 @@ fn value(chars: &mut Peekable<Chars<'_>>, quote: char) -> String {
                 'r' => value.push('\r'),
                 't' => value.push('\t'),
                 'Z' => value.push('\u{1a}'),
-                // LIKE reads these.
+                // Only LIKE gives these a meaning.
                 wildcard @ ('%' | '_') => value.extend(['\\', wildcard]),
                 other => value.push(other),
             }
@@ -71,12 +71,12 @@ fn value(chars: &mut Peekable<Chars<'_>>, quote: char) -> String {
     value
 }
 
-/// Removes a character set such as `_utf8mb4` in front of a literal, which can be bytes: `X'e9'`.
-/// The spaces on both sides of it stay.
+/// Removes a character set such as `_utf8mb4` in front of a literal, which may be bytes: `X'e9'`.
+/// The spaces on both sides stay.
 fn remove_introducer(written: &mut String) {
     let is_of_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let literal = match written.strip_suffix(['X', 'x', 'B', 'b']) {
-        // Otherwise it is the end of a word.
+        // Otherwise it's the end of a word.
         Some(before) if !before.ends_with(is_of_word) => before.len(),
         _ => written.len(),
     };
@@ -87,7 +87,7 @@ fn remove_introducer(written: &mut String) {
     }
 }
 
-/// A value as MariaDB writes it.
+/// Writes a value as MariaDB does.
 fn of_mariadb(value: &str, quote: char) -> String {
     let mut written = String::new();
     for c in value.chars() {

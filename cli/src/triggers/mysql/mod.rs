@@ -1,4 +1,4 @@
-//! Triggers that count rows on MySQL and MariaDB: one a row.
+//! Triggers that count rows on MySQL and MariaDB. They run once per row.
 
 mod cascade;
 mod literals;
@@ -56,7 +56,8 @@ pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     Ok(triggers)
 }
 
-/// What the row `row` adds, or what is taken off. `more` are conditions of the trigger's own.
+/// Returns what the row `row` adds, or what is taken off. `more` are extra conditions of the
+/// trigger.
 fn addition(
     counting: &Counting,
     target: &Target,
@@ -89,19 +90,19 @@ const WHY_LOCKED: &str = "\
 -- Locks what is counted in before a foreign key share-locks it: two sessions that both have that lock deadlock.
 ";
 
-/// What an update changes of a row.
+/// What an update changes about a row.
 #[derive(Serialize)]
 struct Change {
-    /// Whether it changes what the row adds.
+    /// A condition that it changes what the row adds.
     condition: String,
-    /// The table of the row, and the conditions of the row as it was.
+    /// The row's table, and conditions that the row still is what it was.
     table: String,
     still_old: Vec<String>,
     /// What takes off the old row, and what adds the new one.
     additions: [RowAddition; 2],
 }
 
-/// More conditions under which an update takes the old row off.
+/// More conditions for an update to take the old row off.
 fn stays(counting: &Counting, source: &Source) -> Vec<String> {
     if counting.keeps_deleted() {
         counting.stays(source, NEW, OLD)
@@ -131,17 +132,17 @@ fn after_update(counting: &Counting) -> Result<Trigger> {
     Ok(trigger)
 }
 
-/// Locks the rows that an AFTER trigger will update, in the same order before each event.
+/// Locks the rows that an AFTER trigger will update, in the same order before every event.
 #[derive(Serialize)]
 struct Lock {
     table: String,
-    /// The condition of the rows of the entities, or nothing if the table has one row.
+    /// The condition for the entities' rows. Empty if the table has a single row.
     is_locked: String,
-    /// Whether an update changes what the row adds. Empty before other events.
+    /// A condition that an update changes what the row adds. Empty for other events.
     condition: String,
 }
 
-/// One value, or several in parentheses.
+/// Writes one value as it is, and several in parentheses.
 fn list(values: &[String]) -> String {
     match values {
         [one] => one.clone(),
@@ -171,7 +172,7 @@ fn lock(counting: &Counting, event: Event) -> Result<Option<Trigger>> {
                     several => format!("{} IN ({})", list(&key), several.join(", ")),
                 },
                 condition: match event {
-                    // A counter table's foreign key share-locks it, too.
+                    // A counter table's foreign key also share-locks the row.
                     Event::Update => counting.changed_anywhere(),
                     _ => String::new(),
                 },
@@ -192,8 +193,8 @@ fn lock(counting: &Counting, event: Event) -> Result<Option<Trigger>> {
     Ok(Some(trigger))
 }
 
-/// The conditions of a row that is what it was before an update. Without a primary key, none can
-/// tell.
+/// Conditions that a row still is what it was before an update. Without a primary key, there's no
+/// way to tell.
 fn still_old(counting: &Counting, source: &Source) -> Vec<String> {
     let rows = &counting.rows;
     if rows.primary_key.is_empty() {
@@ -219,17 +220,17 @@ fn still_old(counting: &Counting, source: &Source) -> Vec<String> {
     conditions
 }
 
-/// Whether a collation takes different texts of this column as equal.
+/// Whether this column's collation treats different texts as equal.
 fn is_loose(rows: &Table, name: &str) -> bool {
     let column = rows.column(name);
     column.is_some_and(|column| column.loose_collation.is_some())
 }
 
-/// The tables that the migration locks, under each name that its statements use: LOCK TABLES
-/// refuses a statement over any other one.
+/// Returns the tables that the migration locks, with every alias that its statements use: LOCK
+/// TABLES refuses statements that use any other.
 fn locked(plans: &[Plan], gone: &[Gone], names: Names) -> Vec<String> {
-    // Nobody counts while existing rows are counted, and triggers are created and dropped on locked
-    // tables only.
+    // Nobody may count while existing rows are being counted, and triggers may only be created and
+    // dropped while their tables are locked.
     let mut write: Vec<String> = Vec::new();
     let mut read = Vec::new();
     for plan in plans {
@@ -271,7 +272,7 @@ pub fn up(plans: &[Plan], gone: &[Gone]) -> Result<String> {
         Names::OfTables
     };
     let (first, by_plan) = by_plan(gone, plans);
-    // Those of a table that has another name now: LOCK TABLES doesn't know it.
+    // LOCK TABLES doesn't know a table that has been renamed, so drop its triggers without a lock.
     let (locked_first, unlocked): (Vec<&Gone>, Vec<&Gone>) =
         first.into_iter().partition(|gone| gone.rows.is_some());
     let drops_of =

@@ -1,4 +1,4 @@
-//! A trigger with its name, and the slot in which it counts.
+//! Names a trigger, and chooses the slot in which it counts.
 
 use anyhow::Result;
 use diesel_counters::Dialect;
@@ -10,8 +10,9 @@ use crate::template::render;
 use crate::triggers::counting::Counting;
 use crate::triggers::trigger::{Trigger, TriggerTable, drop_statement};
 
-/// A trigger of a table of the same database as the rows. `what` is the end of its name, and
-/// `event` is as in `AFTER INSERT`. A comment isn't in its body: the `mysql` client leaves it out.
+/// Makes a trigger on a table in the same database as the rows. `what` is the end of its name, and
+/// `event` is for example `AFTER INSERT`. Its body has no comment, because the `mysql` client would
+/// drop it.
 pub fn trigger(
     counting: &Counting,
     what: &str,
@@ -44,7 +45,7 @@ pub fn trigger(
     })
 }
 
-/// SQL of the slot of the connection. Slot 0 has merged rows.
+/// SQL for the connection's slot. Slot 0 is for merged rows.
 pub fn connection_slot(slots: u16) -> String {
     match slots {
         0 | 1 => "1".to_owned(),

@@ -1,4 +1,4 @@
-//! What the triggers run, as values of its template.
+//! What the triggers run, as values for the template.
 
 use anyhow::Result;
 use serde::Serialize;
@@ -11,17 +11,17 @@ use crate::triggers::statement::{CHANGES, Entities, GONE, KEPT, Place, Rows, Sig
 use crate::triggers::target::{Source, Target};
 use crate::triggers::values::{Addition, Sums};
 
-/// The rows of a statement before it and after it.
+/// A statement's rows as they were before it, and as they are after it.
 pub const OLD: &str = "old_rows";
 pub const NEW: &str = "new_rows";
 
-/// The text of the function of an event.
+/// The text of an event's function.
 #[derive(Serialize)]
 struct Function {
     event: Event,
-    /// Whether a column has the name of a variable that every trigger function has.
+    /// Whether a column is named like a variable that every trigger function has.
     has_variable_name: bool,
-    /// The sums of an entity, if it counts in ordinary columns.
+    /// The variable for an entity's sums, if it counts in ordinary columns.
     loop_variable: Option<String>,
     additions: Vec<Addition>,
 }
@@ -31,11 +31,11 @@ struct Function {
 struct Changed<'t> {
     table: &'t str,
     sign: Sign,
-    /// Whether a cascade can have deleted the entity of a row.
+    /// Whether a cascade may have deleted a row's entity.
     can_lack_entities: bool,
 }
 
-/// What the function of an event runs.
+/// Returns what an event's function runs.
 pub fn body(counting: &Counting, event: Event) -> Result<String> {
     let has_column = |name: &&str| {
         let mut tables = counting.tables();
@@ -53,7 +53,7 @@ pub fn body(counting: &Counting, event: Event) -> Result<String> {
     render("postgres/body.sql", function)
 }
 
-/// The variables of a trigger function in PL/pgSQL.
+/// The variables that PL/pgSQL gives every trigger function.
 const VARIABLES: [&str; 15] = [
     "found",
     "new",
@@ -100,7 +100,7 @@ fn additions(counting: &Counting, event: Event, entity: Option<&str>) -> Vec<Add
     counting.targets.iter().map(addition).collect()
 }
 
-/// SQL of the slot of the connection.
+/// SQL for the connection's slot.
 fn slot(counting: &Counting) -> String {
     match counting.definition.slots {
         0 | 1 => "1".to_owned(),
@@ -108,8 +108,8 @@ fn slot(counting: &Counting) -> String {
     }
 }
 
-/// Adds the rows of these tables, or takes them off, as a statement has changed them. `entity` is
-/// the variable with the sums of an entity.
+/// Adds the rows of these tables as a statement has changed them, or takes them off. `entity` is
+/// the variable with an entity's sums.
 fn addition(
     counting: &Counting,
     target: &Target,
@@ -117,7 +117,8 @@ fn addition(
     entity: &str,
 ) -> Addition {
     let slot = target.slots.as_ref().map(|_| slot(counting));
-    // The rows of one table that name one entity are summed up directly, without a union.
+    // If all rows are in one table and each names a single entity, sum them up directly, without a
+    // union.
     let sums = match (&*target.sources, changed) {
         ([source], [rows]) => sums_of_one(counting, target, source, *rows, slot.as_deref()),
         _ => sums(counting, target, changed, slot.as_deref()),
@@ -141,7 +142,7 @@ fn addition(
     }
 }
 
-/// The sums of rows of several tables, or that name several entities.
+/// Sums up rows of several tables, or rows that each name several entities.
 fn sums(counting: &Counting, target: &Target, changed: &[Changed<'_>], slot: Option<&str>) -> Sums {
     let changes = counting.free(CHANGES);
     let entity = POSTGRES.columns(&changes, &target.entity);
@@ -155,7 +156,7 @@ fn sums(counting: &Counting, target: &Target, changed: &[Changed<'_>], slot: Opt
             mark.push(format!("{} AS is_new", !is_old));
         }
         for source in &target.sources {
-            // Only an old row that stays where it is is taken off: its new row is added again.
+            // Only take an old row off if it stays where it is: its new row is then added again.
             let from = if is_old && counting.keeps_deleted() {
                 staying(counting, source)
             } else {
@@ -170,8 +171,9 @@ fn sums(counting: &Counting, target: &Target, changed: &[Changed<'_>], slot: Opt
     sums
 }
 
-/// Adds the conditions that an entity exists. They are of a whole group: a session keeps the plan
-/// of a condition of rows, and one that was made for many of them joins all entities.
+/// Adds the conditions that an entity exists. They apply to a whole group, because a session keeps
+/// its query plans: a plan for a condition on rows, if it was made for many of them, would join all
+/// entities.
 fn require(sums: &mut Sums, exist: Vec<String>, counting: &Counting, target: &Target) {
     if exist.is_empty() {
         return;
@@ -185,7 +187,7 @@ fn require(sums: &mut Sums, exist: Vec<String>, counting: &Counting, target: &Ta
     sums.having.extend(exist);
 }
 
-/// The old rows of an update that stay with their entity and their day, and still count.
+/// Returns the old rows of an update that keep their entity and their day, and still count.
 fn staying(counting: &Counting, source: &Source) -> String {
     let conditions = counting.stays(source, "becomes", "was");
     let stays = if conditions.is_empty() {
@@ -193,10 +195,10 @@ fn staying(counting: &Counting, source: &Source) -> String {
     } else {
         conditions.join(" AND ")
     };
-    // A key does not tell which new row an old one has become: an update can change it, and two
-    // foreign keys can change one row twice in a statement. The place in these tables does: the
-    // server adds the old and the new row at the same time. Their numbers differ only if a trigger
-    // removes a row that moves to another partition.
+    // A key doesn't tell which new row an old one has become: an update can change the key, and two
+    // foreign keys can change the same row twice in one statement. But the server adds the old and
+    // the new row to these tables at the same time, so their positions match. They only differ if a
+    // trigger removes a row that moves to another partition.
     let place = counting.free("place");
     let lost = POSTGRES.literal(&format!(
         "a trigger removed a row of {} that an UPDATE moved to another partition, number ",
@@ -204,9 +206,9 @@ fn staying(counting: &Counting, source: &Source) -> String {
     ));
     let in_places =
         |table: &str| format!("(SELECT *, row_number() OVER () AS {place} FROM {table})");
-    // A session keeps its first plan, which can be made for one row. A FULL JOIN is never a nested
-    // loop. If the planner saw that it returns no row without the other one, it would make an inner
-    // join of it. It does not look into a CASE.
+    // A session keeps its first plan, which may have been made for a single row. A FULL JOIN is
+    // never a nested loop. The planner would turn it into an inner join if it saw that it returns
+    // only matching rows, but it doesn't look into a CASE.
     format!(
         "(
     SELECT was.* FROM {} AS was
@@ -231,7 +233,7 @@ impl Changed<'_> {
     }
 }
 
-/// The sums of the rows of a table that name one entity.
+/// Sums up the rows of one table, each of which names a single entity.
 fn sums_of_one(
     counting: &Counting,
     target: &Target,
@@ -247,7 +249,7 @@ fn sums_of_one(
     };
     let entity = counting.entity_of(source, &name);
     let exist = exist(target, counting, &entity, &[changed]);
-    // The condition that an entity exists needs a name for the rows.
+    // The condition that an entity exists needs an alias for the rows.
     let from = if exist.is_empty() || !is_gone {
         changed.table.to_owned()
     } else {
@@ -258,12 +260,13 @@ fn sums_of_one(
     sums
 }
 
-/// All rows of the entity are new: the update has moved them to it.
+/// True if all of an entity's rows are new, so that the update has moved them to it.
 const IS_MOVED: &str = "bool_and(is_new)";
 
-/// Whose rows count: old and new rows alike, so that an update of a row whose entity is gone counts
-/// for nobody. A cascade changes and deletes rows after their entity. An UPDATE of an ordinary
-/// column finds no row then.
+/// Returns the conditions on the entity for its rows to count. They apply to old and new rows
+/// alike, so an update of a row whose entity is gone counts for nobody. That happens because a
+/// cascade changes and deletes rows after their entity. An ordinary column needs no condition: its
+/// UPDATE finds no row then.
 fn exist(
     target: &Target,
     counting: &Counting,
@@ -271,7 +274,7 @@ fn exist(
     changed: &[Changed<'_>],
 ) -> Vec<String> {
     let is_sure = target.sources.iter().all(|source| source.exists);
-    // A row that comes, or one that is still there, has its entity.
+    // A row that is inserted, or still exists, has its entity.
     let has_entities = is_sure && changed.iter().all(|rows| !rows.can_lack_entities);
     if target.slots.is_none() || has_entities {
         return Vec::new();
@@ -289,7 +292,8 @@ fn exist(
     if can_come_later.is_empty() {
         return now;
     }
-    // An entity can come after its rows. If it is gone, a cascade has deleted its counters.
+    // An entity can be inserted after its rows. If it was deleted, a cascade has deleted its
+    // counters.
     let kept = counting.free(KEPT);
     let stored = format!(
         "EXISTS (SELECT FROM {} AS {kept} WHERE {})",

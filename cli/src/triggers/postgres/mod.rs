@@ -1,6 +1,7 @@
-//! Triggers that count rows on PostgreSQL: one a statement, over all rows that it changed. Each has
-//! a function of its own, which runs with the rights of whoever writes the rows. It finds its tables
-//! in the schemas of the session that created it, whatever the path of the writer is.
+//! Triggers that count rows on PostgreSQL. They run once per statement, for all the rows that it
+//! changed. Each has its own function, which runs with the rights of whoever writes the rows. It
+//! finds its tables in the search path of the session that created it, whatever the writer's search
+//! path is.
 
 mod body;
 
@@ -20,7 +21,7 @@ use body::{NEW, OLD, body};
 
 pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     let rows = &counting.rows;
-    // The rows of a statement do not have columns that are computed when they are read.
+    // A statement's rows don't have columns that are computed when they are read.
     let is_missing = |column: &&Column| column.not_stored && counting.uses(&column.name);
     if let Some(column) = rows.columns.iter().find(is_missing) {
         bail!(
@@ -28,7 +29,7 @@ pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
             column.name
         );
     }
-    // An update that changes nothing of what a row adds needs no trigger.
+    // If no update can change what a row adds, there is no need for an update trigger.
     let mut events = vec![Event::Insert];
     if counting.has_updates() {
         events.push(Event::Update);
@@ -46,12 +47,13 @@ pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     Ok(triggers)
 }
 
-/// The trigger of an event, and its function, which has the same name.
+/// Makes an event's trigger and its function, which have the same name.
 fn trigger(counting: &Counting, event: Event) -> Result<Trigger> {
     let name = name_of(counting, event);
     let quoted = POSTGRES.quoted(&name);
     let table = POSTGRES.table_name(&counting.rows);
-    // A TRUNCATE has no transition tables: its trigger reads the table itself, before it is empty.
+    // A TRUNCATE has no transition tables, so its trigger reads the table itself before it's
+    // emptied.
     let old = counting.free(OLD);
     let new = counting.free(NEW);
     let (when, transition_tables) = match event {
@@ -87,7 +89,7 @@ fn trigger(counting: &Counting, event: Event) -> Result<Trigger> {
     })
 }
 
-/// Creates the function of an event.
+/// Writes the statement that creates an event's function.
 fn function(counting: &Counting, event: Event, body: &str) -> Result<String> {
     let values = json!({
         "name": function_name(counting, event),
@@ -96,11 +98,11 @@ fn function(counting: &Counting, event: Event, body: &str) -> Result<String> {
     render("postgres/function.sql", values)
 }
 
-/// A text in dollar quotes, which have a tag if the text has `$$`.
+/// Writes a text in dollar quotes, with a tag in them if the text has `$$` in it.
 fn dollar_quoted(text: &str) -> String {
     let mut quote = "$$".to_owned();
     let mut number = 1;
-    // It ends: the text has an end.
+    // A text can't contain every tag.
     while text.contains(&quote) {
         quote = format!("$counting{number}$");
         number += 1;
@@ -108,12 +110,13 @@ fn dollar_quoted(text: &str) -> String {
     format!("{quote}{text} {quote}")
 }
 
-/// The statements that create triggers, and drop others before.
+/// Writes the statements that create triggers, after dropping others.
 pub fn up(plans: &[Plan], gone: &[Gone]) -> Result<String> {
     let dropped: Vec<&Table> = gone.iter().filter_map(|gone| gone.rows.as_ref()).collect();
-    // Where triggers count already, each statement locks its own table first.
+    // If triggers already count, every statement locks its own table first.
     let mut locked = dropped.clone();
-    // The tables of entities come next, as in a program that writes an entity, and then its rows.
+    // The entities' tables come next, in the order of a program that writes an entity and then its
+    // rows.
     let corrected = plans
         .iter()
         .filter(|plan| !plan.steps(Names::Short).is_empty());
@@ -140,8 +143,8 @@ pub fn up(plans: &[Plan], gone: &[Gone]) -> Result<String> {
     render("postgres/up.sql", values)
 }
 
-/// A statement locks its table, and then those that its foreign keys refer to. This waits for nobody
-/// but for the lock of a trigger that is dropped.
+/// Puts a table before those that its foreign keys refer to, because that's how a statement locks
+/// them. This only matters for the strong lock on tables whose triggers are dropped.
 fn referring_first<'t>(mut tables: Vec<&'t Table>, dropped: &[&Table]) -> Vec<&'t Table> {
     let refers_to = |table: &Table, other: &Table| {
         let mut parents = table.columns.iter().flat_map(Column::parents);
@@ -153,22 +156,22 @@ fn referring_first<'t>(mut tables: Vec<&'t Table>, dropped: &[&Table]) -> Vec<&'
             let mut others = tables.iter().filter(|other| !other.is(table));
             !others.any(|other| refers_to(other, table))
         };
-        // Tables that refer to each other have no order.
+        // If tables refer to each other, there is no order.
         let place = tables.iter().position(is_free).unwrap_or_default();
         ordered.push(tables.remove(place));
     }
     ordered
 }
 
-/// Tables that are locked in one mode.
+/// Tables that are locked in the same mode.
 #[derive(Serialize)]
 struct Lock {
     mode: &'static str,
     tables: Vec<String>,
 }
 
-/// The locks of these tables, in their order. A statement that drops triggers locks their table
-/// against readers, too: it would deadlock with one of them if it had another lock before.
+/// Returns the locks for these tables, in order. Dropping triggers also locks out readers, and
+/// would deadlock with one if the migration already had a weaker lock on the table.
 fn locks(tables: &[&Table], dropped: &[&Table]) -> Vec<Lock> {
     let mut locks: Vec<Lock> = Vec::new();
     for table in tables {
@@ -192,8 +195,8 @@ fn locks(tables: &[&Table], dropped: &[&Table]) -> Vec<Lock> {
     locks
 }
 
-/// The server gives triggers of a partitioned table other rows than those that a MERGE wrote. It
-/// refuses a MERGE into a table that has a rule.
+/// Makes a rule that prevents MERGE, because PostgreSQL refuses a MERGE into a table with a rule.
+/// On a partitioned table, triggers would see other rows than those that the MERGE wrote.
 fn no_merge(counting: &Counting) -> Result<Trigger> {
     let name = format!("{}{NO_MERGE}", counting.definition.name);
     let quoted = POSTGRES.quoted(&name);

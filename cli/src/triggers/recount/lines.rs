@@ -1,4 +1,5 @@
-//! The connection of a recount, and the rows that it reads: texts, whose number is known at run time.
+//! The connection of a recount, and the rows that it reads: texts, whose number is only known at
+//! run time.
 
 use diesel::backend::Backend;
 use diesel::deserialize::{self, FromSql};
@@ -9,11 +10,11 @@ use diesel::row::{Field, NamedRow, Row};
 use diesel::sql_query;
 use diesel::sql_types::{Nullable, Text};
 
-/// A connection that runs statements. Any connection is one, and not only the command's: the
-/// enumerator of interleavings runs a recount on one that stops before each statement.
+/// A connection that runs statements. Every Diesel connection is one, not only the command's: the
+/// enumerator of interleavings runs a recount on one that stops before every statement.
 pub trait Lines: Connection {
     fn run(&mut self, statement: &str) -> QueryResult<()>;
-    /// The rows of a query whose columns are texts.
+    /// Returns the rows of a query whose columns are texts.
     fn lines(&mut self, query: &str) -> QueryResult<Vec<Line>>;
 }
 
@@ -31,8 +32,8 @@ where
     }
 }
 
-/// The texts of a row, of any number. A key can be any text, so nothing can stand between two of
-/// them.
+/// The texts of a row. They are a list because a key can be any text, so there is no separator to
+/// join them with.
 #[derive(Debug)]
 pub struct Line(pub Vec<Option<String>>);
 

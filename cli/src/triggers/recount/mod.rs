@@ -1,10 +1,14 @@
-//! The recount of a table that triggers count in, and how its statements are run.
+//! The recount of a table that triggers count in, and how its statements run.
 //!
-//! It lists the entities with wrong counts without a lock. Then it takes a batch of them at a time:
-//! a transaction locks them against other corrections, and one statement reads both their rows and
-//! their counts, as of one moment. In a counter table the lock is the entity's row of 1970-01-01 in
-//! the slot of merged rows, which increments do not wait for, except on SQLite. In an ordinary
-//! column it is the row itself. A recount that is killed has corrected the batches before.
+//! First it lists the entities with wrong counts, without a lock. Then it takes them in batches.
+//! For every batch, a transaction locks the entities against other corrections, and one statement
+//! reads their rows and their counts at the same moment.
+//!
+//! In a counter table, it locks the entity's row of 1970-01-01 in the slot of merged rows.
+//! Increments don't wait for that row, except on SQLite. In an ordinary column, it locks the row
+//! itself.
+//!
+//! If a recount is killed, the batches before that are corrected.
 
 mod lines;
 mod statements;
@@ -27,23 +31,23 @@ use crate::catalogue::{Index, Kind};
 use crate::database::{Joined, MYSQL, POSTGRES, SQLITE};
 use crate::output::thousands;
 
-/// A count that was not that of the rows.
+/// A count that differed from the rows.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Wrong {
     /// With its table.
     pub counter: String,
-    /// The columns of the entity's key. Empty if the table counts for one thing only.
+    /// The values of the entity's key. Empty if the table counts for a single thing.
     pub entity: String,
-    /// 1970-01-01 if the rows are not counted by a day of their own.
+    /// 1970-01-01 if the rows don't count on their own day.
     pub day: String,
-    /// Whether a fold has merged other days into this one. Both counts are those of all of them.
+    /// Whether a fold has merged other days into this one. Then both counts are for all of them.
     pub merged: bool,
     pub stored: i64,
     pub actual: i64,
 }
 
-/// `article_counters.likes of 7 on 2026-01-31: stored 102, rows 100`, or `… on 2026-01-01 (merged
-/// days): …`
+/// Writes `article_counters.likes of 7 on 2026-01-31: stored 102, rows 100`, or `… on 2026-01-01
+/// (merged days): …`
 impl fmt::Display for Wrong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.counter)?;
@@ -70,7 +74,8 @@ pub struct Left {
     pub difference: i64,
 }
 
-/// `2 counts of articles.likes are higher than their rows, by 7 in total: --lower lowers them`
+/// Writes `2 counts of articles.likes are higher than their rows, by 7 in total: --lower lowers
+/// them`
 impl fmt::Display for Left {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Left { counter, .. } = self;
@@ -91,7 +96,7 @@ impl fmt::Display for Left {
 }
 
 impl Recount {
-    /// Its counters, with their table: `article_counters.likes, article_counters.comments`.
+    /// Returns its counters, with their table: `article_counters.likes, article_counters.comments`.
     pub fn counters(&self) -> String {
         let names = self.target.names.iter();
         names
@@ -99,14 +104,14 @@ impl Recount {
             .joined(", ")
     }
 
-    /// The counts that are wrong. It locks nothing.
+    /// Finds the counts that are wrong. Locks nothing.
     pub fn find<C: Lines>(&self, conn: &mut C) -> QueryResult<Vec<Wrong>> {
         self.transaction(conn, |conn| {
             self.guard(conn)?;
             let wrong = if self.entity.is_none() {
                 self.wrong("wrong", conn)?
             } else {
-                // The one entity is a batch, with which the query finds its rows by an index.
+                // Make the single entity a batch, so that the query finds its rows by an index.
                 self.list(conn)?;
                 self.drop_batch(conn)?;
                 self.take_batch(1, conn)?;
@@ -119,19 +124,19 @@ impl Recount {
         })
     }
 
-    /// Corrects them. Returns those that it has corrected. Calls `progress` with the number of
-    /// entities that are done, and that of all.
+    /// Corrects the wrong counts, and returns them. Calls `progress` with the number of entities
+    /// that are done, and the number of all.
     pub fn correct<C: Lines>(
         &self,
         conn: &mut C,
         mut progress: impl FnMut(u64, u64),
     ) -> QueryResult<Vec<Wrong>> {
         let all = self.transaction(conn, |conn| self.list(conn))?;
-        // Without an index, each batch would read all rows again.
+        // Without an index, every batch would read all rows again.
         let mut size = if self.is_indexed() { FIRST_BATCH } else { all };
         let mut done = 0;
         let mut wrong = Vec::new();
-        // How long the last batch took that was too long.
+        // How long the last batch took, of those that took too long.
         let mut last_long: Option<Duration> = None;
         while done < all {
             let began = Instant::now();
@@ -142,7 +147,7 @@ impl Recount {
             if took < SHORT {
                 size *= 2;
             } else if took > LONG {
-                // If half of it takes as long, each batch reads all rows.
+                // If half as many entities take as long, every batch reads all rows.
                 let reads_all = last_long.is_some_and(|last| took > last * 3 / 4);
                 size = if reads_all { all } else { size.div_ceil(2) };
                 last_long = Some(took);
@@ -151,15 +156,15 @@ impl Recount {
         Ok(wrong)
     }
 
-    /// Runs a transaction, and again if it conflicts with others.
+    /// Runs a transaction, and retries it if it conflicts with others.
     fn transaction<C: Lines, T>(
         &self,
         conn: &mut C,
         f: impl Fn(&mut C) -> QueryResult<T>,
     ) -> QueryResult<T> {
         retry_if(passes).run(conn, |conn| {
-            // MySQL takes the level of its next transaction, and PostgreSQL that of the current
-            // one: see `correct_batch`.
+            // MySQL sets the level for the next transaction, and PostgreSQL for the current one:
+            // see `correct_batch`.
             if self.counting.database == MYSQL {
                 conn.run(READ_COMMITTED)?;
             }
@@ -191,7 +196,7 @@ impl Recount {
     /// Corrects this number of entities.
     fn correct_batch<C: Lines>(&self, size: u64, conn: &mut C) -> QueryResult<Vec<Wrong>> {
         match self.counting.database {
-            // At a higher level, the counts would be read as of before the lock.
+            // At a higher level, this would read the counts as they were before the lock.
             POSTGRES => {
                 conn.run(READ_COMMITTED)?;
                 self.guard(conn)?;
@@ -199,12 +204,13 @@ impl Recount {
                     conn.run(&self.sql("lock_table")?)?;
                 }
             }
-            // A recount that failed can have left them: a rollback does not drop them.
+            // A recount that failed may have left these tables, because a rollback doesn't drop
+            // them.
             MYSQL => self.drop_batch(conn)?,
             SQLITE => conn.run(&self.sql("wait")?)?,
         }
-        // The counts are read after the lock, so that no other correction comes between, and by one
-        // statement with the rows, so that no increment does.
+        // Read the counts after the lock, so that no other correction comes in between, and in the
+        // same statement as the rows, so that no increment does.
         self.take_batch(size, conn)?;
         self.lock(conn)?;
         if self.has_longer_rows() {
@@ -215,9 +221,9 @@ impl Recount {
         }
         let wrong = self.wrong("wrong_of_batch", conn)?;
         if !wrong.is_empty() {
-            // From here on no trigger is dropped until the commit: PostgreSQL has the guard, MySQL the
-            // metadata lock of the tables that were read, SQLite the write lock. So this comes after all
-            // of them.
+            // From here on, no trigger can be dropped until the commit. PostgreSQL has the guard,
+            // MySQL the metadata locks of the tables that were read, and SQLite the write lock. So
+            // check the triggers only after these.
             self.require_triggers(conn)?;
             conn.run(&self.sql("correct")?)?;
             self.compare_again(conn)?;
@@ -245,7 +251,7 @@ impl Recount {
     }
 
     /// Fails if a count of the batch is still wrong. A trigger, a rule or a policy can skip or
-    /// change what was written, and the database reports success.
+    /// change a write, and the database still reports success.
     fn compare_again<C: Lines>(&self, conn: &mut C) -> QueryResult<()> {
         let Some(wrong) = self.wrong("still_wrong", conn)?.into_iter().next() else {
             return Ok(());
@@ -258,8 +264,8 @@ impl Recount {
         Err(Error::QueryBuilderError(message.into()))
     }
 
-    /// Fails if a trigger of the definition is missing, or a different one, or disabled: counts would be
-    /// corrected to what the triggers don't keep. Others are not looked at.
+    /// Fails if a trigger of the definition is missing, changed or disabled. Otherwise, counts
+    /// would be corrected and then go wrong again. Doesn't look at other triggers.
     fn require_triggers<C: Lines>(&self, conn: &mut C) -> QueryResult<()> {
         let live = conn.lines(super::sql::of(self.counting.database).live)?;
         let live: Vec<_> = live.into_iter().map(LiveTrigger::from).collect();
@@ -286,8 +292,8 @@ impl Recount {
         Err(Error::QueryBuilderError(message.into()))
     }
 
-    /// How many entities have a count that is higher than their rows, for each counter, if those are
-    /// left as they are.
+    /// Returns how many entities have a count that is higher than their rows, for every counter.
+    /// Returns nothing if such counts aren't left as they are.
     pub fn left<C: Lines>(&self, conn: &mut C) -> QueryResult<Vec<Left>> {
         if self.which == Which::All || self.counting.keeps_deleted() {
             return Ok(Vec::new());
@@ -317,7 +323,7 @@ impl Recount {
         Ok(left)
     }
 
-    /// Keeps TRUNCATE, and whoever drops a trigger, out until the transaction ends, on PostgreSQL.
+    /// On PostgreSQL, blocks TRUNCATE and dropping of triggers until the transaction ends.
     fn guard<C: Lines>(&self, conn: &mut C) -> QueryResult<()> {
         match self.counting.database {
             POSTGRES => conn.run(&self.sql("guard")?),
@@ -325,7 +331,7 @@ impl Recount {
         }
     }
 
-    /// Locks the entities of the batch. SQLite has one writer, which `wait` has become.
+    /// Locks the entities of the batch. On SQLite, `wait` has already made this the only writer.
     fn lock<C: Lines>(&self, conn: &mut C) -> QueryResult<()> {
         if self.target.slots.is_some() {
             return conn.run(&self.sql("lock_slots")?);
@@ -336,15 +342,15 @@ impl Recount {
         }
     }
 
-    /// Whether rows can name their entity in a longer type than that of its key, such as TEXT.
-    /// MySQL cannot make that a key of a temporary table, which then gets the type of the key.
+    /// Whether rows can name their entity in a type without a short maximum length, such as TEXT.
+    /// MySQL can't use that as a key of a temporary table, so the table gets the key's own type.
     fn has_longer_rows(&self) -> bool {
         let mut key = self.target.entity.iter();
         let has_length = key.any(|column| matches!(column.kind, Kind::Text | Kind::Binary));
         self.counting.database == MYSQL && has_length
     }
 
-    /// Whether the rows of an entity are found without reading all rows. Otherwise there is one
+    /// Whether an entity's rows can be found without reading all rows. Otherwise, there is a single
     /// batch.
     fn is_indexed(&self) -> bool {
         self.target.sources.iter().all(|source| {
@@ -362,15 +368,15 @@ impl Recount {
         tables.try_for_each(|table| conn.run(&self.drop(&table)))
     }
 
-    /// The wrong counts that the query of this name finds.
+    /// Returns the wrong counts that the query of this name finds.
     fn wrong<C: Lines>(&self, query: &str, conn: &mut C) -> QueryResult<Vec<Wrong>> {
         let mut wrong = Vec::new();
         for Line(texts) in conn.lines(&self.sql(query)?)? {
-            // As `texts` writes them: the key, the day, the number of days, and three numbers of each
-            // counter.
+            // In the order of `texts`: the key, the day, the number of days, and then three numbers
+            // per counter.
             let (key, rest) = texts.split_at(self.target.entity.len());
             let (days, counts) = rest.split_at(2);
-            // Only SQLite lets a key be NULL.
+            // Only SQLite allows NULL in a key.
             let key_texts = key.iter().map(|text| text.as_deref().unwrap_or("NULL"));
             let entity = key_texts.joined(", ");
             for (counter, counts) in self.target.names.iter().zip(counts.chunks(3)) {
@@ -391,14 +397,14 @@ impl Recount {
     }
 }
 
-/// The number of entities in the first batch. It is doubled if the batch is short, and halved if it
-/// is long.
+/// The number of entities in the first batch. A batch that is short doubles it, and one that is
+/// long halves it.
 const FIRST_BATCH: u64 = 32;
 const SHORT: Duration = Duration::from_millis(100);
 const LONG: Duration = Duration::from_millis(400);
 
-/// Whether the same again can succeed: if another transaction has changed the rows, or deletes an
-/// entity while it is locked. The foreign key then refuses the lock.
+/// Whether trying again can succeed. It can if another transaction has changed the rows, or is
+/// deleting an entity that this one locks: then the foreign key refuses the lock.
 fn passes(error: &Error) -> bool {
     match error {
         Error::DatabaseError(DatabaseErrorKind::ForeignKeyViolation, _) => true,
@@ -408,7 +414,7 @@ fn passes(error: &Error) -> bool {
 
 const READ_COMMITTED: &str = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED";
 
-/// A count of an entity, or of all if that is empty.
+/// Parses a count of an entity, or of all of them if `entity` is empty.
 fn parsed(count: Option<&String>, entity: &str) -> QueryResult<i64> {
     let text = count.map_or("NULL", String::as_str);
     text.parse().map_err(|_| {

@@ -1,5 +1,4 @@
-//! The recount of a table, and its statements: what they have in the holes of
-//! `templates/recount.sql`.
+//! The recount of a table, and its statements: the values for the holes of `templates/recount.sql`.
 
 use diesel::prelude::*;
 use diesel::result::Error;
@@ -15,12 +14,12 @@ use crate::triggers::statement::numbered;
 use crate::triggers::target::Target;
 use crate::triggers::trigger::Trigger;
 
-/// Temporary tables: the entities with wrong counts, those of a batch, and their counts.
+/// Temporary tables: the entities with wrong counts, the entities of a batch, and their counts.
 pub const WRONG: &str = "diesel_counters_wrong";
 pub const LOCKED: &str = "diesel_counters_locked";
 pub const FOUND: &str = "diesel_counters_found";
 
-/// What the statements of a recount have in their holes.
+/// The values for the statements of a recount.
 #[derive(Serialize)]
 pub struct Values {
     pub database: &'static str,
@@ -29,31 +28,31 @@ pub struct Values {
     /// The table with the counters.
     pub table: String,
     pub key: Vec<String>,
-    /// The key, and the day if rows have one of their own.
+    /// The key, and the day if rows have their own.
     pub group: Vec<String>,
     /// The columns of the list of entities.
     pub entity_columns: String,
-    /// The only entity, if there is one.
+    /// The key of the only entity, if there is one.
     pub entity: Vec<String>,
     pub number_of_rows: String,
-    /// Counts of any size.
+    /// A zero per column that holds a count, of a type that has room for any count.
     pub zeros: Vec<String>,
-    /// The wrong counts of all entities, and of the batch.
+    /// The queries for wrong counts, of all entities and of the batch.
     pub drift_of_all: Drift,
     pub drift_of_batch: Drift,
     pub lock: Correction,
     pub correction: Correction,
-    /// The conditions of the entities that there are.
+    /// Conditions that the entities exist.
     pub exists: Vec<String>,
-    /// The condition of the rows that are locked, and of the entities that are done.
+    /// The condition for the rows that are locked, and for the entities that are done.
     pub is_locked: String,
     pub is_done: String,
     pub locked_key: Vec<String>,
     pub for_update: String,
-    /// What is read of wrong counts.
+    /// The columns to read from wrong counts.
     pub text_columns: Vec<String>,
-    /// Temporary tables: the entities with wrong counts, those of a batch, a copy of these, and
-    /// their counts.
+    /// Temporary tables: the entities with wrong counts, the entities of a batch, a copy of these,
+    /// and their counts.
     pub listed: String,
     pub batch: String,
     pub copy: String,
@@ -62,7 +61,7 @@ pub struct Values {
     pub size: u64,
 }
 
-/// The statement of this name.
+/// Returns the statement of this name.
 pub fn sql(name: &str, values: &Values) -> QueryResult<String> {
     render_block("recount.sql", name, values)
         .map_err(|error| Error::QueryBuilderError(format!("{error:#}").into()))
@@ -73,22 +72,22 @@ pub struct Recount {
     /// The name of the table with the counters.
     pub table: String,
     pub(crate) counting: Counting,
-    /// The triggers that the definition has.
+    /// The triggers that the definition should have.
     pub(crate) triggers: Vec<Trigger>,
     pub(crate) target: Target,
     pub(crate) which: Which,
     pub(crate) merged: Merged,
-    /// The only entity to recount: a literal for each column of the key.
+    /// The only entity to recount: a literal for every column of the key.
     pub(crate) entity: Option<Vec<String>>,
 }
 
 impl Recount {
-    /// The statement of this name.
+    /// Returns the statement of this name.
     pub(super) fn sql(&self, name: &str) -> QueryResult<String> {
         sql(name, &self.values())
     }
 
-    /// What the holes of the statements have.
+    /// Returns the values for the statements.
     pub(super) fn values(&self) -> Values {
         let counting = &self.counting;
         let target = &self.target;
@@ -136,8 +135,8 @@ impl Recount {
         }
     }
 
-    /// A temporary table with its schema, so that no other table is taken for it. MySQL finds a
-    /// temporary table first.
+    /// Writes a temporary table with its schema, so that it can't be mistaken for another table.
+    /// MySQL looks for temporary tables first.
     pub(super) fn temporary(&self, name: &str) -> String {
         match self.counting.database {
             POSTGRES => format!("pg_temp.{name}"),
@@ -153,12 +152,13 @@ impl Recount {
         }
     }
 
-    /// The table of the batch for each of its uses in a statement, from 0: itself, or a copy.
+    /// Returns the batch's table for every use in a statement, counted from 0: the table itself, or
+    /// a copy.
     pub(super) fn batch(&self, place: usize) -> String {
         numbered(&self.temporary(LOCKED), place.min(self.copies()))
     }
 
-    /// MySQL cannot read a temporary table twice in a statement.
+    /// MySQL can't read a temporary table twice in one statement.
     pub(super) fn copies(&self) -> usize {
         match self.counting.database {
             MYSQL => self.target.sources.len(),
@@ -167,9 +167,9 @@ impl Recount {
     }
 }
 
-/// The key, the day, the number of days that are compared as one, and the true count, the stored count
-/// and what is added to it, of each counter, as texts. Each has a name of its own, so that the ORDER BY
-/// of the query means the columns.
+/// Returns, as texts: the key, the day, the number of days that are compared as one, and for every
+/// counter the true count, the stored count and what to add. Each has its own name, so that the
+/// query's ORDER BY means the columns.
 fn texts(counting: &Counting, target: &Target, which: Which, has_merged: bool) -> Vec<String> {
     let database = counting.database;
     let key = target.entity.iter().map(|key| database.as_text(key));
@@ -192,7 +192,7 @@ fn texts(counting: &Counting, target: &Target, which: Which, has_merged: bool) -
     named.collect()
 }
 
-/// A column for each count, in the order of a drift.
+/// Returns a column for every count, in the order of a drift.
 fn zeros(counting: &Counting, target: &Target, which: Which, has_merged: bool) -> Vec<String> {
     let mut names = counting.counter_names(target);
     let stored = target.names.iter();

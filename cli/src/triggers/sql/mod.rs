@@ -1,4 +1,4 @@
-//! What differs by database about triggers.
+//! How the databases differ about triggers.
 
 mod mysql;
 mod postgres;
@@ -7,37 +7,37 @@ mod sqlite;
 use super::Period;
 use crate::database::{Database, MYSQL, POSTGRES};
 
-/// The SQL in the statements of triggers. `{}` is a value, or a name.
+/// The SQL in the statements of triggers. `{}` is a value or a name.
 pub struct TriggerSql {
     /// Today in UTC.
     pub today: &'static str,
     /// The day of counts without a day: 1970-01-01.
     pub undated: &'static str,
-    /// The types of days and times.
+    /// The types of dates and times.
     pub days: &'static [DayType],
-    /// The Monday before a day.
+    /// The Monday of a day's week.
     pub week: &'static str,
     pub month: &'static str,
     pub year: &'static str,
-    /// The types of times whose value depends on the session, in a way that the database does not
-    /// refuse.
+    /// The types of times that read differently in another session, when the database doesn't
+    /// refuse that itself.
     pub changing: &'static [&'static str],
     /// A weight as an integer. NULL is 0.
     pub weight: &'static str,
-    /// A sum of integers. Out of the range of a BIGINT, it is an error, which MySQL and MariaDB
-    /// return when they store it, in strict mode.
+    /// A sum of integers. Fails if it's out of the range of a BIGINT. MySQL and MariaDB return this
+    /// error when they store it, in strict mode.
     pub sum: &'static str,
     /// An integer, or an error if the value has become another type.
     pub whole: &'static str,
-    /// How an expression whose value can change is found.
+    /// How to find out that an expression's value can change.
     pub trial: Trial,
-    /// A query of all triggers, whose columns are the fields of [`super::trigger::LiveTrigger`].
+    /// A query for all triggers. Its columns are the fields of [`super::trigger::LiveTrigger`].
     pub live: &'static str,
 }
 
-/// A type of days or times.
+/// A type of dates or times.
 pub struct DayType {
-    /// Its name, without a length or a precision.
+    /// Its name, without a length or precision.
     pub sql_type: &'static str,
     /// The day in UTC of the value `{}`.
     pub in_utc: &'static str,
@@ -47,13 +47,15 @@ const fn day_type(sql_type: &'static str, in_utc: &'static str) -> DayType {
     DayType { sql_type, in_utc }
 }
 
-/// Statements with which the database tells whether an expression has the same value at all times.
+/// Statements that make the database tell whether an expression always has the same value.
 pub struct Trial {
     /// Creates a temporary table like `{rows}`.
     pub create_table: &'static str,
-    /// Each uses `{expression}` there in a way that requires a constant value, and fails otherwise.
+    /// Each uses `{expression}` in that table where the database requires a constant value, and
+    /// fails if it isn't constant.
     pub require_constant: &'static [&'static str],
-    /// Whether it meant the same to all of them, if they are of sessions with other settings.
+    /// If these statements ran under different session settings: whether the expression meant the
+    /// same in all of them.
     pub is_same: Option<&'static str>,
     pub drop_table: &'static str,
 }
@@ -67,7 +69,7 @@ pub fn of(database: Database) -> &'static TriggerSql {
 }
 
 impl TriggerSql {
-    /// The first day of the period of a day.
+    /// SQL for the first day of the period that a day is in.
     pub fn start_of(&self, period: Period, day: &str) -> String {
         let start = match period {
             Period::Day => "{}",

@@ -8,7 +8,7 @@ pub const SQL: TriggerSql = TriggerSql {
     days: &[
         day_type("date", "{}"),
         day_type("datetime", "DATE({})"),
-        // It is read in the time zone of the session, but for this function.
+        // Unlike other functions, this one doesn't read it in the session's time zone.
         day_type(
             "timestamp",
             "(DATE '1970-01-01' + INTERVAL UNIX_TIMESTAMP({}) DIV 86400 DAY)",
@@ -17,14 +17,16 @@ pub const SQL: TriggerSql = TriggerSql {
     week: "({} - INTERVAL WEEKDAY({}) DAY)",
     month: "({} - INTERVAL DAYOFMONTH({}) - 1 DAY)",
     year: "({} - INTERVAL DAYOFYEAR({}) - 1 DAY)",
-    // A generated column takes them: the time zone, and the day of a TIME, are of the session.
+    // A generated column accepts them, although the time zone and the day of a TIME depend on the
+    // session.
     changing: &["timestamp", "time"],
-    // A CAST AS SIGNED of a greater number would wrap.
+    // CAST AS SIGNED would wrap a larger number.
     weight: "COALESCE(CAST({} AS DECIMAL(65, 0)), 0)",
     sum: "SUM({})",
     whole: "{}",
-    // A stored column requires a constant value. ALTER TABLE commits, and a rollback leaves a
-    // temporary table anyway. A server can require a key of each table.
+    // A stored column requires a constant value. ALTER TABLE commits, and a rollback wouldn't
+    // remove the temporary table anyway. It has a key because a server may require one of every
+    // table.
     trial: Trial {
         create_table: "CREATE TEMPORARY TABLE diesel_counters_try \
                            (diesel_counters_id INT PRIMARY KEY) AS \
@@ -35,7 +37,7 @@ pub const SQL: TriggerSql = TriggerSql {
         is_same: None,
         drop_table: "DROP TEMPORARY TABLE IF EXISTS diesel_counters_try",
     },
-    // A trigger cannot be disabled, and has no function.
+    // A trigger can't be disabled, and has no function.
     live: "
         SELECT CAST(event_object_schema AS CHAR) AS in_schema,
             CAST(event_object_table AS CHAR) AS table_name,
@@ -53,8 +55,7 @@ pub const SQL: TriggerSql = TriggerSql {
 mod tests {
     use super::SQL;
 
-    /// With `sql_require_primary_key` or `innodb_force_primary_key`, which is a setting of a whole
-    /// server.
+    /// `sql_require_primary_key` and `innodb_force_primary_key` apply to a whole server.
     #[test]
     fn a_trial_runs_on_a_server_that_requires_a_primary_key() {
         assert!(SQL.trial.create_table.contains("PRIMARY KEY"));

@@ -13,7 +13,7 @@ pub const SQL: TriggerSql = TriggerSql {
             "CAST({} AT TIME ZONE 'UTC' AS DATE)",
         ),
     ],
-    // `date_trunc` of a DATE would depend on the time zone of the session.
+    // Without this cast, `date_trunc` of a DATE would depend on the session's time zone.
     week: "CAST(date_trunc('week', CAST({} AS TIMESTAMP)) AS DATE)",
     month: "CAST(date_trunc('month', CAST({} AS TIMESTAMP)) AS DATE)",
     year: "CAST(date_trunc('year', CAST({} AS TIMESTAMP)) AS DATE)",
@@ -21,9 +21,9 @@ pub const SQL: TriggerSql = TriggerSql {
     weight: "COALESCE(CAST({} AS BIGINT), 0)",
     sum: "SUM({})",
     whole: "{}",
-    // An index requires a constant value. It has the values of literals, which can depend on the
-    // session: '2026-01-01' is a moment in its time zone. On these two islands, it is never the
-    // same day, and 'now' is later in the second transaction.
+    // An index requires a constant value. But it accepts literals that depend on the session: for
+    // example, '2026-01-01' is a moment in the session's time zone. The two islands here never have
+    // the same date, and 'now' is later in the second transaction.
     trial: Trial {
         create_table: "CREATE TEMPORARY TABLE diesel_counters_try (LIKE {rows})",
         require_constant: &[

@@ -13,18 +13,18 @@ pub const SQL: TriggerSql = TriggerSql {
         day_type("datetime", "date({})"),
         day_type("text", "date({})"),
     ],
-    // The next Sunday, which can be today, and six days before.
+    // The next Sunday, which may be today, and then six days back.
     week: "date({}, 'weekday 0', '-6 days')",
     month: "date({}, 'start of month')",
     year: "date({}, 'start of year')",
     changing: &[],
     weight: "COALESCE(CAST({} AS INTEGER), 0)",
-    // SUM of integers fails when it overflows. `-` of the least integer is no integer.
+    // SUM of integers fails when it overflows. `-` of the minimum integer isn't an integer.
     sum: "SUM({})",
-    // `abs` of the least integer fails with "integer overflow".
+    // `abs` of the minimum integer fails with "integer overflow".
     whole: "CASE typeof({}) WHEN 'integer' THEN {} ELSE abs(-9223372036854775807 - 1) END",
-    // An index requires a constant value. Functions of time are checked when they are called, so
-    // the table has a row.
+    // An index requires a constant value. The functions of time are only checked when they are
+    // called, so the table has a row.
     trial: Trial {
         create_table: "CREATE TEMPORARY TABLE diesel_counters_try AS SELECT * FROM {rows} LIMIT 1;
          INSERT INTO temp.diesel_counters_try DEFAULT VALUES",
@@ -33,7 +33,7 @@ pub const SQL: TriggerSql = TriggerSql {
         is_same: None,
         drop_table: "DROP TABLE IF EXISTS temp.diesel_counters_try",
     },
-    // The event is in the text, too, and is not taken out of it.
+    // The event is part of the text, and stays there.
     live: "
         SELECT 'main' AS in_schema, tbl_name AS table_name, name AS trigger_name, '' AS event,
             -- Its text without `CREATE TRIGGER name `.

@@ -1,4 +1,4 @@
-//! Triggers that count rows on SQLite: one a row.
+//! Triggers that count rows on SQLite. They run once per row.
 
 mod policies;
 mod replace;
@@ -25,12 +25,12 @@ pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     for target in &counting.targets {
         refuse_silent_failures(target)?;
     }
-    // An update that changes nothing of what a row adds needs no trigger.
+    // If no update can change what a row adds, there is no need for an update trigger.
     let mut triggers = vec![after(counting, Event::Insert, &[NEW])?];
     if counting.has_updates() {
         triggers.push(after(counting, Event::Update, &[OLD, NEW])?);
     }
-    // A row that is replaced stays in the counts, too.
+    // A row that is replaced also stays in the counts.
     if counting.keeps_deleted() {
         return Ok(triggers);
     }
@@ -41,7 +41,7 @@ pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     Ok(triggers)
 }
 
-/// What a row adds, and what refuses it if it would not be counted.
+/// What a row adds, and what refuses the row if it wouldn't be counted.
 #[derive(Serialize)]
 struct Counted {
     #[serde(flatten)]
@@ -59,7 +59,7 @@ fn after(counting: &Counting, event: Event, rows: &[&str]) -> Result<Trigger> {
             }
         }
     }
-    // What all of them require is a condition of the trigger.
+    // Conditions that all of them share become conditions of the trigger.
     let mut conditions = all.iter().map(|one| &one.row.conditions);
     let first = conditions.next().cloned().unwrap_or_default();
     let rest: Vec<_> = conditions.cloned().collect();
@@ -96,7 +96,7 @@ fn counted(
         _ if target.slots.is_none() => target.entities(source),
         // A cascade deletes the row after its entity.
         OLD => Entities::Existing,
-        // A foreign key changes the row after its entity is gone, or because it has moved.
+        // A foreign key changes the row after its entity is gone, or because the entity has moved.
         _ if source.exists && is_update && is_changed_by_foreign_key(counting, source) => {
             Entities::ExistingOrMoved
         }
@@ -118,7 +118,7 @@ fn counted(
     })
 }
 
-/// Whether a foreign key sets a column that decides what a row adds, such as a parent that is
+/// Whether a foreign key sets a column that decides what a row adds, for example when its parent is
 /// deleted.
 fn is_changed_by_foreign_key(counting: &Counting, source: &Source) -> bool {
     let used = counting.columns(source);
@@ -132,7 +132,7 @@ fn is_changed_by_foreign_key(counting: &Counting, source: &Source) -> bool {
     })
 }
 
-/// The statements that create triggers, and drop others before.
+/// Writes the statements that create triggers, after dropping others.
 pub fn up(plans: &[Plan], gone: &[Gone]) -> Result<String> {
     let (first, by_plan) = by_plan(gone, plans);
     let drops: Vec<_> = first.iter().map(|gone| &gone.drops).collect();

@@ -1,7 +1,7 @@
-//! Statements with a policy: `INSERT OR IGNORE`, `OR FAIL`, `OR REPLACE`. SQLite runs the
-//! statements of triggers with the policy of the statement that runs them: a count that a
-//! constraint refuses would be ignored, and its row would stay. `RAISE(ABORT, …)`, an overflow, and
-//! what follows `DO UPDATE` abort in any case.
+//! Statements with a conflict policy: `INSERT OR IGNORE`, `OR FAIL`, `OR REPLACE`. SQLite applies
+//! the policy of a statement to the triggers that it runs. So if a constraint refused a count, that
+//! would be ignored, and the row would stay. `RAISE(ABORT, …)`, an overflow, and what follows `DO
+//! UPDATE` abort in any case.
 
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
@@ -15,18 +15,18 @@ use crate::triggers::statement::Place;
 use crate::triggers::target::Target;
 use crate::triggers::values::{CounterValue, RowAddition};
 
-/// A CHECK of an ordinary table that can refuse a count.
+/// A CHECK on an ordinary table that can refuse a count.
 #[derive(Serialize)]
 pub struct Check {
     table: String,
-    /// The error, as a literal.
+    /// The error, as an SQL literal.
     message: String,
-    /// True of a row of the table that would be refused.
+    /// Conditions that are true if a row of the table would be refused.
     conditions: Vec<String>,
 }
 
-/// The message for a row that OR IGNORE would not count, as a literal, if a CHECK of the counter
-/// table's key could refuse its count.
+/// Returns the error for a row that OR IGNORE would keep without counting it, as an SQL literal.
+/// Empty unless a CHECK on the counter table's key could refuse the count.
 pub fn uncounted(target: &Target) -> String {
     if target.slots.is_none() || checks_of(&target.table, &target.table.primary_key).is_empty() {
         return String::new();
@@ -35,7 +35,7 @@ pub fn uncounted(target: &Target) -> String {
     SQLITE.literal(&format!("a CHECK of {table} refused to count this row"))
 }
 
-/// The CHECKs that could refuse the count of a row.
+/// Returns the CHECKs that could refuse a row's count.
 pub fn refuse_checked(
     counting: &Counting,
     target: &Target,
@@ -56,7 +56,7 @@ pub fn refuse_checked(
             )
         };
         let expression = Expression::parse(&text, table, SQLITE).with_context(cannot)?;
-        // The condition of the row as it will be.
+        // The condition for the row as it will be.
         let after = expression.with(|name| {
             let mut counts = row.counts.iter();
             match counts.find(|count| count.counter == name) {
@@ -79,12 +79,12 @@ pub fn refuse_checked(
     Ok(found)
 }
 
-/// Refuses a table in which a count can fail that no trigger can know before.
+/// Refuses a table in which a count can fail without any trigger being able to know it before.
 pub fn refuse_silent_failures(target: &Target) -> Result<()> {
     let table = &target.table;
     const WHY: &str = "an INSERT OR IGNORE, OR FAIL or OR REPLACE of a row could lose counts. \
                        SQLite runs triggers with that policy";
-    // An index with the whole key conflicts only where the key does, which the upsert expects.
+    // An index with the whole key only conflicts where the key does, and the upsert expects that.
     let has_key = |index: &Index| {
         let mut key = table.primary_key.iter();
         target.slots.is_some() && key.all(|name| index.columns.contains(name))
@@ -93,7 +93,7 @@ pub fn refuse_silent_failures(target: &Target) -> Result<()> {
         let mut columns = index.columns.iter();
         columns.any(|name| target.names.contains(name))
     };
-    // A new row can conflict in any index; a row of an ordinary table only gets new counts.
+    // A new row can conflict in any index, but a row of an ordinary table only gets new counts.
     let can_conflict = |index: &&Index| {
         index.unique
             && !index.primary
@@ -118,7 +118,7 @@ pub fn refuse_silent_failures(target: &Target) -> Result<()> {
     if let Some(Column { name, .. }) = outside.find(|column| !has_value(column)) {
         bail!("{table}.{name} is NOT NULL and has no default, and {WHY}. Give it a default");
     }
-    // The CHECK of the type is true of what the triggers count.
+    // What the triggers count always passes the CHECK of the type.
     let is_dropped = |c: char| c.is_whitespace() || "\"`[]()".contains(c);
     let plain = |sql: &str| sql.to_lowercase().replace(is_dropped, "");
     let is_of_type = |check: &Expr| {
@@ -132,12 +132,13 @@ pub fn refuse_silent_failures(target: &Target) -> Result<()> {
     Ok(())
 }
 
-/// The conditions of the CHECKs of a table that have one of these columns, each by itself.
+/// Returns the conditions of the table's CHECKs that mention one of these columns. Every condition
+/// is on its own.
 fn checks_of(table: &Table, names: &[String]) -> Vec<Expr> {
     let create_table = table.checks.first();
     let mut parts = create_table.map_or(Vec::new(), |create| checks(create, SQLITE));
     let mut found = Vec::new();
-    // `a AND b` is two CHECKs. The last part is taken apart first, so the left one is pushed last.
+    // `a AND b` is two CHECKs. The last part is split first, so push the left side last.
     while let Some(part) = parts.pop() {
         match part {
             Expr::Nested(inner) => parts.push(*inner),
@@ -149,7 +150,7 @@ fn checks_of(table: &Table, names: &[String]) -> Vec<Expr> {
             other => found.push(other),
         }
     }
-    // A name can also be a part of another one: then a CHECK too many is looked at.
+    // A name can also be part of a longer one. Then this keeps a CHECK too many.
     found.retain(|check| {
         let text = check.to_string().to_lowercase();
         names.iter().any(|name| text.contains(&name.to_lowercase()))

@@ -16,20 +16,20 @@ use crate::triggers::functions::Event;
 use crate::triggers::statement::{NEW, OLD};
 use crate::triggers::trigger::Trigger;
 
-/// What no two rows have both.
+/// Columns that are unique together.
 struct Key {
     columns: Vec<KeyColumn>,
-    /// The condition of the rows that have it.
+    /// The condition for rows to be in the index.
     when: Option<Expression>,
 }
 
 struct KeyColumn {
-    /// As SQL.
+    /// In quotes, if it needs them.
     name: String,
-    /// The collation of the index, if it could be another one than that of the column.
+    /// The index's collation, if it could differ from the column's.
     collation: Option<String>,
-    /// SQL of the default, if the column is NOT NULL: OR REPLACE replaces a NULL by it, after the
-    /// triggers that run before.
+    /// SQL for the default if the column is NOT NULL. OR REPLACE replaces a NULL with it, but only
+    /// after the triggers that run before.
     default: Option<String>,
 }
 
@@ -73,7 +73,7 @@ impl KeyColumn {
         }
     }
 
-    /// The value that the new row will have.
+    /// SQL for the value that the new row will have.
     fn new_value(&self) -> String {
         let value = format!("{NEW}.{}", self.name);
         match &self.default {
@@ -83,18 +83,18 @@ impl KeyColumn {
     }
 }
 
-/// SQL of the default of a column that is NOT NULL.
+/// Returns SQL for the default of a column that is NOT NULL.
 fn default_of(column: &Column) -> Option<String> {
     let default = column.default.as_ref().filter(|_| !column.nullable)?;
     let parser = Parser::new(SQLITE.grammar()).try_with_sql(default);
     Some(match parser.and_then(|mut parser| parser.parse_expr()) {
-        // Behind DEFAULT, a name is a text.
+        // After DEFAULT, SQLite reads a name as a text.
         Ok(Expr::Identifier(name)) => SQLITE.literal(&name.value),
         _ => format!("({default})"),
     })
 }
 
-/// A value that is compared with this collation.
+/// Makes a value compare with this collation.
 fn collated(value: String, collation: Option<&String>) -> String {
     match collation {
         Some(collation) => format!("{value} COLLATE {collation}"),
@@ -103,10 +103,10 @@ fn collated(value: String, collation: Option<&String>) -> String {
 }
 
 impl Key {
-    /// Whether the new row can replace another one.
+    /// A condition that the new row can replace another one.
     fn replaces(&self, table: &Table, event: Event) -> String {
         let mut conditions = Vec::new();
-        // An update that leaves the key cannot conflict in it, unless the row had not had it.
+        // An update that keeps the key can't conflict, unless the row wasn't in the index before.
         if event == Event::Update {
             let moved = self.moved();
             conditions.push(match &self.when {
@@ -130,7 +130,7 @@ impl Key {
         conditions.join("\n    AND ")
     }
 
-    /// Whether an update changes the key.
+    /// A condition that an update changes the key.
     fn moved(&self) -> String {
         let new_values = self.columns.iter();
         let new_values = new_values.map(|one| collated(one.new_value(), one.collation.as_ref()));
@@ -140,7 +140,7 @@ impl Key {
         format!("{new_values} IS NOT {old_values}")
     }
 
-    /// The conditions of a row of the table that has the key of the new row.
+    /// Conditions that a row of the table has the new row's key.
     fn has_key(&self, table: &Table) -> Vec<String> {
         let names = self.columns.iter();
         let names = names.map(|one| collated(one.name.clone(), one.collation.as_ref()));
@@ -152,7 +152,7 @@ impl Key {
     }
 }
 
-/// `(a, b)`, or `a` alone.
+/// Writes `(a, b)`, or `a` alone.
 fn row(values: impl Iterator<Item = String>) -> String {
     match &*values.collect::<Vec<_>>() {
         [one] => one.clone(),
@@ -183,10 +183,10 @@ fn keys(table: &Table) -> Result<Vec<Key>> {
     Ok(keys)
 }
 
-/// The condition of the rows that an index has.
+/// Returns the condition for rows to be in an index.
 fn condition(index: &Index, table: &Table) -> Result<Option<Expression>> {
     let name = &index.name;
-    // SQLite writes the beginning itself.
+    // SQLite itself writes the beginning this way.
     let statements = table.checks.iter();
     for create in statements.filter(|create| create.starts_with("CREATE UNIQUE INDEX ")) {
         let cannot = || {

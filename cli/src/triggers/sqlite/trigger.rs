@@ -1,4 +1,4 @@
-//! A trigger with its name.
+//! Names a trigger and writes its statements.
 
 use anyhow::Result;
 use serde_json::json;
@@ -8,8 +8,8 @@ use crate::template::render;
 use crate::triggers::counting::Counting;
 use crate::triggers::trigger::{Trigger, TriggerTable, drop_statement};
 
-/// A trigger on the table of the rows. `what` is the end of its name, `event` is as in `AFTER
-/// INSERT`, and `rendered` is what stands behind the table.
+/// Makes a trigger on the table of the rows. `what` is the end of its name, `event` is for example
+/// `AFTER INSERT`, and `rendered` is what follows the table.
 pub fn trigger(counting: &Counting, what: &str, event: &str, rendered: &str) -> Result<Trigger> {
     let name = format!("{}_{what}", counting.definition.name);
     let quoted = SQLITE.quoted(&name);
