@@ -1,4 +1,4 @@
-//! A background thread that waits, works, and can be stopped, and the errors of its work.
+//! A background thread that waits, works and can be stopped, and the errors that it reports.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -13,20 +13,20 @@ use std::time::Duration;
 use diesel::result::Error;
 
 /// Why a run of a [`Compactor`](crate::Compactor) or a write of a
-/// [`CounterBuffer`](crate::CounterBuffer) failed. Its [`source`](StdError::source) is the error of
-/// the function that returns connections, or of the database.
+/// [`CounterBuffer`](crate::CounterBuffer) failed. Its [`source`](StdError::source) is the error
+/// from your function that returns connections, or from the database.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BackgroundError {
-    /// There was no connection.
+    /// Your function returned an error instead of a connection.
     Connection(Box<dyn StdError + Send + Sync>),
-    /// The database returned an error. What was committed before it stays.
+    /// The database returned an error. What was committed before that stays committed.
     Database(Error),
-    /// The application panicked, with this message. What was committed before it stays. Or the
-    /// thread of the buffer has ended.
+    /// Your code panicked with this message, or the buffer's thread has ended. What was committed
+    /// before that stays committed.
     Panicked(String),
-    /// This process is a fork of the one that started the buffer, which writes what was counted
-    /// before.
+    /// This process is a fork of the one that started the buffer. What was counted before the fork
+    /// is written by the original process.
     Forked,
 }
 
@@ -70,8 +70,8 @@ impl fmt::Display for WithSource<'_> {
 pub(crate) type Source<Conn> =
     dyn Fn() -> Result<Conn, Box<dyn StdError + Send + Sync>> + Send + Sync;
 
-/// Runs code of the application. If it panics, returns the message, which was already printed. What
-/// the code holds must be usable after a panic.
+/// Runs the application's code. If it panics, returns the message, which was already printed.
+/// Everything the code uses must still be usable after a panic.
 pub(crate) fn caught<T>(code: impl FnOnce() -> T) -> Result<T, BackgroundError> {
     catch_unwind(AssertUnwindSafe(code)).map_err(|panic| {
         let message = panic.downcast::<String>().map(|message| *message);
@@ -86,8 +86,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A thread that works again and again, until it is told to stop. Each time, it returns an
-/// `Answer`.
+/// A thread that works again and again until it's told to stop. Each time, it returns an `Answer`.
 #[derive(Debug)]
 pub(crate) struct Background<Answer = ()> {
     running: Mutex<Option<Running<Answer>>>,
@@ -97,16 +96,16 @@ pub(crate) struct Background<Answer = ()> {
 
 #[derive(Debug)]
 struct Running<Answer> {
-    /// Has the thread work at once, and send the answer there.
+    /// Makes the thread work at once, and send its answer to the sender that it gets.
     requests: Sender<Sender<Answer>>,
-    /// When it is dropped, [`Stop`] tells the work to end.
+    /// Once this is dropped, [`Stop`] tells the work to end.
     wanted: Arc<()>,
     handle: JoinHandle<()>,
 }
 
 impl<Answer: Send + 'static> Background<Answer> {
-    /// Starts a thread. After `wait`, or when it is asked, it calls `work`, which returns the answer,
-    /// and the time to wait before the next call.
+    /// Starts a thread that calls `work` after `wait`, or as soon as it is asked. `work` returns
+    /// the answer, and how long to wait before the next call.
     pub(crate) fn start(
         name: &str,
         mut wait: Duration,
@@ -125,7 +124,7 @@ impl<Answer: Send + 'static> Background<Answer> {
                 let (answer, next) = work(&stop);
                 wait = next;
                 if let Some(asker) = asker {
-                    // It fails if the asking thread is gone.
+                    // This fails if the thread that asked is gone.
                     let _ = asker.send(answer);
                 }
             }
@@ -145,19 +144,20 @@ impl<Answer: Send + 'static> Background<Answer> {
         })
     }
 
-    /// Has the thread work after what it does now, and waits for the answer. Returns `None` if the
-    /// thread has ended. It must not be called on the thread itself, nor in a fork.
+    /// Makes the thread work once more after what it's doing now, and waits for the answer. Returns
+    /// `None` if the thread has ended. Don't call it on the thread itself or in a fork: it would
+    /// wait forever.
     pub(crate) fn ask(&self) -> Option<Answer> {
         let (asker, answer) = mpsc::channel();
         let requests = lock(&self.running).as_ref()?.requests.clone();
         requests.send(asker).ok()?;
-        // A thread that ends drops the other end of the channel.
+        // This fails if the thread ends, because it then drops the other end of the channel.
         answer.recv().ok()
     }
 }
 
 impl<Answer> Background<Answer> {
-    /// Whether this process is a fork of the one that has the thread. It asks the operating system.
+    /// Whether this process is a fork of the one that has the thread. Asks the operating system.
     pub(crate) fn is_forked(&self) -> bool {
         process::id() != self.process
     }
@@ -167,8 +167,8 @@ impl<Answer> Background<Answer> {
         thread::current().id() == self.thread
     }
 
-    /// Tells the thread to end, and waits until it has ended, unless this is the thread itself, or
-    /// a fork, which does not have the thread.
+    /// Tells the thread to end, and waits for it unless this is the thread itself. Does nothing in
+    /// a fork, which doesn't have the thread.
     pub(crate) fn stop(&self) {
         let Some(running) = lock(&self.running).take() else {
             return;
@@ -184,13 +184,13 @@ impl<Answer> Background<Answer> {
         drop(wanted);
         drop(requests);
         if !self.is_current() {
-            // It returns an error if the thread has panicked.
+            // This returns an error if the thread has panicked.
             let _ = handle.join();
         }
     }
 }
 
-/// Tells work whether the thread has to stop.
+/// Tells the work whether the thread has to stop.
 #[derive(Debug)]
 pub(crate) struct Stop(Weak<()>);
 

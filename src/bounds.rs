@@ -1,20 +1,16 @@
-//! For code that is generic over the connection, the model, the counter or the table: the traits in
-//! the bounds of this crate's functions, and the parameters of their types.
+//! The traits in the bounds of this crate's functions, and the parameters of its types: for code
+//! that is generic over the connection, the model, the counter or the table.
 //!
-//! Most programs have one type of connection, and never write these names. A library of your
-//! own does,
-//! and so does a program that runs on several databases. The traits are implemented for
-//! everything that
-//! they are about: for values of keys, for counters, for rows of queries. Don't implement them:
-//! their
-//! methods aren't public, and can change in any release. (The exception is [`StoredKey`], for a
-//! key of
-//! your own SQL type.)
+//! If your program has only one type of connection, as most do, you never write these names. You
+//! need them in a library of your own, or in a program that runs on several databases. The traits
+//! are implemented for everything they're about: keys, counters and the rows of queries. Don't
+//! implement them yourself: their methods aren't public and can change in any release. (The
+//! exception is [`StoredKey`], for a key with an SQL type of your own.)
 //!
 //! # Over the connection
 //!
-//! A function that is generic over the connection repeats the bounds of what it calls. To
-//! count, the backend is a [`CounterBackend`](crate::CounterBackend), and the key can be bound
+//! A function that is generic over the connection repeats the bounds of what it calls. To count, it
+//! needs a backend that is a [`CounterBackend`](crate::CounterBackend), and a key that can be bound
 //! in it:
 //!
 //! ```rust
@@ -40,13 +36,13 @@
 //! # }
 //! ```
 //!
-//! `(BigInt,)` has the SQL types of the key, one for each column. If a bound is missing, the
-//! first line of the compiler's error says which one to add. For a model, whose key is a
-//! reference, it is `for<'k> &'k i64: BindKey<(BigInt,), Conn::Backend>`. To merge, and to
-//! count in a buffer or a `counting_transaction`, the key is an [`OwnedKey`]: `i64:
-//! OwnedKey<(BigInt,), Conn::Backend>`.
+//! `(BigInt,)` lists the SQL types of the key's columns. If a bound is missing, the first line of
+//! the compiler's error says which one to add. A model's key is a reference, so its bound is
+//! `for<'k> &'k i64: BindKey<(BigInt,), Conn::Backend>`. To merge, or to count in a buffer or a
+//! `counting_transaction`, you need a key that is an [`OwnedKey`]:
+//! `i64: OwnedKey<(BigInt,), Conn::Backend>`.
 //!
-//! To read, the connection loads rows, and the count can be read from them:
+//! To read, it needs a connection that can load rows, and a count that can be read from them:
 //!
 //! ```rust
 //! # include!("../docs/doctest_setup.rs");
@@ -73,12 +69,12 @@
 //! # }
 //! ```
 //!
-//! If `FromSql` is missing, Diesel says so, or, in a program of one database, that it expected
-//! the backend that it knows, such as `Sqlite`.
+//! If you leave out `FromSql`, the compiler's error says so. In a program with only one database,
+//! it says instead that it expected the backend it knows, for example `Sqlite`.
 //!
 //! # Over the model and the counter
 //!
-//! A library can count for models that it does not know:
+//! A library can count for models it knows nothing about:
 //!
 //! ```rust
 //! # include!("../docs/doctest_setup.rs");
@@ -135,10 +131,10 @@
 //!
 //! # The order of parameters
 //!
-//! The types of [`dsl`](crate::dsl) have their parameters in one order: the counters or the
-//! table, the entities, how the counts are grouped, the days. What is not set is left out:
-//! `CounterValue<views>` is the total of all entities. In a read, `of` makes a [`KeyPrefix`] of
-//! a key: the SQL types of its columns, and its value.
+//! The types in [`dsl`](crate::dsl) all have their parameters in the same order: the counters or
+//! the table, the entities, how the counts are grouped, the days. What you don't set is left out.
+//! For example, `CounterValue<views>` is the total over all entities. In a read, `of` turns a key
+//! into a [`KeyPrefix`]: the SQL types of the key's columns, and its value.
 //!
 //! | expression | type |
 //! | --- | --- |

@@ -11,12 +11,12 @@ use diesel::sql_types::Date;
 
 /// A day as a bind value, from 1000-01-01 to 9999-12-31.
 ///
-/// After 9999, MySQL without its strict mode stores 0000-00-00, and SQLite stores a text that does
-/// not sort as the day does. MySQL promises no day before 1000.
+/// After 9999, MySQL without its strict mode stores 0000-00-00, and SQLite stores text that doesn't
+/// sort like a date. Before 1000, MySQL doesn't guarantee anything.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Day(pub(crate) NaiveDate);
 
-// `debug_query` prints it.
+// So that `debug_query` prints the date.
 impl fmt::Debug for Day {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
@@ -40,12 +40,13 @@ where
     }
 }
 
-/// A range of days, inclusive: whole periods, as far as a database can store their days.
+/// An inclusive range of days. It consists of whole periods, as far as a database can store their
+/// days.
 #[derive(Debug, Clone, Copy, QueryId)]
 pub struct DayRange {
     pub(crate) first: Day,
     pub(crate) last: Day,
-    /// The range that the periods overlap, also the days that a database cannot store.
+    /// The range that was asked for, including days that a database can't store.
     pub(crate) given: (NaiveDate, NaiveDate),
 }
 
@@ -63,7 +64,7 @@ impl DayRange {
         given: (NaiveDate::MIN, NaiveDate::MAX),
     };
 
-    /// The period that `day` is in. If a database cannot store the day, the query fails.
+    /// The period that contains `day`. If a database can't store the day, the query fails.
     pub(crate) fn period_of(day: NaiveDate, period: Period) -> Self {
         let mut days = DayRange::whole(day..=day, period);
         let one = Day(day);
@@ -75,7 +76,7 @@ impl DayRange {
 
     /// The whole periods that overlap the range.
     pub(crate) fn whole(range: impl RangeBounds<NaiveDate>, period: Period) -> Self {
-        // An excluded day that a database cannot store stays the end of the range.
+        // If a database can't store an excluded day, that day stays the end of the range.
         let is_stored = |day| (Self::FIRST..=Self::LAST).contains(&Day(day));
         let first = match range.start_bound() {
             Bound::Excluded(&day) if is_stored(day) => day.succ_opt().unwrap_or(day),
@@ -91,8 +92,8 @@ impl DayRange {
         DayRange { given, ..Self::ALL }.per(period)
     }
 
-    /// The whole periods of another length that overlap the given range. If there are none, the
-    /// range is empty: it begins with the last day of all, and ends with the first.
+    /// The whole periods of this length that overlap the given range. If there are none, the range
+    /// is empty: it begins with `LAST` and ends with `FIRST`.
     pub(crate) fn per(self, period: Period) -> Self {
         let given = self.given;
         let first = Day(given.0).max(Self::FIRST);
@@ -118,19 +119,19 @@ impl DayRange {
         self.first > self.last
     }
 
-    /// Whether it has every day that a database can store.
+    /// Whether the range has every day that a database can store.
     pub(crate) fn is_all(&self) -> bool {
         (self.first, self.last) == (Self::FIRST, Self::LAST)
     }
 }
 
-/// A day, week, month, year or all time: the period that counts are stored by, or that
-/// [`counter_series`](crate::dsl::counter_series()) adds up.
+/// A day, a week, a month, a year or all time. This is the period that counts are stored by, or
+/// that [`counter_series`](crate::dsl::counter_series()) adds up.
 ///
-/// A count is stored under the first day of its period. A longer period makes fewer rows. Periods
-/// are ordered by length: `Day` is the least, `Total` the greatest.
+/// A count is stored under the first day of its period, so a longer period makes fewer rows.
+/// Periods are ordered by length: `Day` is the shortest, `Total` the longest.
 ///
-/// A period is printed and parsed in lower case, such as in a configuration file:
+/// A period is printed and parsed in lower case, for example in a configuration file:
 ///
 /// ```
 /// use diesel_counters::Period;
@@ -156,7 +157,7 @@ pub enum Period {
 }
 
 impl Period {
-    /// Returns the first day of the period that `day` is in.
+    /// Returns the first day of the period that contains `day`.
     ///
     /// ```
     /// use chrono::NaiveDate;
@@ -180,7 +181,7 @@ impl Period {
         }
     }
 
-    /// The first day of the next period, after the one that begins with `start`.
+    /// The first day of the period after the one that begins with `start`.
     pub(crate) fn next(self, start: NaiveDate) -> Option<NaiveDate> {
         match self {
             Period::Day => start.succ_opt(),
@@ -219,7 +220,7 @@ impl FromStr for Period {
     }
 }
 
-/// The error of parsing a [`Period`].
+/// The error from parsing a [`Period`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ParsePeriodError(());
 
@@ -231,7 +232,7 @@ impl fmt::Display for ParsePeriodError {
 
 impl std::error::Error for ParsePeriodError {}
 
-/// The day under which counts without a day are stored: 1970-01-01.
+/// The day that counts without a day are stored under: 1970-01-01.
 pub(crate) const UNDATED: NaiveDate = NaiveDate::from_ymd_opt(1970, 1, 1).unwrap();
 
 /// Returns today in UTC.

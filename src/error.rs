@@ -9,19 +9,19 @@ use diesel::result::DatabaseErrorKind::{
 };
 use diesel::result::Error;
 
-/// Returns whether the transaction may succeed if it is run again, as [`retry`](crate::retry())
+/// Returns whether the transaction may succeed if you run it again, as [`retry`](crate::retry())
 /// does.
 ///
-/// These are the errors that other transactions cause: deadlocks, serialization failures, lock wait
-/// timeouts, write conflicts of a cluster, and a busy SQLite database. The code that began the
-/// transaction has to run the whole transaction again. It does not tell the error of a COMMIT from
-/// others: behind Vitess, a part of the shards can have committed then.
+/// It returns `true` for errors that other transactions cause: deadlocks, serialization failures,
+/// lock wait timeouts, write conflicts in a cluster, and a busy SQLite database. The code that
+/// began the transaction has to run all of it again. `is_retryable` can't tell whether the error
+/// came from a COMMIT: behind Vitess, some of the shards may have committed then.
 ///
-/// Diesel has a kind only for some of these errors. The others are recognized by their text, which
-/// servers translate. If the `lc_messages` of the server is not English:
+/// Diesel has a kind for only some of these errors. The others are recognized by their text, which
+/// servers translate. If your server's `lc_messages` isn't English:
 ///
-/// - on PostgreSQL, a superuser runs `ALTER ROLE app SET lc_messages = 'C'`, with the role of your
-///   program. Other users cannot set it;
+/// - on PostgreSQL, have a superuser run `ALTER ROLE app SET lc_messages = 'C'`, with your
+///   program's role. Other users can't set it;
 /// - on MySQL and MariaDB, run `SET lc_messages = 'en_US'` on each connection.
 pub fn is_retryable(error: &Error) -> bool {
     matches!(error, Error::DatabaseError(SerializationFailure, _))
@@ -29,22 +29,23 @@ pub fn is_retryable(error: &Error) -> bool {
         || says_one_of(error, RETRYABLE)
 }
 
-/// Returns whether the error is an overflow: a count, or a sum of counts, that is out of the range
-/// of an `i64`, or of its own column. So is a value that another column of the statement can't hold:
-/// servers report both alike. On SQLite, a read also overflows if a part of its sum does.
+/// Returns whether the error is an overflow: a count, or a sum of counts, that doesn't fit into an
+/// `i64`, or into its own column. It also returns `true` if another column in the statement can't
+/// hold its value, because servers report both in the same way. On SQLite, a read also overflows if
+/// a part of its sum does.
 ///
 /// An overflow is an [`Error::DatabaseError`] on all databases. The statement that failed changed
-/// nothing. It is recognized by its text, because Diesel does not return its code. If the
-/// `lc_messages` of a server is not English, set it as for [`is_retryable`]. A `CounterBuffer` does
-/// not require it.
+/// nothing. The error is recognized by its text, because Diesel doesn't return the database's error
+/// code. If your server's `lc_messages` isn't English, set it as described at [`is_retryable`]. A
+/// `CounterBuffer` doesn't need this.
 pub fn is_overflow(error: &Error) -> bool {
     says_one_of(error, OVERFLOWS)
 }
 
-/// Returns whether one row of the statement is at fault, and will be again.
+/// Returns whether the error is one row's fault, and would come back if the row were written again.
 pub(crate) fn is_fault_of_row(error: &Error) -> bool {
     match error {
-        // A value that cannot be bound, such as a day that no database stores.
+        // A value that can't be bound, such as a day that no database stores.
         Error::SerializationError(_) => true,
         Error::DatabaseError(
             ForeignKeyViolation | CheckViolation | NotNullViolation | UniqueViolation,
@@ -54,21 +55,21 @@ pub(crate) fn is_fault_of_row(error: &Error) -> bool {
     }
 }
 
-/// Returns whether the error is one of other transactions or of the server, and may pass.
+/// Returns whether other transactions or the server caused the error, so that it may pass.
 pub(crate) fn is_passing(error: &Error) -> bool {
     is_retryable(error) || says_one_of(error, FAULTS_OF_SERVER) || is_interrupt(error)
 }
 
-/// Returns whether it is SQLite's `SQLITE_INTERRUPT`, whose text is one word, which a trigger of
-/// the application can use too.
+/// Returns whether this is SQLite's `SQLITE_INTERRUPT`. Compares the whole text, because the word
+/// can also occur in the message of an application's trigger.
 fn is_interrupt(error: &Error) -> bool {
     matches!(error, Error::DatabaseError(_, info) if info.message() == "interrupted")
 }
 
-/// Returns whether this is an error of a COMMIT that the database defines as a rollback. After any
-/// other error, the transaction can have committed: a proxy has lost its server, a node of a
-/// cluster has lost the others, or a part of the shards has committed. That the connection still
-/// works says nothing.
+/// Returns whether a COMMIT that failed with this error was rolled back, because the database
+/// defines it so. After any other error, the transaction may have committed: for example, a proxy
+/// has lost its server, a node has lost the rest of its cluster, or only some shards have
+/// committed. It proves nothing that the connection still works.
 pub(crate) fn is_rolled_back(error: &Error) -> bool {
     let Error::DatabaseError(kind, info) = error else {
         return false;
@@ -97,7 +98,7 @@ pub(crate) fn refuse<T>(message: impl Into<Box<dyn StdError + Send + Sync>>) -> 
     Err(Error::QueryBuilderError(message.into()))
 }
 
-/// The error of a statement for which the database reports fewer rows than it was to write: a trigger
+/// The error if the database reports fewer rows than the statement should have written: a trigger
 /// or a rule can skip rows.
 pub(crate) fn not_written<T>(table: &str) -> QueryResult<T> {
     refuse(format!(
@@ -106,19 +107,19 @@ pub(crate) fn not_written<T>(table: &str) -> QueryResult<T> {
     ))
 }
 
-/// The error of a sum that the library adds up, not the database.
+/// The error if a sum overflows that the library adds up itself.
 pub(crate) fn overflow() -> Error {
     Error::DatabaseError(Unknown, Box::new(OVERFLOW.to_owned()))
 }
 
-/// The error of a count that does not fit into its column. SQLite would store it, and Diesel would
-/// read another number.
+/// The error if a count doesn't fit into its column. SQLite would store it, and Diesel would read a
+/// different number.
 pub(crate) fn integer_overflow(count: &str) -> Error {
     let text = format!("{INTEGER_OVERFLOW}: {count}");
     Error::DatabaseError(Unknown, Box::new(text))
 }
 
-/// The text of SQLite's `SQLITE_BUSY`: another connection writes.
+/// The text of SQLite's `SQLITE_BUSY`: another connection is writing.
 pub(crate) const SQLITE_BUSY: &str = "database is locked";
 
 const OVERFLOW: &str = "a count is out of the range of an i64";
@@ -128,7 +129,7 @@ const INTEGER_OVERFLOW: &str = "a count is out of the range of an INTEGER column
 const OVERFLOWS: &[&str] = &[
     OVERFLOW,
     INTEGER_OVERFLOW,
-    // PostgreSQL. A trigger counts in a column of any size.
+    // PostgreSQL. The column that a trigger counts in can have any size.
     "bigint out of range",
     "integer out of range",
     "smallint out of range",
@@ -136,7 +137,7 @@ const OVERFLOWS: &[&str] = &[
     // From a DIV in an INSERT in strict mode.
     "Truncated incorrect DECIMAL value",
     "Got overflow when converting",
-    // A count in an unsigned column that would be below 0.
+    // A count in an unsigned column would go below 0.
     "BIGINT UNSIGNED value is out of range",
     "Out of range value for column",
     "integer overflow", // SQLite
@@ -146,7 +147,7 @@ const FAULTS_OF_ROW: &[&str] = &[
     // PostgreSQL: 22001, 22021
     "value too long for type",
     "invalid byte sequence for encoding",
-    // MySQL and MariaDB: 1366, 1406, 1526; MariaDB: 4025, the violation of a CHECK
+    // MySQL and MariaDB: 1366, 1406, 1526; MariaDB: 4025, a violated CHECK
     "Incorrect string value",
     "Data too long for column",
     "no partition for value",
@@ -165,13 +166,14 @@ const FAULTS_OF_SERVER: &[&str] = &[
     "' is full",
     "max_prepared_stmt_count",
     "Out of memory",
-    // SQLite: SQLITE_FULL; and SQLITE_NOMEM, also of PostgreSQL; SQLITE_IOERR
+    // SQLite: SQLITE_FULL; SQLITE_NOMEM, which PostgreSQL has too; SQLITE_IOERR
     "disk is full",
     "out of memory",
     "disk I/O error",
 ];
 
-/// Conflicts with other transactions. Each of them rolls back, also if a COMMIT fails with it.
+/// Conflicts with other transactions. After each of these, the transaction is rolled back, even if
+/// the COMMIT failed with it.
 const CONFLICTS: &[&str] = &[
     // PostgreSQL: 40P01, which a deferred trigger can return at the COMMIT
     "deadlock detected",
@@ -188,11 +190,12 @@ const CONFLICTS: &[&str] = &[
     "KV error safe to retry",
     "Information schema is changed during the execution of the statement",
     "Write conflict",
-    // SQLite: SQLITE_BUSY. After a COMMIT the transaction is still open, and Diesel rolls it back.
+    // SQLite: SQLITE_BUSY. After a failed COMMIT, the transaction is still open, and Diesel rolls
+    // it back.
     SQLITE_BUSY,
 ];
 
-/// Other errors that are retryable.
+/// Other retryable errors.
 const RETRYABLE: &[&str] = &[
     // PostgreSQL: 55P03
     "canceling statement due to lock timeout",
@@ -206,7 +209,7 @@ const RETRYABLE: &[&str] = &[
     "database schema is locked",
 ];
 
-/// Other errors after which a COMMIT has rolled back.
+/// Other errors that mean that a COMMIT was rolled back.
 const ROLLED_BACK: &[&str] = &[
     // MySQL and MariaDB: 1290, if the server was set to read-only after the last statement
     "option so it cannot execute this statement",
@@ -217,10 +220,10 @@ const ROLLED_BACK: &[&str] = &[
 /// Returns whether the database's message contains one of these texts.
 fn says_one_of(error: &Error, texts: &[&str]) -> bool {
     match error {
-        // On MySQL and MariaDB the message contains the value, which can contain one of these
+        // On MySQL and MariaDB, the message contains the value, which can contain one of these
         // texts.
         Error::DatabaseError(UniqueViolation, _) => false,
-        // Of any other kind: a later version of Diesel may have a kind for these errors too.
+        // Any other kind, because a later version of Diesel may have kinds for these errors too.
         Error::DatabaseError(_, info) => texts.iter().any(|text| info.message().contains(text)),
         _ => false,
     }
@@ -239,7 +242,7 @@ mod tests {
         assert!(is_fault_of_row(&null) && !is_passing(&null));
         let full = error("The table 'article_counters' is full");
         assert!(is_passing(&full) && !is_fault_of_row(&full));
-        // Of triggers.
+        // Messages of triggers.
         for text in ["the event is full", "the sale was interrupted"] {
             assert!(!is_passing(&error(text)), "{text}");
         }

@@ -1,11 +1,12 @@
 //! Slotted, transactional counters for Diesel models.
 //!
-//! Transactions that add to one row wait for each other. This crate stores a counter as several
-//! rows, each for an entity, a day and a *slot*. Each database connection adds to its own slot, and
-//! a read sums the rows. The count is part of the caller's transaction: it commits and rolls back
-//! with the other rows of that transaction.
+//! An `UPDATE` of a counter locks its row until the transaction commits, so transactions that count
+//! the same thing wait for each other. This crate spreads a counter over several rows, called
+//! *slots*: there's a row for each entity, day and slot. Each database connection adds to its own
+//! slot, and reading adds the rows up. Counting is part of your transaction: it commits or rolls
+//! back together with your other rows.
 //!
-//! The [`guide`] begins with [Getting started](guide::start).
+//! To begin, read [Getting started](guide::start) in the [`guide`].
 //!
 //! ```
 //! # include!("../docs/doctest_setup.rs");
@@ -37,38 +38,38 @@
 //! | count in memory, for page views and downloads | [`CounterBuffer`] |
 //! | write a row and count it in one statement, on PostgreSQL | [`CountingDsl`] |
 //! | take units of a stock that never goes below 0 | [`take`](dsl::take()) |
-//! | read counters | [`counter_value`](HasCounters::counter_value), [`counter_values`](HasCounters::counter_values) of a page |
-//! | read a total in any query of the parent table | [`total`] |
+//! | read counters | [`counter_value`](HasCounters::counter_value), [`counter_values`](HasCounters::counter_values) for a page of models |
+//! | use a total in any query on the parent table | [`total`] |
 //! | read counts by day, week, month or year | [`counter_series`](dsl::counter_series()) |
-//! | find the entities with the greatest totals | [`ranking`] |
+//! | find the entities with the highest totals | [`ranking`] |
 //! | sort a large table by a count | [`materialize`](HasCounters::materialize) |
 //! | correct, import or remove counts | [`set_counter`](dsl::set_counter()), [`recount`](dsl::recount()), [`delete_counters`](dsl::delete_counters()) |
 //! | merge old rows | [`compact`], [`fold`], a [`Compactor`] thread |
 //! | retry transactions, or write their counts in one order | [`retry()`], [`counting_transaction`] |
 //! | choose slots | [`Slot`], [`claim_slot`], [`ClaimSlots`] |
 //!
-//! A count is an `i64`. A write or a read that would leave this range fails with an
-//! [overflow](is_overflow()). A stored count never wraps, saturates or becomes a floating
-//! point number.
+//! Counts are `i64`s. A write or a read that would leave this range fails with an
+//! [overflow](is_overflow()). A stored count never wraps, saturates or turns into a floating-point
+//! number.
 //!
 //! # Databases
 //!
-//! PostgreSQL, MySQL 8.0, MariaDB 10.6 and SQLite 3.35, and later versions. For a
-//! [`MultiConnection`](diesel::MultiConnection), write [`counter_backend!`].
+//! You can use PostgreSQL, MySQL 8.0, MariaDB 10.6 and SQLite 3.35, and later versions. For a
+//! [`MultiConnection`](diesel::MultiConnection), call [`counter_backend!`].
 //!
-//! Hot statements are prepared once for each connection, except queries of several rows on MySQL
-//! and MariaDB: MariaDB's client library hangs when it runs a prepared query again whose rows it
-//! could not read, because of a deadlock, a timeout or a `KILL`. Your own queries have the same
-//! problem with this library; [`CacheSize::Disabled`](diesel::connection::CacheSize::Disabled)
-//! avoids it.
+//! Statements that run often are prepared once per connection, except for queries that read several
+//! rows on MySQL and MariaDB. MariaDB's client library hangs if it runs a prepared query again
+//! after it failed to read the rows, because of a deadlock, a timeout or a `KILL`. Your own queries
+//! have the same problem with this library;
+//! [`CacheSize::Disabled`](diesel::connection::CacheSize::Disabled) avoids it.
 //!
 //! # Crate features
 //!
 //! No feature is enabled by default.
 //!
 //! - `postgres`, `mysql`, `sqlite`: the backends. `postgres` and `mysql` link no client library;
-//!   `sqlite` links libsqlite3, as Diesel's own does.
-//! - `r2d2`: [`ClaimSlots`], for Diesel's pool.
+//!   `sqlite` links libsqlite3, as Diesel's own feature does.
+//! - `r2d2`: adds [`ClaimSlots`] for Diesel's pool.
 //!
 //! [`CountingDsl`]: prelude::CountingDsl
 //! [`increment`]: dsl::increment()
@@ -81,7 +82,8 @@
 #![deny(missing_debug_implementations)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-/// `Debug` of a type that has closures or a connection: its name.
+/// Implements `Debug` for a type that holds closures or a connection. It prints only the type's
+/// name.
 macro_rules! opaque_debug {
     ($Name:ident<$($parameter:tt),*>) => {
         impl<$($parameter),*> std::fmt::Debug for $Name<$($parameter),*> {
@@ -127,7 +129,7 @@ pub use slot::Slot;
 pub use sql::backend::{CounterBackend, Dialect};
 pub use typed::table::{CounterTable, counter_table};
 
-/// What the macros and the command `diesel-counters` use. It can change in any release.
+/// Used by the macros and by the command `diesel-counters`. It can change in any release.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::buffer::writer::write_once;
@@ -141,10 +143,10 @@ pub mod __private {
     pub use chrono::NaiveDate;
 }
 
-/// The functions that build statements and queries, and the types that they return.
+/// The functions that build statements and queries, and the types they return.
 ///
-/// Import from here the functions that are not in the [`prelude`], as from [`diesel::dsl`]. The
-/// parameters of the types are in [`bounds`].
+/// Import the functions that aren't in the [`prelude`] from here, as you would from
+/// [`diesel::dsl`]. [`bounds`] explains the parameters of the types.
 pub mod dsl {
     pub use crate::add::increment::{Increment, increment};
     pub use crate::add::many::IncrementMany;

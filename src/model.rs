@@ -1,4 +1,4 @@
-//! The methods of a model with counters.
+//! The methods of a model that has counters.
 
 use std::ops::RangeBounds;
 
@@ -42,23 +42,25 @@ use crate::typed::table::CounterTable;
 /// # }
 /// ```
 ///
-/// - `#[counters(table_name = path::to::table)]` names a counter table, as
-///   `#[diesel(table_name = …)]` does. Write it once for each counter table of the model. The
-///   settings of the table are in its [`counter_table!`](crate::counter_table).
-/// - The model's key is the field of the column that `#[diesel(primary_key(…))]` names.
-///   Defaults to the column `id`. It can have up to five columns, and be the first columns of
-///   a counter table's key.
+/// - `#[counters(table_name = path::to::table)]` names a counter table, just as
+///   `#[diesel(table_name = …)]` names the model's own table. If the model has several counter
+///   tables, write it once for each. The settings of a table are in its
+///   [`counter_table!`](crate::counter_table).
+/// - The model's key is the field for the column that `#[diesel(primary_key(…))]` names, or for the
+///   column `id` by default. The key can have up to five columns. A counter table's key begins with
+///   these columns and can have more.
 ///
-/// A unit struct has [counters without an
+/// Derive it for a unit struct if you want [counters without an
 /// entity](crate::guide::reading#counters-without-an-entity).
 pub use diesel_counters_derive::HasCounters;
 
 /// A model with counters. [Derive it](derive@crate::HasCounters).
 ///
-/// The methods that count and read run one statement (`counter_values` can run several), in the
-/// current transaction or savepoint: a count commits and rolls back with the other rows that the
-/// caller writes. Each is short for a function of [`dsl`], which says what it costs and how it
-/// fails. The other functions of `dsl` take a model too, as in `set_counter(views).of(&article)`.
+/// The methods that count or read run one statement (`counter_values` can run several) in the
+/// current transaction or savepoint, so a count commits or rolls back together with the other rows
+/// you write. Each method is short for a function in [`dsl`]; look there for what it costs and how
+/// it fails. The other functions in `dsl` take a model too, for example
+/// `set_counter(views).of(&article)`.
 ///
 /// ```
 /// # include!("../docs/doctest_setup.rs");
@@ -92,7 +94,7 @@ pub use diesel_counters_derive::HasCounters;
     label = "write `#[derive(HasCounters)]` and `#[counters(table_name = …)]` on this model"
 )]
 pub trait HasCounters: Sized {
-    /// The Rust type of the model's primary key: of one column, or a tuple.
+    /// The Rust type of the model's primary key, a tuple if the key has several columns.
     type Key;
 
     /// A reference to the key, or a tuple of references.
@@ -100,13 +102,13 @@ pub trait HasCounters: Sized {
     where
         Self: 'a;
 
-    /// The number of columns of the key.
+    /// The number of columns in the key.
     type KeyColumns;
 
     /// Returns the model's primary key.
     fn counter_key(&self) -> Self::KeyRef<'_>;
 
-    /// Adds 1 to a counter, or to each of a tuple of counters; see
+    /// Adds 1 to a counter, or to every counter in a tuple; see
     /// [`increment`](crate::dsl::increment()).
     fn incr_counter<'a, C, Conn>(&'a self, _counters: C, conn: &mut Conn) -> QueryResult<()>
     where
@@ -119,9 +121,9 @@ pub trait HasCounters: Sized {
         count_once(Increment::<C>::new().with_key(self.counter_key()), conn)
     }
 
-    /// Adds an amount, which may be negative, to a counter, or to each of a tuple of counters:
-    /// `incr_counter_by((views, likes), (1, 2), conn)` writes one row. An amount of 0, or a tuple
-    /// of zeros, sends nothing to the database.
+    /// Adds an amount, which can be negative, to a counter, or one amount to each counter in a
+    /// tuple. For example, `incr_counter_by((views, likes), (1, 2), conn)` writes one row. If the
+    /// amount is 0, or every amount in the tuple is, nothing is sent to the database.
     fn incr_counter_by<'a, C, Conn>(
         &'a self,
         _counters: C,
@@ -144,8 +146,8 @@ pub trait HasCounters: Sized {
         count_once(increment, conn)
     }
 
-    /// Reads the total of a counter, or of each of a tuple of counters: an `i64`, or a tuple of
-    /// them. See [`counter_value`](crate::dsl::counter_value()).
+    /// Reads the total of a counter as an `i64`, or the totals of a tuple of counters as a tuple.
+    /// See [`counter_value`](crate::dsl::counter_value()).
     fn counter_value<'a, C, Conn>(&'a self, counters: C, conn: &mut Conn) -> QueryResult<C::Value>
     where
         C: Counters<Table: CountersOf<Self>>,
@@ -156,8 +158,8 @@ pub trait HasCounters: Sized {
         counter_value(counters).of(self).get_result(conn)
     }
 
-    /// Reads the count of a range of days: `monday..=today`, `monday..`, `..today`. See
-    /// [`between`](crate::dsl::Sums::between).
+    /// Reads the count in a range of days, for example `monday..=today`, `monday..` or `..today`.
+    /// See [`between`](crate::dsl::Sums::between).
     fn counter_value_between<'a, C, Conn>(
         &'a self,
         counters: C,
@@ -174,7 +176,7 @@ pub trait HasCounters: Sized {
         query.get_result(conn)
     }
 
-    /// Reads the totals of many models. Returns a value for each, in their order. See
+    /// Reads the totals of many models, and returns one value for each, in the same order. See
     /// [`of_many`](crate::dsl::Sums::of_many), which also takes keys.
     fn counter_values<'a, C, Conn>(
         models: impl IntoIterator<Item = &'a Self>,
@@ -193,10 +195,10 @@ pub trait HasCounters: Sized {
         counter_value(counters).of_many(models).load(conn)
     }
 
-    /// Reads the count of each day of a range, oldest first. A day in which nothing was counted has
-    /// 0. It does not compile if the table counts by another [`Period`] than the day: use
-    /// [`counter_series`](crate::dsl::counter_series()), which also reads by week, month and year,
-    /// and of many entities.
+    /// Reads the count of each day in a range, oldest first. Days on which nothing was counted are
+    /// included, with a count of 0. This doesn't compile if the table counts by a [`Period`] other
+    /// than the day. Use [`counter_series`](crate::dsl::counter_series()) then, which also reads by
+    /// week, month and year, and for many entities.
     fn daily_counts<'a, C, Conn>(
         &'a self,
         counters: C,
@@ -219,13 +221,13 @@ pub trait HasCounters: Sized {
         series.load(conn)
     }
 
-    /// Copies the total of a counter into a column of a parent table, to [sort by
-    /// it](crate::guide::operations#sorting-by-a-count): a `BigInt`, or an `Integer` as an old
-    /// counter column often is.
+    /// Copies the total of a counter into a column of a parent table, so that you can [sort by
+    /// it](crate::guide::operations#sorting-by-a-count). The column is a `BigInt`, or an `Integer`,
+    /// as old counter columns often are.
     ///
-    /// With tuples, it copies several counts, of one moment and with one statement, into as many
-    /// columns. A [`total`](crate::dsl::total()) can have days of its own. So the last 90 days are
-    /// never more than all:
+    /// If you give tuples, it copies several counts into as many columns, in one statement and as
+    /// of the same moment. A [`total`](crate::dsl::total()) can have days of its own. Here, the
+    /// last 90 days never show more than the total does:
     ///
     /// ```
     /// # include!("../docs/doctest_setup.rs");
@@ -247,9 +249,9 @@ pub trait HasCounters: Sized {
     /// # }
     /// ```
     ///
-    /// A column has the counts of the time of the copy. Run the copy regularly, and do not write
-    /// the column anywhere else. It writes only the rows that differ in one of the columns,
-    /// once each, in the order of their keys.
+    /// The column keeps the counts from the time of the copy, so run the copy regularly, and don't
+    /// write the column anywhere else. The copy only writes rows that differ in at least one of the
+    /// columns, once each, in the order of their keys.
     fn materialize<C, Into>(counts: C, _into: Into) -> MaterializeOf<C, Into, Self::Key>
     where
         C: Copied<Table: CountersOf<Self> + ChildOf<Into::Table>>,
@@ -259,8 +261,8 @@ pub trait HasCounters: Sized {
     }
 }
 
-/// Executes an increment that is not 0. It is an error if the database did not write the row: a
-/// trigger of PostgreSQL or SQLite can skip it.
+/// Executes an increment that isn't 0. Fails if the database didn't write the row: on PostgreSQL
+/// and SQLite, a trigger can skip it.
 fn count_once<C, K, Conn>(increment: Increment<C, K>, conn: &mut Conn) -> QueryResult<()>
 where
     C: Counters,
@@ -275,7 +277,8 @@ where
 
 /// A counter table of the model `M`.
 ///
-/// `#[derive(HasCounters)]` implements it for the table of each `#[counters(table_name = …)]`.
+/// `#[derive(HasCounters)]` implements it for every table that the model names in a
+/// `#[counters(table_name = …)]`.
 #[diagnostic::on_unimplemented(
     message = "`{M}` has no counters in `{Self}`",
     label = "no `#[counters(…)]` of the model names the table of this counter",
@@ -283,14 +286,14 @@ where
 )]
 pub trait CountersOf<M>: CounterTable {}
 
-/// The SQL types of a model's key in the table of `C`.
+/// The SQL types of a model's key in `C`'s table.
 type ModelTypes<'a, M, C> =
     <<M as HasCounters>::KeyRef<'a> as KeyOf<KeyType<C>, <M as HasCounters>::KeyColumns>>::Types;
 
-/// The entities of a model: its key, or those whose keys begin with it.
+/// The entities that a model's key selects: the one with this key, or all whose keys begin with it.
 type ModelKey<'a, M, C> = KeyPrefix<ModelTypes<'a, M, C>, <M as HasCounters>::KeyRef<'a>>;
 
-/// A model where a key goes.
+/// Marks a model that's given in place of a key.
 #[derive(Debug)]
 pub struct OfModel;
 
@@ -308,7 +311,7 @@ where
     }
 }
 
-/// Lets the derive report a key of the wrong type at that type.
+/// Called by the derive, so that a key of the wrong type is reported at that type.
 pub fn assert_key<T: CounterTable, K, N>(_key: K)
 where
     K: KeyOf<T::KeyType, N>,

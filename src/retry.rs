@@ -1,4 +1,4 @@
-//! Running a transaction again if it conflicts with other transactions.
+//! Running a transaction again after a conflict with another one.
 
 use std::thread;
 use std::time::Duration;
@@ -9,11 +9,11 @@ use diesel::result::Error;
 use crate::error::{is_retryable, is_rolled_back};
 use crate::sql::transaction::{TransactionError, is_in_a_transaction};
 
-/// Runs a whole transaction again if it fails with an error that [`is_retryable`]: up to five times
-/// in all, or as often as [`attempts`](Retry::attempts) sets. The delay before each further attempt
-/// is random, so that transactions that have failed together do not meet again: 5 to 10
-/// milliseconds before the second, twice as long before each further one, and never longer than
-/// 640.
+/// Runs a whole transaction again if it fails with an error that [`is_retryable`]. It makes up to
+/// five attempts, or as many as you set with [`attempts`](Retry::attempts). Before every further
+/// attempt it waits for a random time, so that transactions that failed together don't meet again:
+/// 5 to 10 milliseconds before the second attempt, twice as long before each further one, and never
+/// longer than 640.
 ///
 /// ```
 /// # include!("../docs/doctest_setup.rs");
@@ -34,21 +34,23 @@ use crate::sql::transaction::{TransactionError, is_in_a_transaction};
 /// # }
 /// ```
 ///
-/// A failed attempt is rolled back, so what it counted is not counted, except after a COMMIT of
-/// unknown result: see [`transaction`](Retry::transaction). Other effects of the closure
-/// happen once for each attempt: do not send an email in it. In a transaction that is open already,
-/// such as Diesel's test transaction, it runs the closure once, because only the code that began it
-/// can run all of it again.
+/// A failed attempt is rolled back together with what it counted, unless its COMMIT had an unknown
+/// result: see [`transaction`](Retry::transaction). Everything else in your closure happens again
+/// with every attempt, so don't send an email in it, for example. If a transaction is already open,
+/// such as Diesel's test transaction, the closure runs only once, because only the code that began
+/// the transaction can run all of it again.
 ///
-/// MariaDB's client library waits forever if a cached query that locks rows, such as one with
-/// `for_update`, has failed and is run again. Turn the cache off on such connections, with
+/// MariaDB's client library hangs if a cached query that locks rows, for example one with
+/// `for_update`, has failed and is run again. If you run such queries, turn the cache off on these
+/// connections with
 /// [`set_prepared_statement_cache_size`](Connection::set_prepared_statement_cache_size).
 pub fn retry() -> Retry<'static, Error> {
     retry_if(is_retryable)
 }
 
-/// As [`retry()`], for the errors for which `is_retryable` returns `true`: for an error type of your
-/// own, for more errors, or with a limit of the time.
+/// Like [`retry()`], but runs the transaction again after the errors for which `is_retryable`
+/// returns `true`. Use it for an error type of your own, to retry after more errors, or to stop
+/// after some time.
 ///
 /// ```
 /// # include!("../docs/doctest_setup.rs");
@@ -79,8 +81,8 @@ pub fn retry() -> Retry<'static, Error> {
 /// # }
 /// ```
 ///
-/// `is_retryable` is called with the error of each attempt after which another one is possible, so
-/// it can also log them.
+/// `is_retryable` gets the error of every failed attempt that could be followed by another one, so
+/// you can also log errors in it.
 pub fn retry_if<'a, E>(is_retryable: impl FnMut(&E) -> bool + Send + 'a) -> Retry<'a, E> {
     Retry {
         is_retryable: Box::new(is_retryable),
@@ -88,7 +90,7 @@ pub fn retry_if<'a, E>(is_retryable: impl FnMut(&E) -> bool + Send + 'a) -> Retr
     }
 }
 
-/// Runs a transaction again; made by [`retry()`] and [`retry_if`].
+/// Runs a transaction again if it fails; made by [`retry()`] and [`retry_if`].
 #[must_use = "it runs nothing until `transaction` or `run` is called"]
 pub struct Retry<'a, E> {
     is_retryable: Box<IsRetryable<'a, E>>,
@@ -97,25 +99,25 @@ pub struct Retry<'a, E> {
 
 type IsRetryable<'a, E> = dyn FnMut(&E) -> bool + Send + 'a;
 
-/// The number of times that the delay doubles: to 320 to 640 milliseconds.
+/// How many times the delay doubles, until it is 320 to 640 milliseconds.
 const DOUBLINGS: u32 = 6;
 
 impl<E> Retry<'_, E> {
-    /// Sets the greatest number of attempts in all. Defaults to five. With 0 or 1, the transaction
-    /// is run once. Each attempt after the seventh waits for another 320 to 640 milliseconds,
-    /// during which the connection is not in the pool: rather let transactions lock their rows
-    /// in one order than make more than some 10 attempts.
+    /// Sets the maximum number of attempts, including the first. Defaults to five. With 0 or 1, the
+    /// transaction is run once. Every attempt after the seventh waits for another 320 to 640
+    /// milliseconds, and keeps its connection out of the pool while it waits. If you need more than
+    /// about 10 attempts, let your transactions lock their rows in the same order instead.
     pub fn attempts(mut self, attempts: u32) -> Self {
         self.attempts = attempts;
         self
     }
 
     /// Runs [`conn.transaction(work)`](Connection::transaction), and runs it again if it fails with
-    /// an error to retry. Returns what the last attempt returned.
+    /// a retryable error. Returns what the last attempt returned.
     ///
-    /// If the COMMIT fails, the transaction is run again only if the database defines the error as
-    /// a rollback, such as a serialization failure. After any other error it can have
-    /// committed, and would count twice.
+    /// If the COMMIT itself fails, the transaction is run again only if the database defines the
+    /// error as a rollback, for example a serialization failure. After any other error it may have
+    /// committed, and running it again would count twice.
     pub fn transaction<Conn, T, F>(
         self,
         conn: &mut Conn,
@@ -143,11 +145,11 @@ impl<E> Retry<'_, E> {
         })
     }
 
-    /// As [`transaction`](Retry::transaction), for `work` that begins its transaction itself, such
-    /// as an `immediate_transaction` on SQLite, or that is one statement.
+    /// Like [`transaction`](Retry::transaction), for `work` that is a single statement, or that
+    /// begins its own transaction, such as an `immediate_transaction` on SQLite.
     ///
-    /// It does not know which of the errors are those of a COMMIT. Behind a gate that commits on
-    /// one shard after the other, such as Vitess, use [`transaction`](Retry::transaction).
+    /// It can't tell whether an error came from the COMMIT. Behind a proxy that commits on one
+    /// shard after the other, such as Vitess, use [`transaction`](Retry::transaction) instead.
     pub fn run<Conn, T, F>(
         self,
         conn: &mut Conn,
@@ -167,8 +169,8 @@ impl<E> Retry<'_, E> {
     ) -> Result<T, E> {
         for failed in 0..self.attempts.saturating_sub(1) {
             match attempt(conn) {
-                // An open transaction is not this attempt's own. On a broken connection, this is an
-                // error.
+                // If a transaction is open, the caller began it, and only the caller can run it
+                // again. On a broken connection, `is_in_a_transaction` returns an error.
                 Err(failure)
                     if failure.has_rolled_back
                         && is_in_a_transaction(conn) == Ok(false)
@@ -183,11 +185,11 @@ impl<E> Retry<'_, E> {
     }
 }
 
-/// Says that a [`Retry`] for errors `E` takes a transaction that returns `Result<Self, F>`: `F` is
+/// Lets a [`Retry`] for errors `E` take a transaction that returns `Result<Self, F>`, if `F` is
 /// `E`.
-// Without this trait, an error type of the application is a "mismatched type", and nothing says
-// which function to call. It is implemented for the value, so that the compiler looks at what the
-// closure returns before it chooses `F`.
+// Without this trait, the compiler reports an error type of your own as "mismatched types", and
+// doesn't say which function to call. The trait is implemented for the value, so that the compiler
+// looks at what the closure returns before it chooses `F`.
 #[diagnostic::on_unimplemented(
     message = "this retries after `{E}`, but the transaction fails with `{F}`: instead of `retry()`, write `retry_if(|error: &{F}| …)`",
     label = "this is for transactions that fail with `{E}`",
@@ -207,7 +209,7 @@ impl<T, E> Retried<E, E> for T {
 /// The error of an attempt.
 struct Failure<E> {
     error: E,
-    /// Whether nothing of the attempt has committed, as far as it is known.
+    /// Whether the attempt was rolled back, as far as we can tell.
     has_rolled_back: bool,
 }
 

@@ -7,11 +7,11 @@ use chrono::NaiveDate;
 use crate::day::Period;
 use crate::slot::Slot;
 
-/// The name of a column or of a table. As a part of a statement it is quoted; its `Display` is not.
+/// The name of a column or a table. It is quoted in a statement, but not by `Display`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name<'a>(pub &'a str);
 
-/// The name of a table, and of its schema if it has one.
+/// The name of a table, with its schema if it has one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the type says what they are")]
 pub struct TableName<'a> {
@@ -19,26 +19,25 @@ pub struct TableName<'a> {
     pub name: Name<'a>,
 }
 
-/// The shape of a counter table: of a `table!`, or of a table that is read from the catalogue of a
-/// database.
+/// The shape of a counter table, which comes from a `table!` or from a database's catalogue.
 #[derive(Debug, Clone)]
 pub struct Shape<'a> {
     /// The table's name, as SQL.
     pub table: TableName<'a>,
-    /// The table's name, for messages: that of its Rust module if it has one.
+    /// The table's name in messages: its Rust module, if it has one.
     pub label: &'a str,
-    /// The columns of the primary key: those of the entity, the day and the slot.
+    /// The columns of the primary key: the entity's key, the day and the slot.
     pub key: Vec<Name<'a>>,
     /// The columns that are counters.
     pub counters: Vec<Name<'a>>,
-    /// Other columns. A merge discards their values in the rows that it merges. If the table has a
-    /// column that its shape does not have, a merge fails.
+    /// Other columns. A merge discards their values in the rows that it merges. It fails if the
+    /// table has a column that isn't in its shape.
     pub others: Vec<Name<'a>>,
     /// The period that the table counts by.
     pub period: Period,
     /// The number of slots.
     pub slots: i16,
-    /// How an increment chooses one.
+    /// How an increment chooses its slot.
     pub choice: Slot,
     /// Returns today's date. `Shape::today` returns the first day of its period.
     pub today: fn() -> NaiveDate,
@@ -55,27 +54,27 @@ impl<'a> Shape<'a> {
         &self.key[..self.key.len() - 1]
     }
 
-    /// The column of days.
+    /// The day column.
     pub fn day(&self) -> Name<'a> {
         self.key[self.key.len() - 2]
     }
 
-    /// The column of slots.
+    /// The slot column.
     pub fn slot(&self) -> Name<'a> {
         self.key[self.key.len() - 1]
     }
 
-    /// The first day of the period that the table counts today in.
+    /// The first day of the period that contains today.
     pub(crate) fn today(&self) -> NaiveDate {
         self.period.start((self.today)())
     }
 
-    /// Returns whether this shape has the column. `columns` are all columns of the table in the
-    /// database.
+    /// Returns whether this shape has the column. `columns` has all columns that the table has in
+    /// the database.
     pub(crate) fn knows(&self, column: &str, columns: &[String]) -> bool {
-        // Names can differ in case from those of the database. Only PostgreSQL allows two columns
-        // whose names differ in nothing but case. There, the shape has the exact name: if that is
-        // a column too, a name that differs in case is another column.
+        // Our names can differ in case from those in the database. Only PostgreSQL allows two
+        // columns whose names differ only in case, and there the shape has the exact name. So if
+        // the exact name is a column too, a name in another case is a different column.
         let is = |Name(name): &Name<'_>| {
             *name == column
                 || name.eq_ignore_ascii_case(column) && !columns.iter().any(|other| other == name)
@@ -86,7 +85,7 @@ impl<'a> Shape<'a> {
 }
 
 impl TableName<'_> {
-    /// Returns the name with quotes, as `"stats"."article_counters"`.
+    /// Returns the name with quotes, for example `"stats"."article_counters"`.
     pub(crate) fn quoted(&self) -> String {
         let names = self.schema.into_iter().chain([self.name]);
         let quoted = names.map(|Name(name)| format!("\"{}\"", name.replace('"', "\"\"")));

@@ -7,7 +7,7 @@ use syn::{Attribute, Error, Path, Result};
 const FORMAT: &str =
     "help: the correct format looks like `#[counters(table_name = article_counters)]`";
 
-/// Returns the table of a `#[counters(table_name = …)]`.
+/// Returns the table that a `#[counters(table_name = …)]` names.
 pub fn table_name(attr: &Attribute) -> Result<Path> {
     let missing = || Error::new_spanned(attr, format!("missing `table_name`\n{FORMAT}"));
     let mut table_name = None;
@@ -36,13 +36,13 @@ pub fn table_name(attr: &Attribute) -> Result<Path> {
     table_name.ok_or_else(missing)
 }
 
-/// Returns the span of the last name of a path. On a stable compiler, that of the whole path is the
-/// span of its first word, such as `crate`.
+/// Returns the span of a path's last name. On a stable compiler, the span of a whole path is that
+/// of its first word, such as `crate`.
 pub fn name_span(path: &Path) -> Span {
     path.segments.last().span()
 }
 
-/// The error of a model without a `#[counters(…)]`.
+/// The error for a model without a `#[counters(…)]`.
 pub fn missing(span: Span) -> Error {
     Error::new(
         span,

@@ -1,4 +1,4 @@
-//! Parses and writes a `counter_table!`.
+//! Parses and expands a `counter_table!`.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
@@ -16,7 +16,7 @@ const FORMAT: &str = "help: the correct format looks like `counter_table!(articl
 /// A valid `counter_table!`.
 pub struct TableDeclaration {
     table_name: Path,
-    /// For each parent table, the columns of its key.
+    /// The columns of each parent table's key.
     parents: Vec<ParentKey>,
     slots: Option<i16>,
     /// The variant of `Slot`.
@@ -24,9 +24,9 @@ pub struct TableDeclaration {
     /// The variant of `Period`.
     period: Option<Ident>,
     today: Option<Path>,
-    /// The counters that triggers count, by the names of their modules in the `table!`.
+    /// The counters that triggers count, named by their modules in the `table!`.
     counted_by_database: Vec<Path>,
-    /// The counters that never go below 0, by the names of their modules.
+    /// The counters that never go below 0, also named by their modules.
     stock: Vec<Path>,
 }
 
@@ -114,7 +114,7 @@ impl TableDeclaration {
         Ok(())
     }
 
-    /// Refuses a stock on a table with days, and one that triggers count.
+    /// Refuses a stock on a table with days, and a stock that triggers count.
     fn check_stock(&self) -> Result<()> {
         let error = |counter, message| Err(Error::new_spanned(counter, message));
         let has_days = self.period.as_ref().is_none_or(|period| period != "Total");
@@ -133,7 +133,7 @@ impl TableDeclaration {
     }
 
     pub fn expand(&self) -> TokenStream {
-        // If the table is not a counter table, the error is at its name.
+        // If this isn't a counter table, the compiler's error is at its name.
         let table_name = &self.table_name;
         let table = quote_spanned!(name_span(table_name)=> #table_name::table);
         let shape =
@@ -156,8 +156,8 @@ impl TableDeclaration {
             }
         });
         let name_of = |counter: &Path| {
-            // The variable has the span of the column. If that is not a counter, the error is
-            // there, and not at the whole macro.
+            // The variable has the column's span, so that the compiler's error is there if the
+            // column isn't a counter, and not at the whole macro.
             let value = quote_spanned!(name_span(counter)=> __diesel_counters_column);
             quote! {
                 match #table_name::#counter {
@@ -175,7 +175,8 @@ impl TableDeclaration {
                 }
             }
         });
-        // A counter that is none is an error here, and not only where the table is used.
+        // If a name isn't a counter, this makes it an error here, and not only where the table is
+        // used.
         let has_counters = !self.counted_by_database.is_empty() || !self.stock.is_empty();
         let check_counters = has_counters.then(|| {
             quote! {
@@ -261,7 +262,7 @@ fn table_of(column: &Path) -> Option<Path> {
     Some(table)
 }
 
-/// Parses `likes`, or `(likes, comments)`: a column or more.
+/// Parses `likes` or `(likes, comments)`: one or more columns.
 fn parse_paths(input: ParseStream) -> Result<Vec<Path>> {
     let span = input.span();
     let column = |input: ParseStream| {

@@ -1,4 +1,4 @@
-//! Writes the impls of a valid model.
+//! Writes the impls for a valid model.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
@@ -11,7 +11,7 @@ use crate::model::{Key, Model};
 pub fn expand(item: &DeriveInput, model: &Model) -> TokenStream {
     let has_counters = has_counters(item, model);
     let counters_of = model.tables.iter().map(|table| counters_of(item, table));
-    // The key of a unit struct is `()`, with which every key begins.
+    // A unit struct's key is `()`, and every key begins with that.
     let assert_keys = (!model.key.is_empty()).then(|| assert_keys(item, model));
 
     quote! {
@@ -31,7 +31,7 @@ fn has_counters(item: &DeriveInput, model: &Model) -> TokenStream {
         1 => (quote!(#(#types)*), quote!(#(#refs)*)),
         _ => (quote!((#(#types,)*)), quote!((#(#refs,)*))),
     };
-    // It chooses the impl of `KeyOf`.
+    // This chooses the impl of `KeyOf`.
     let columns = model.key.len();
 
     quote! {
@@ -61,8 +61,8 @@ fn key(model: &Model, name: &TokenStream) -> TokenStream {
     }
 }
 
-/// Writes a function that nobody calls. It compiles only if the key of each table begins with the
-/// key of the model. Otherwise the error is at the type of the key's first field.
+/// Writes a function that is never called. It compiles only if the key of every table begins with
+/// the model's key. Otherwise, the compiler's error is at the type of the key's first field.
 fn assert_keys(item: &DeriveInput, model: &Model) -> TokenStream {
     let ident = &item.ident;
     let (impl_generics, ty_generics, where_clause) = item.generics.split_for_impl();
@@ -86,7 +86,7 @@ fn assert_keys(item: &DeriveInput, model: &Model) -> TokenStream {
 fn counters_of(item: &DeriveInput, table_name: &Path) -> TokenStream {
     let ident = &item.ident;
     let (impl_generics, ty_generics, where_clause) = item.generics.split_for_impl();
-    // If the table is not a counter table, the error is at its name.
+    // If this isn't a counter table, the compiler's error is at its name.
     let table = quote_spanned!(name_span(table_name)=> #table_name::table);
 
     quote! {

@@ -29,7 +29,7 @@ pub fn counter_table(item: TokenStream) -> TokenStream {
         .into()
 }
 
-/// Makes a list of texts and parts, a `Sql`, from a template. For `diesel_counters` itself.
+/// Turns a template into a `Sql`, a list of texts and parts. Only for `diesel_counters` itself.
 #[doc(hidden)]
 #[proc_macro]
 pub fn sql(template: TokenStream) -> TokenStream {
@@ -39,7 +39,7 @@ pub fn sql(template: TokenStream) -> TokenStream {
         .into()
 }
 
-/// As `sql!`, but makes a closure. What stands in braces is evaluated each time that it is written.
+/// Like `sql!`, but makes a closure: the code in braces is evaluated every time it is written.
 #[doc(hidden)]
 #[proc_macro]
 pub fn part(template: TokenStream) -> TokenStream {

@@ -18,11 +18,10 @@ pub struct Model<'a> {
     /// The columns of the primary key; empty for a unit struct, which has counters without an
     /// entity.
     pub key: Vec<Key<'a>>,
-    /// The counter tables.
     pub tables: Vec<Path>,
 }
 
-/// A column of the primary key of a model.
+/// A column of a model's primary key.
 pub struct Key<'a> {
     pub field: Member,
     pub ty: &'a Type,
@@ -94,7 +93,7 @@ impl<'a> Key<'a> {
     }
 }
 
-/// The greatest number of columns of a key.
+/// The maximum number of columns in a key.
 const MAX_COLUMNS: usize = 5;
 
 /// Returns the columns of `#[diesel(primary_key(…))]`, or `id`.
@@ -117,11 +116,11 @@ fn primary_key(item: &DeriveInput) -> Result<Vec<Ident>> {
     }
 }
 
-/// Returns the column of `#[diesel(column_name = …)]`.
+/// Returns the column that a `#[diesel(column_name = …)]` names.
 fn column_name(field: &Field) -> Result<Option<String>> {
     diesel_attr(&field.attrs, "column_name", |input| {
         input.parse::<Token![=]>()?;
-        // Diesel accepts a string too, such as a keyword.
+        // Diesel accepts a string too, for example for a keyword.
         if input.peek(LitStr) {
             Ok(input.parse::<LitStr>()?.value())
         } else {
@@ -156,11 +155,11 @@ fn diesel_attr<T>(
     Ok(found)
 }
 
-/// Skips the rest of a setting of Diesel's own derives: up to the next comma that is not between
-/// `<` and `>`. An expression with a `<` has to stand in parentheses.
+/// Skips the rest of a setting for Diesel's own derives, up to the next comma that isn't between
+/// `<` and `>`. An expression with a `<` has to be in parentheses.
 fn skip_to_next(input: ParseStream) -> Result<()> {
     let mut depth = 0;
-    // The last character, if it was punctuation: the `>` of `->` ends no generics.
+    // The last character, if it was punctuation: the `>` in `->` doesn't close a `<`.
     let mut previous = ' ';
     while !input.is_empty() {
         let token = input.parse::<TokenTree>()?;

@@ -1,6 +1,6 @@
 //! The templates of `sql!` and `part!`: `sql!("DELETE FROM {table}")`.
 //!
-//! The text in braces is Rust, and ends at the first `}`. A brace cannot be escaped.
+//! The text in braces is Rust, and ends at the first `}`. You can't escape a brace.
 
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
@@ -15,8 +15,8 @@ pub fn writer(template: Expr) -> Result<TokenStream> {
     }))
 }
 
-/// Returns code that writes the template into `__out`. The arms of a `match` are templates too: as
-/// several `part!`, they would be closures of different types.
+/// Returns code that writes the template into `__out`. The arms of a `match` are templates too: if
+/// each were a `part!`, they would be closures of different types.
 fn written(template: Expr) -> Result<TokenStream> {
     match template {
         Expr::Lit(ExprLit {
@@ -40,7 +40,7 @@ fn written(template: Expr) -> Result<TokenStream> {
     }
 }
 
-/// Returns the texts between the braces, and the code in them, in their order.
+/// Returns the texts between the braces and the code in them, in order.
 fn parts(template: &LitStr) -> Result<Vec<TokenStream>> {
     let text = template.value();
     let span = template.span();
@@ -64,8 +64,8 @@ fn parts(template: &LitStr) -> Result<Vec<TokenStream>> {
     Ok(parts)
 }
 
-/// Gives all tokens the span of the template. So names are looked up where the template stands, and
-/// errors are reported there.
+/// Gives all tokens the template's span, so that names are looked up and errors are reported where
+/// the template stands.
 fn at(span: Span, tokens: TokenStream) -> TokenStream {
     let spanned = tokens.into_iter().map(|mut token| {
         if let TokenTree::Group(group) = &token {

@@ -14,12 +14,12 @@ use crate::sql::CounterBackend;
 use crate::typed::counters::{Counters, KeyType, is_zero};
 
 /// An increment that a [`CountingTransaction`](crate::CountingTransaction) or a
-/// [`CounterBuffer`](crate::CounterBuffer) counts: an [`Increment`] of an entity or without one, or
-/// an [`IncrementMany`]. The compiler infers `Of`.
+/// [`CounterBuffer`](crate::CounterBuffer) can count: an [`Increment`], with or without an entity,
+/// or an [`IncrementMany`]. The compiler infers `Of`.
 ///
-/// A key is owned, such as an `i64` or a `String`, or a reference, such as a `&str`, which is
-/// copied if it is new. Give all keys of a table as one Rust type: each type has statements of its
-/// own.
+/// The key is owned, such as an `i64` or a `String`, or a reference, such as a `&str`, which is
+/// copied if it's new. Always give a table's keys as the same Rust type, because each type gets its
+/// own statements.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an increment with an owned key: write `increment(views).of(id)`, or `.of((id, name.to_owned()))` for several columns",
     label = "this requires an increment with the key of its entity",
@@ -31,11 +31,11 @@ pub trait Countable<Conn: Connection, Of> {
     type Counters: Counters<Table: 'static>;
     #[doc(hidden)]
     type Key: OwnedKey<KeyType<Self::Counters>, Conn::Backend> + Hash + Send + 'static;
-    /// Returns the day, if it has one.
+    /// Returns the day, if one was set.
     #[doc(hidden)]
     fn day(&self) -> Option<Day>;
-    /// Adds it, unless it has more new keys than there is `room` for. Returns the number of its new
-    /// keys.
+    /// Adds the increment, and returns how many of its keys are new. Adds nothing and returns
+    /// `None` if there isn't enough `room` for them.
     #[doc(hidden)]
     fn add_to(
         self,
@@ -45,15 +45,15 @@ pub trait Countable<Conn: Connection, Of> {
     ) -> Option<usize>;
 }
 
-/// Keys that are owned.
+/// Marks increments with owned keys.
 #[derive(Debug)]
 pub struct Owned;
 
-/// A key that is a reference.
+/// Marks an increment whose key is a reference.
 #[derive(Debug)]
 pub struct Borrowed;
 
-// A reference cannot be loaded, so the compiler infers which of the two impls is meant.
+// References can't be loaded, so the compiler can infer which of the two impls is meant.
 impl<C, K, Conn> Countable<Conn, Owned> for Increment<C, K>
 where
     C: Counters<Table: 'static>,
@@ -131,7 +131,7 @@ where
         self.increment.target.given_day()
     }
 
-    /// Adds all or none.
+    /// Adds all keys, or none.
     fn add_to(
         mut self,
         rows: &mut TableRows<C::Table, K>,

@@ -1,6 +1,6 @@
-//! What a transaction or a buffer has counted and not written yet: the rows of each table.
+//! What a transaction or a buffer has counted but not written yet: the rows of each table.
 //!
-//! A count adds to the row of its key. The same rows are merged with those of other threads, split
+//! A count adds to its key's row. Later, these rows are merged with those of other threads, split
 //! into batches, and written.
 
 use std::any::TypeId;
@@ -17,7 +17,7 @@ use crate::sql::CounterBackend;
 use crate::typed::counters::Counters;
 use crate::typed::table::CounterTable;
 
-/// What was counted, by the types of the table and of its keys.
+/// What was counted, by the table's type and the type of its keys.
 pub(crate) struct Gathered<Conn>(Vec<(TypeId, Box<dyn AnyTableRows<Conn>>)>);
 
 impl<Conn> Default for Gathered<Conn> {
@@ -27,8 +27,9 @@ impl<Conn> Default for Gathered<Conn> {
 }
 
 impl<Conn: Connection<Backend: CounterBackend>> Gathered<Conn> {
-    /// Adds an increment, unless it has more new keys than there is `room` for. Returns the number
-    /// of its new keys. Reads the day once in each `second`, or at each call if there is none.
+    /// Adds an increment, and returns how many of its keys are new. Adds nothing and returns `None`
+    /// if there isn't enough `room` for them. Asks the table for today's date once per `second`, or
+    /// at every call if that is `None`.
     #[inline]
     pub(crate) fn count<I: Countable<Conn, Of>, Of>(
         &mut self,
@@ -42,7 +43,7 @@ impl<Conn: Connection<Backend: CounterBackend>> Gathered<Conn> {
         increment.add_to(rows, day, room)
     }
 
-    /// Adds what was counted later. Returns the number of its keys that were there already.
+    /// Adds what was counted later. Returns how many of its keys were there already.
     pub(crate) fn append(&mut self, later: Self) -> usize {
         let mut known = 0;
         for (of, later) in later.0 {
@@ -54,7 +55,7 @@ impl<Conn: Connection<Backend: CounterBackend>> Gathered<Conn> {
         known
     }
 
-    /// Returns what was counted for this key of the table `T` on all days, for each of these
+    /// Returns what was counted on all days for this key of the table `T`, for each of these
     /// counters.
     pub(crate) fn pending<T: 'static, K: Hash + Eq + 'static>(
         &self,
@@ -68,13 +69,13 @@ impl<Conn: Connection<Backend: CounterBackend>> Gathered<Conn> {
         rows.map_or_else(Vec::new, |rows| rows.pending(key, counters))
     }
 
-    /// Sorts the tables into the order in which all transactions write them, and returns them.
+    /// Sorts the tables into the order in which every transaction writes them, and returns them.
     pub(crate) fn sorted(&mut self) -> impl ExactSizeIterator<Item = &mut dyn AnyTableRows<Conn>> {
         self.0.sort_by_key(|(_, rows)| rows.table());
         self.0.iter_mut().map(|(_, rows)| &mut **rows as _)
     }
 
-    /// Returns the rows of the table at this place.
+    /// Returns the rows of the table at this index.
     pub(crate) fn at(&mut self, table: usize) -> &mut dyn AnyTableRows<Conn> {
         &mut *self.0[table].1
     }

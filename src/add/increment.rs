@@ -12,15 +12,16 @@ use crate::typed::table::CounterTable;
 
 /// Adds to one or more counters of an entity.
 ///
-/// It adds 1 to each counter, or the amounts given with [`by`](Increment::by), on the day on which
-/// it is executed, in the current transaction.
+/// It adds 1 to each counter, or the amounts that you set with [`by`](Increment::by). It counts in
+/// the current transaction, on the day on which it is executed or on the day that you set with
+/// [`on`](Increment::on).
 ///
-/// With one entity, which is given with [`of`](Increment::of), it is a Diesel statement: run it
-/// with [`execute`](RunQueryDsl::execute), which returns what the database reports: 1, or 2 on
-/// MySQL and MariaDB if it has changed a row that existed. It returns 0 if [a trigger of your
-/// own](crate::CounterTable#triggers-rules-and-policies-of-your-own) has skipped the row. With
-/// [several entities](Increment::of_many), `execute` returns the number of those whose amounts are
-/// not all 0.
+/// For one entity, which you set with [`of`](Increment::of), it's a Diesel statement. Run it with
+/// [`execute`](RunQueryDsl::execute), which returns what the database reports: 1, or 2 on MySQL and
+/// MariaDB if it changed a row that existed. It returns 0 if [a trigger of your
+/// own](crate::CounterTable#triggers-rules-and-policies-of-your-own) has skipped the row. For
+/// [several entities](Increment::of_many), `execute` returns the number of entities whose amounts
+/// aren't all 0.
 ///
 /// ```
 /// # include!("../../docs/doctest_setup.rs");
@@ -43,10 +44,9 @@ use crate::typed::table::CounterTable;
 ///
 /// # Errors
 ///
-/// [`execute`](RunQueryDsl::execute) returns the database's own errors. It fails with:
+/// [`execute`](RunQueryDsl::execute) returns the database's own errors. It also fails with:
 ///
-/// - an [overflow](crate::is_overflow()), if the count in the row would be out of the range of an
-///   `i64`;
+/// - an [overflow](crate::is_overflow()), if the row's count would be out of the range of an `i64`;
 /// - a [`SerializationError`](diesel::result::Error::SerializationError), if the day that the count
 ///   is stored under is outside of 1000-01-01 to 9999-12-31.
 #[inline]
@@ -55,7 +55,7 @@ pub fn increment<C: Counters>(_counters: C) -> Increment<C> {
     Increment::new()
 }
 
-/// An increment of the counters `C` of the entity with the key `K`; made by [`increment`].
+/// An increment of the counters `C` for the entity with the key `K`; made by [`increment`].
 #[must_use = "an increment adds nothing until it is executed"]
 #[derive(Debug, Clone)]
 pub struct Increment<C: Counters, K = ()> {
@@ -74,7 +74,7 @@ impl<C: Counters> Increment<C> {
         }
     }
 
-    /// Sets the entity, by its key or by its model: `.of(article_id)`, `.of(&article)`.
+    /// Sets the entity, by its key or by its model: `.of(article_id)` or `.of(&article)`.
     #[inline]
     pub fn of<K, N>(self, id: K) -> Increment<C, K::Value>
     where
@@ -93,15 +93,15 @@ impl<C: Counters> Increment<C> {
 }
 
 impl<C: Counters, K> Increment<C, K> {
-    /// Sets the amount to add, which may be negative: an `i64` for one counter, or a tuple of `i64`
-    /// for a tuple of counters. Defaults to 1 for each counter.
+    /// Sets the amount to add, which can be negative: an `i64` for one counter, or a tuple of
+    /// `i64`s for a tuple of counters. Defaults to 1 for every counter.
     pub fn by(mut self, amount: C::Value) -> Self {
         self.amounts = C::amounts(amount);
         self
     }
 
-    /// Sets the day to count on. Defaults to today. If the table counts by another
-    /// [`Period`](crate::Period) than the day, it counts in the period that contains `day`.
+    /// Sets the day to count on. Defaults to today. If the table counts by a
+    /// [`Period`](crate::Period) other than the day, this counts in the period that contains `day`.
     pub fn on(mut self, day: NaiveDate) -> Self {
         self.target.on(day);
         self
@@ -110,11 +110,11 @@ impl<C: Counters, K> Increment<C, K> {
 
 impl<C: Counters, K, Conn> RunQueryDsl<Conn> for Increment<C, K> {}
 
-/// Distinguishes the query id of an increment from others.
+/// Makes the query id of an increment different from others.
 #[derive(Debug)]
 pub struct Upsert;
 
-// The SQL depends on the counters alone: the key, whatever its Rust type, the day and the amounts
+// The SQL depends only on the counters: the key (whatever its Rust type), the day and the amounts
 // are bind values.
 impl<C: Counters + QueryId, K> QueryId for Increment<C, K> {
     type QueryId = (Upsert, C::QueryId);

@@ -13,8 +13,7 @@ use crate::sql::{Bind, CounterBackend, arrays, each, part, rows, sql, value, wri
 use crate::typed::counters::{Counters, KeyType, is_zero, sum};
 use crate::typed::table::CounterTable;
 
-/// An increment of the counters `C` of many entities; made by
-/// [`Increment::of_many`].
+/// An increment of the counters `C` for many entities; made by [`Increment::of_many`].
 #[must_use = "an increment adds nothing until it is executed"]
 #[derive(Debug, Clone)]
 pub struct IncrementMany<C: Counters, K> {
@@ -23,20 +22,20 @@ pub struct IncrementMany<C: Counters, K> {
 }
 
 impl<C: Counters> Increment<C> {
-    /// Sets many entities, by their keys, and the amount to add to each, in any order. The amounts
-    /// of an entity that is given more than once are added up first.
+    /// Sets many entities by their keys, in any order, and the amount to add to each. If you give
+    /// an entity more than once, its amounts are added up first.
     ///
-    /// On PostgreSQL it runs one statement for any number of entities. On the other databases it
-    /// runs one statement for each 256 entities, and up to eight smaller ones for the rest. It
-    /// does not begin a transaction: run it in one if either all entities or none should be
-    /// counted. Entities are written in the order of their keys, so that two calls do not
+    /// On PostgreSQL, it runs one statement for any number of entities. On the other databases, it
+    /// runs one statement for every 256 entities, and up to eight smaller ones for the rest. It
+    /// doesn't begin a transaction, so run it in one if either all entities or none should be
+    /// counted. It writes the entities in the order of their keys, so that two calls don't
     /// deadlock.
     ///
     /// # Errors
     ///
     /// Those of [`increment`](crate::dsl::increment()), and an [overflow](crate::is_overflow()) if
     /// the sum of one entity's amounts is out of the range of an `i64`. On PostgreSQL, it also
-    /// fails if `counts` spells one key of text in two ways; see [text
+    /// fails if `counts` spells the same text key in two ways; see [text
     /// keys](crate::CounterTable#text-keys).
     pub fn of_many<K: Ord>(
         self,
@@ -53,7 +52,7 @@ impl<C: Counters> Increment<C> {
 }
 
 impl<C: Counters, K: Ord> IncrementMany<C, K> {
-    /// Sets the day to count on, as [`Increment::on`].
+    /// Sets the day to count on, like [`Increment::on`].
     pub fn on(mut self, day: NaiveDate) -> Self {
         self.increment = self.increment.on(day);
         self
@@ -79,7 +78,7 @@ impl<C: Counters, K: Ord> IncrementMany<C, K> {
     }
 }
 
-/// Returns the sums of each key's amounts, in the order of the keys.
+/// Returns the sum of each key's amounts, in the order of the keys.
 pub(crate) fn add_up<K: Ord, A: AsRef<[i64]> + AsMut<[i64]> + Default>(
     mut counts: Vec<(K, A)>,
 ) -> QueryResult<Vec<(K, A)>> {
@@ -89,13 +88,13 @@ pub(crate) fn add_up<K: Ord, A: AsRef<[i64]> + AsMut<[i64]> + Default>(
             of_key[0].1 = sum(of_key.iter().map(|(_, amounts)| amounts))?;
         }
     }
-    // It keeps the first one of each key.
+    // This keeps the first of each key, which has the sum.
     counts.dedup_by(|(a, _), (b, _)| a == b);
     Ok(counts)
 }
 
-/// Adds to rows: a key, a day, and an amount for each counter. They are in order, with each key and
-/// day once. It runs as few statements as the backend needs.
+/// Adds to rows, each given as a key, a day, and an amount for every counter. They must be sorted,
+/// with each key and day only once. Runs as few statements as the backend needs.
 pub(crate) fn add_rows<Types, K, A, Conn>(
     shape: &Shape<'_>,
     counters: &[Name<'_>],
@@ -127,7 +126,7 @@ where
             let added = db.on_conflict_add(shape, counters);
             let counted = db.slot(shape);
             if Conn::Backend::HAS_ARRAYS && end - first > 1 {
-                // A subquery runs once, and an expression once for each row.
+                // A subquery runs once, but an expression runs once for each row.
                 let slot = part!(match slot {
                     InSlot::Counted => "(SELECT {counted})",
                     InSlot::Merged => "0",

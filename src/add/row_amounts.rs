@@ -1,13 +1,14 @@
-//! The amounts of one row that is not written yet.
+//! The amounts of one unwritten row.
 
-/// The amount of each counter of a table. A counter that is missing has 0.
+/// The amount for each counter of a table. A counter that is missing has 0.
 ///
-/// Most programs count one counter of a table, so a row that has no more takes 16 bytes.
+/// Most programs count only one counter of a table, so a row with one takes only 16 bytes.
 #[derive(Debug, Clone)]
 pub(crate) enum RowAmounts {
-    /// Of the first counter.
+    /// The amount for the first counter.
     One(i64),
-    /// Of several counters, or a sum that no `i64` has: later amounts can bring it back.
+    /// The amounts for several counters, or a sum that doesn't fit into an `i64`: later amounts can
+    /// bring it back into range.
     Many(Box<[i128]>),
 }
 
@@ -33,7 +34,8 @@ impl RowAmounts {
         *self.many(place) += i128::from(amount);
     }
 
-    /// Adds all amounts of another row, whose counters are at these places of this one.
+    /// Adds all amounts of another row. `places` has the place in this row for each of its
+    /// counters.
     pub(crate) fn append(&mut self, places: &[usize], other: &Self) {
         match other {
             RowAmounts::One(amount) => self.add(places[0], *amount),
@@ -52,7 +54,7 @@ impl RowAmounts {
         }
     }
 
-    /// Makes room for this place, and returns its amount.
+    /// Makes room for the counter at this place, and returns its amount.
     fn many(&mut self, place: usize) -> &mut i128 {
         let known = match self {
             RowAmounts::One(_) => 1,

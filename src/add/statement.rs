@@ -12,11 +12,11 @@ use crate::add::increment::Increment;
 use crate::typed::counters::Counters;
 
 /// Adds the method [`counting`](CountingDsl::counting) to Diesel's `INSERT`, `UPDATE` and `DELETE`
-/// statements. It is for PostgreSQL only, and requires the feature `postgres`.
+/// statements. It works only on PostgreSQL, and requires the feature `postgres`.
 pub trait CountingDsl: Sized {
     /// Adds an increment to this statement: `WITH … AS (<the increment>) INSERT INTO …`. The row is
-    /// written and counted in one statement, which needs no transaction: both happen, or neither
-    /// does. To count in several tables, call `counting` several times.
+    /// written and counted in one statement, so you don't need a transaction: both happen, or
+    /// neither does. To count in several tables, call `counting` several times.
     ///
     /// ```
     /// # include!("../../docs/doctest_setup.rs");
@@ -36,33 +36,33 @@ pub trait CountingDsl: Sized {
     /// # fn main() {}
     /// ```
     ///
-    /// [`execute`](diesel::RunQueryDsl::execute) returns the number of rows that the statement itself
-    /// wrote. [`load`](diesel::RunQueryDsl::load) and [`get_result`](diesel::RunQueryDsl::get_result) return
-    /// its rows. Call [`returning`](diesel::query_builder::InsertStatement::returning) and `on_conflict` before
+    /// [`execute`](diesel::RunQueryDsl::execute) returns the number of rows that the statement
+    /// itself wrote. [`load`](diesel::RunQueryDsl::load) and
+    /// [`get_result`](diesel::RunQueryDsl::get_result) return its rows. Call
+    /// [`returning`](diesel::query_builder::InsertStatement::returning) and `on_conflict` before
     /// `counting`.
     ///
-    /// **It counts even if the statement writes no row**, as with `ON CONFLICT DO NOTHING` or a
-    /// `DELETE` that finds nothing, and it counts once if the statement writes several rows. If
-    /// the count depends on the rows that are written, count them with
-    /// [triggers](crate::guide::triggers). The statement and the increment read the same
-    /// snapshot. Foreign keys are checked at the end: the entity can be the row that the
+    /// **It counts even if the statement writes no row**, for example with `ON CONFLICT DO NOTHING`
+    /// or for a `DELETE` that finds nothing, and it counts only once if the statement writes
+    /// several rows. If the count depends on which rows are written, count them with
+    /// [triggers](crate::guide::triggers) instead. The statement and the increment read the same
+    /// snapshot. Foreign keys are checked at the end, so the entity can be the row that the
     /// statement inserts.
     ///
     /// # Cost
     ///
     /// It saves three round trips: `BEGIN`, the increment and `COMMIT`. This pays if Diesel
-    /// prepares the statement once for each connection, as it does for `values((column.eq(…),
-    /// …))`, an array, a `DELETE`, and a `#[derive(Insertable)]` **with
-    /// `treat_none_as_default_value = false`**. It prepares other structs, a `Vec`,
-    /// `do_update().set(…)` and an `UPDATE` each time, which takes about as long as the round
-    /// trips on a local connection.
+    /// prepares the statement once for each connection. It does so for `values((column.eq(…), …))`,
+    /// an array, a `DELETE`, and a `#[derive(Insertable)]` **with
+    /// `treat_none_as_default_value = false`**. Other structs, a `Vec`, `do_update().set(…)` and an
+    /// `UPDATE` are prepared every time, which takes about as long as the round trips on a local
+    /// connection.
     ///
     /// # Errors
     ///
-    /// The errors of the statement, and those of [`increment`](crate::dsl::increment()). After an
-    /// error, nothing is written and nothing is counted. It fails if two increments of the
-    /// statement add to the same row: for several counters of an entity, use `increment((views,
-    /// likes))`.
+    /// Those of the statement, and those of [`increment`](crate::dsl::increment()). After an error,
+    /// nothing is written and nothing is counted. It fails if two increments in the statement add
+    /// to the same row: for several counters of one entity, use `increment((views, likes))`.
     fn counting<C: Counters, K>(
         self,
         increment: Increment<C, K>,
@@ -80,8 +80,8 @@ impl<T: QuerySource, U, Op, Ret> CountingDsl for InsertStatement<T, U, Op, Ret> 
 impl<T: QuerySource, U, V, Ret> CountingDsl for UpdateStatement<T, U, V, Ret> {}
 impl<T: QuerySource, U, Ret> CountingDsl for DeleteStatement<T, U, Ret> {}
 
-/// The statement `S` with the increments `I`; made by [`counting`](CountingDsl::counting). If it
-/// `IS_QUERY`, it returns rows.
+/// The statement `S` with the increments `I`; made by [`counting`](CountingDsl::counting). It
+/// returns rows if `IS_QUERY` is `true`.
 #[must_use = "a statement does nothing until it is executed"]
 #[derive(Debug, Clone, Copy, QueryId)]
 pub struct CountingStatement<S, I, const IS_QUERY: bool = false> {
@@ -92,7 +92,7 @@ pub struct CountingStatement<S, I, const IS_QUERY: bool = false> {
 }
 
 impl<S, I> CountingStatement<S, I> {
-    /// Adds another increment, of another table or of other entities.
+    /// Adds another increment, for another table or for other entities.
     pub fn counting<C: Counters, K>(
         self,
         increment: Increment<C, K>,
@@ -143,7 +143,7 @@ impl<S: Query, I> Query for CountingStatement<S, I, true> {
     type SqlType = S::SqlType;
 }
 
-/// A backend whose statements can write other rows in a `WITH`.
+/// A backend that can write other rows in a statement's `WITH`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot count in the statement that writes the row: only PostgreSQL can",
     label = "on this database, run the statement and the increment in one transaction"
@@ -151,12 +151,12 @@ impl<S: Query, I> Query for CountingStatement<S, I, true> {
 pub trait WritesInWith: Backend {}
 impl WritesInWith for Pg {}
 
-/// An increment of a statement, after the others.
+/// The increments `Others` of a statement, followed by another one.
 #[derive(Debug, Clone, Copy, QueryId)]
 pub struct And<Others, I> {
     others: Others,
     increment: I,
-    /// From 1.
+    /// The increment's number in the statement, starting at 1.
     number: usize,
 }
 

@@ -1,4 +1,4 @@
-//! The rows of one table that are not written yet: the amounts of each day and key.
+//! The unwritten rows of one table: the amounts for each day and key.
 
 use std::any::{Any, type_name};
 use std::borrow::Borrow;
@@ -25,12 +25,12 @@ use crate::sql::CounterBackend;
 use crate::typed::names::module_name;
 use crate::typed::table::CounterTable;
 
-/// The rows of the table `T` with keys `K`.
+/// The unwritten rows of the table `T`, with keys of the type `K`.
 pub struct TableRows<T, K> {
-    /// The counters that were counted, in the order in which they came.
+    /// The counters, in the order in which they were first counted.
     counters: Vec<&'static str>,
     days: BTreeMap<NaiveDate, HashMap<K, RowAmounts, RandomState>>,
-    /// The second in which today was read, and the day.
+    /// The second in which we last looked up today's date, and the date.
     today: (Option<usize>, NaiveDate),
     table: PhantomData<fn() -> T>,
 }
@@ -57,7 +57,7 @@ impl<T: CounterTable, K> TableRows<T, K> {
 }
 
 impl<T, K: Hash + Eq> TableRows<T, K> {
-    /// Adds amounts to the row of this key, if there is one. Returns whether there is.
+    /// Adds amounts to this key's row, if it has one. Returns whether it has.
     #[inline]
     pub(crate) fn add<Q>(
         &mut self,
@@ -81,7 +81,7 @@ impl<T, K: Hash + Eq> TableRows<T, K> {
         true
     }
 
-    /// Adds the row of a new key.
+    /// Adds a row for a new key.
     pub(crate) fn insert(
         &mut self,
         day: NaiveDate,
@@ -97,13 +97,13 @@ impl<T, K: Hash + Eq> TableRows<T, K> {
         self.days.entry(day).or_default().insert(key, row);
     }
 
-    /// Returns whether there is a row of this key.
+    /// Returns whether this key has a row on this day.
     pub(crate) fn has(&self, day: NaiveDate, key: &K) -> bool {
         let keys = self.days.get(&day);
         keys.is_some_and(|keys| keys.contains_key(key))
     }
 
-    /// Returns what was counted for this key on all days, for each of these counters.
+    /// Returns what was counted on all days for this key, for each of these counters.
     pub(crate) fn pending(&self, key: &K, counters: &[Name<'_>]) -> Vec<i128> {
         let places = counters.iter().map(|name| {
             let mut counted = self.counters.iter();
@@ -130,7 +130,7 @@ impl<T, K: Ord> TableRows<T, K> {
     }
 }
 
-/// Returns the place of a counter in the list, to which it is added if it is new.
+/// Returns the counter's place in the list. Adds it if it's new.
 #[inline]
 fn place(counters: &mut Vec<&'static str>, counter: &'static str) -> usize {
     let found = counters.iter().position(|other| *other == counter);
@@ -217,8 +217,8 @@ where
     }
 
     fn write(&self, conn: &mut Conn) -> QueryResult<usize> {
-        // In the order of their names, and also counters whose amounts are 0, so that the text of
-        // the statement depends only on what the program counts.
+        // All counters in the order of their names, even if their amounts are 0, so that the
+        // statement's text depends only on what the program counts.
         let mut counters = Vec::from_iter(self.counters.iter().copied().enumerate());
         counters.sort_by_key(|(_, counter)| *counter);
         let names = Vec::from_iter(counters.iter().map(|(_, counter)| Name(counter)));

@@ -9,12 +9,12 @@ use crate::key::KeyPrefix;
 use crate::typed::counters::{Counters, KeyType};
 use crate::typed::table::CounterTable;
 
-/// Where a statement writes: the entity with the key `K`, on a day. The slot is the one that the
-/// table's [`Slot`](crate::Slot) chooses when the statement runs.
+/// Where a statement writes: the entity with the key `K`, on a day. The table's
+/// [`Slot`](crate::Slot) chooses the slot when the statement runs.
 #[derive(Debug, Clone)]
 pub(crate) struct Target<C: Counters, K = ()> {
     pub(crate) entity: KeyPrefix<KeyType<C>, K>,
-    /// Unset until a statement needs it, so that the clock is read once, or not at all.
+    /// Unset until a statement needs it, so that the clock is read at most once.
     day: OnceLock<Day>,
 }
 
@@ -37,18 +37,18 @@ impl<C: Counters> Target<C> {
 }
 
 impl<C: Counters, K> Target<C, K> {
-    /// Sets the day to the first one of its period.
+    /// Sets the day to the first day of its period.
     pub(crate) fn on(&mut self, day: NaiveDate) {
         self.day = Day(C::Table::PERIOD.start(day)).into();
     }
 
-    /// The day that was set, if one was.
+    /// The day that was set, if any.
     #[inline]
     pub(crate) fn given_day(&self) -> Option<Day> {
         self.day.get().copied()
     }
 
-    /// The day that was set, or else today. It stays the same from the first call on.
+    /// The day that was set, or today. It stays the same after the first call.
     pub(crate) fn day(&self) -> &Day {
         self.day.get_or_init(|| Day(C::Table::shape().today()))
     }

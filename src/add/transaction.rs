@@ -35,23 +35,23 @@ use crate::sql::transaction::{Conflict, TransactionError};
 /// # }
 /// ```
 ///
-/// The increments of an entity are added up, and written in the order of tables, days and keys, as
-/// by [`of_many`](crate::dsl::Increment::of_many). A sum of 0 writes nothing. Transactions that
-/// count only in this way do not deadlock on counters; see [the
+/// The increments of each entity are added up, and written in the order of tables, days and keys,
+/// as [`of_many`](crate::dsl::Increment::of_many) does. A sum of 0 isn't written. Transactions that
+/// count only in this way don't deadlock on counters; see [the
 /// guide](crate::guide::counting#many-counts-in-one-transaction).
 ///
-/// If `work` fails, nothing is written. What `work` reads does not include what it has counted. If
-/// a transaction is open already, it runs in a savepoint, and its increments are the last
-/// statements of the savepoint only. On SQLite, write `conn.immediate_transaction(|conn|
-/// counting_transaction(conn, …))`. To retry it, `retry().run(conn, |conn|
-/// counting_transaction(conn, …))`.
+/// If `work` fails, nothing is written. What `work` reads doesn't include what it has counted. If a
+/// transaction is already open, all of this runs in a savepoint, and the increments are only the
+/// last statements of the savepoint. On SQLite, write
+/// `conn.immediate_transaction(|conn| counting_transaction(conn, …))`. To retry it, write
+/// `retry().run(conn, |conn| counting_transaction(conn, …))`.
 ///
 /// # Errors
 ///
-/// It returns the error of `work`. It fails with the errors of
+/// Returns the error of `work`. It also fails with the errors of
 /// [`increment`](crate::dsl::increment()), and with an [overflow](crate::is_overflow()) if a sum is
-/// out of the range of an `i64`. After an error, nothing is written. After an error of the COMMIT
-/// itself, it may have committed, unless the database defines the error as a rollback, such as a
+/// out of the range of an `i64`. After an error, nothing is written. Only if the COMMIT itself
+/// fails, it may have committed, unless the database defines the error as a rollback, for example a
 /// serialization failure.
 pub fn counting_transaction<Conn, T, E>(
     conn: &mut Conn,
@@ -69,8 +69,9 @@ where
             return Err(Error::BrokenTransactionManager.into());
         }
         if tx.savepoint_failed {
-            // At a deadlock, MySQL and MariaDB roll back the whole transaction, with the rows that
-            // were counted. Further statements run outside of it. An empty savepoint then fails.
+            // After a deadlock, MySQL and MariaDB have rolled back the whole transaction, including
+            // the rows that were counted, and further statements run outside of it. An empty
+            // savepoint fails then.
             tx.conn.transaction(|_| QueryResult::Ok(()))?;
         }
         for rows in tx.counted.sorted() {
@@ -85,10 +86,9 @@ where
 pub struct CountingTransaction<'a, Conn> {
     conn: &'a mut Conn,
     counted: Gathered<Conn>,
-    /// Whether the last savepoint failed.
     savepoint_failed: bool,
-    /// Whether a savepoint could not be released or rolled back, because the database had rolled
-    /// back the whole transaction.
+    /// Whether a savepoint couldn't be released or rolled back, because the database had already
+    /// rolled back the whole transaction.
     is_lost: bool,
 }
 
@@ -102,27 +102,27 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> CountingTransaction<'a, Conn
         }
     }
 
-    /// Returns the connection, for the other statements of the transaction.
+    /// Returns the connection, for the transaction's other statements.
     ///
-    /// If a statement may fail and `work` is to go on, run it in
+    /// If a statement may fail and you want to go on, run it in
     /// [`transaction`](CountingTransaction::transaction). On MySQL and MariaDB, a deadlock rolls
-    /// back the whole transaction, and an error that is ignored would hide it.
+    /// back the whole transaction, and you wouldn't notice if you ignored the error.
     pub fn conn(&mut self) -> &mut Conn {
         self.conn
     }
 
-    /// Gathers an increment, of one entity, of many, or without an entity. It runs no statement.
+    /// Gathers an increment, for one entity, for many, or without an entity. It runs no statement.
     pub fn count<I: Countable<Conn, Of>, Of>(&mut self, increment: I) {
         self.counted.count(increment, None, usize::MAX);
     }
 
-    /// Runs `work` in a savepoint, as `tx.conn().transaction(…)`, in which nothing can be counted.
-    /// If it fails, the savepoint is rolled back, and what `work` has counted is not counted.
+    /// Runs `work` in a savepoint, like `tx.conn().transaction(…)`, but you can also count in it.
+    /// If `work` fails, the savepoint is rolled back together with what `work` has counted.
     ///
-    /// On MySQL and MariaDB, return the error if it [`is_retryable`](crate::is_retryable()): a
-    /// deadlock has then rolled back the whole transaction. If you go on,
-    /// `counting_transaction` fails at its end, but the statements that ran after the deadlock
-    /// stay committed.
+    /// On MySQL and MariaDB, return the error if it [`is_retryable`](crate::is_retryable()),
+    /// because a deadlock rolls back the whole transaction. If you go on anyway,
+    /// `counting_transaction` fails at its end, but the statements that ran after the deadlock stay
+    /// committed.
     pub fn transaction<T, E>(
         &mut self,
         work: impl FnOnce(&mut CountingTransaction<'_, Conn>) -> Result<T, E>,

@@ -1,5 +1,6 @@
-//! The COMMITs of a buffer. A read that overlaps one can find a batch both in the database and among
-//! what is pending: the batch leaves the backlog when its COMMIT is answered.
+//! Tracks the COMMITs of a buffer. A batch leaves the backlog when its COMMIT is answered, so a
+//! read that overlaps the COMMIT can find the batch twice: in the database and among the pending
+//! counts.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -9,7 +10,7 @@ use crate::background::lock;
 /// How long a read waits for the answer to a COMMIT.
 const WAIT_FOR_AN_ANSWER: Duration = Duration::from_secs(1);
 
-/// How long a batch waits for reads: for two calls of a second.
+/// How long a batch waits for reads: enough for two calls of a second each.
 const WAIT_FOR_READS: Duration = Duration::from_secs(2);
 
 /// Tells reads about the COMMITs of a buffer.
@@ -23,15 +24,15 @@ pub(crate) struct Commits {
 struct State {
     /// The number of COMMITs that have begun.
     begun: u64,
-    /// When the COMMIT has begun that is not answered yet.
+    /// When the COMMIT began that isn't answered yet.
     unanswered_since: Option<Instant>,
     /// The number of reads that the next batch waits for.
     reads: usize,
 }
 
 impl Commits {
-    /// Begins a COMMIT. Its batch must have left the backlog, or be known to be rolled back, before
-    /// this is dropped.
+    /// Begins a COMMIT. Before you drop the result, the batch must have left the backlog, or be
+    /// known to be rolled back.
     pub(super) fn begin(&self) -> Unanswered<'_> {
         let mut state = lock(&self.state);
         state.begun += 1;
@@ -44,7 +45,8 @@ impl Commits {
         lock(&self.state).begun
     }
 
-    /// The same, as soon as all are answered. Returns `None` if one takes too long.
+    /// Waits until all COMMITs are answered, and returns the number of COMMITs that have begun.
+    /// Returns `None` if one takes too long.
     pub(super) fn answered(&self) -> Option<u64> {
         let state = lock(&self.state);
         let passed = state.unanswered_since.map(|since| since.elapsed());
@@ -55,26 +57,26 @@ impl Commits {
         state.unanswered_since.is_none().then_some(state.begun)
     }
 
-    /// Has the next batch wait until this is dropped.
+    /// Makes the next batch wait until the result is dropped.
     pub(super) fn hold_back(&self) -> HeldBack<'_> {
         lock(&self.state).reads += 1;
         HeldBack(self)
     }
 
-    /// Waits for the reads that hold batches back. Call it while nothing is locked that they could
-    /// wait for.
+    /// Waits for the reads that hold batches back. Don't call it while you hold a lock that they
+    /// could wait for.
     pub(super) fn wait_for_reads(&self) {
         let state = lock(&self.state);
         let has_reads = |state: &mut State| state.reads > 0;
         let waited = self
             .changed
             .wait_timeout_while(state, WAIT_FOR_READS, has_reads);
-        // It has nothing but the lock.
+        // The result holds nothing but the lock.
         drop(waited);
     }
 }
 
-/// A COMMIT that is not answered yet.
+/// A COMMIT that isn't answered yet.
 pub(super) struct Unanswered<'a>(&'a Commits);
 
 impl Drop for Unanswered<'_> {

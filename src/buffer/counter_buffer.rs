@@ -20,13 +20,13 @@ use crate::key::OwnedKey;
 use crate::sql::CounterBackend;
 use crate::typed::counters::{Counters, KeyType};
 
-/// Counts in memory, and writes the counts from a background thread: for counts that need not be in
-/// the caller's transaction, such as page views and downloads.
+/// Counts in memory, and writes the counts from a background thread. Use it for counts that don't
+/// have to be in your transaction, such as page views and downloads.
 ///
-/// [`count`](CounterBuffer::count) takes nanoseconds and no connection, on any thread or task.
-/// Every second, the thread writes what was counted, in few statements, in the order of the keys.
-/// [The guide](crate::guide::counting#a-buffer) has a buffer in the struct of a program, and what
-/// it does if something fails.
+/// [`count`](CounterBuffer::count) takes nanoseconds and needs no connection. You can call it on
+/// any thread or task. Every second, the buffer's thread writes what was counted in a few
+/// statements, in the order of the keys. [The guide](crate::guide::counting#a-buffer) shows a
+/// buffer in a program's struct, and what it does if something fails.
 ///
 /// ```
 /// # include!("../../docs/doctest_setup.rs");
@@ -54,34 +54,37 @@ use crate::typed::counters::{Counters, KeyType};
 ///
 /// # What can be lost
 ///
-/// - A process that is killed loses what it has counted since its last write. [`stop`] writes what
-///   is pending, and so does dropping a buffer that was not stopped. A buffer in a `static` is
-///   never dropped: call [`stop`] at the end of `main`.
-/// - If a COMMIT is not answered, or is answered with an error, the batch of up to 2,500 rows can
-///   have been written, also if the connection still works. It is not written again, so that
-///   nothing is counted twice: it is [unknown](Write::unknown). A batch is written again only after
-///   an error that the database defines as a rollback, such as a serialization failure.
+/// - If the process is killed, you lose what it has counted since its last write. [`stop`] writes
+///   what is pending, and so does dropping a buffer that wasn't stopped. A buffer in a `static` is
+///   never dropped, so call [`stop`] at the end of `main`.
+/// - If a COMMIT isn't answered, or is answered with an error, its batch of up to 2,500 rows may
+///   have been written, even if the connection still works. It is reported as
+///   [unknown](Write::unknown) and isn't written again, so that nothing is counted twice. A batch
+///   is only written again after an error that the database defines as a rollback, for example a
+///   serialization failure.
 ///
-/// While the database is away, counts are pending, up to [`max_keys`] keys. A row that the database
-/// refuses, such as that of an article that was deleted, is [dropped](Write::refused), and the
-/// others are written. So count a new article after the COMMIT that inserts it.
+/// While the database is away, counts stay pending, for up to [`max_keys`] keys. If the database
+/// refuses a row, for example because the article was deleted, that row is
+/// [dropped](Write::refused), and the others are written. So count a new article only after the
+/// COMMIT that inserts it.
 ///
 /// # Days, forks, asynchronous programs
 ///
 /// A count is stored under the day on which it was counted. A thread calls the table's `today` at
-/// its first count of a second, and at its first count after a write. All counts are in the slot of the connection that writes them.
+/// its first count in a second, and at its first count after a write. All counts go to the slot of
+/// the connection that writes them.
 ///
-/// Start the buffer after a `fork`. In a child of the process that started it, it writes nothing,
-/// and [`count`](CounterBuffer::count) fails, for a key that was pending at the fork within 64
-/// calls.
+/// If your program forks, start the buffer after the `fork`. In a child of the process that started
+/// it, the buffer writes nothing, and [`count`](CounterBuffer::count) fails: at once for a new key,
+/// and within 64 calls for a key that was pending at the fork.
 ///
-/// Whatever is written, is written on the buffer's own thread, which also calls `connect` and
-/// [`on_write`]. [`flush`], [`stop`] and the drop of a buffer that was not stopped wait for it. So
-/// in an asynchronous program, call `flush` and `stop` in `spawn_blocking`, and `stop` before the
-/// runtime ends: if connections need the runtime, a task that waits for the thread on the only
-/// thread of the runtime waits forever. [`pending_of`](CounterBuffer::pending_of) waits while a
-/// write sorts what was counted, which can take seconds for a million texts. Other methods do not
-/// block.
+/// The buffer writes on its own thread, which also calls `connect` and [`on_write`]. [`flush`],
+/// [`stop`], and dropping a buffer that wasn't stopped, wait for this thread. So in an asynchronous
+/// program, call `flush` and `stop` in `spawn_blocking`, and call `stop` before the runtime ends.
+/// Otherwise, if your connections need the runtime, a task that waits for the thread on the
+/// runtime's only thread waits forever. [`pending_of`](CounterBuffer::pending_of) waits while a
+/// write sorts what was counted, which can take seconds for a million texts, and
+/// [`read`](CounterBuffer::read) waits for COMMITs. The other methods don't block.
 ///
 /// [`max_keys`]: CounterBufferBuilder::max_keys
 /// [`on_write`]: CounterBufferBuilder::on_write
@@ -103,15 +106,16 @@ pub struct CounterBufferBuilder<Conn> {
     on_write: Box<OnWrite>,
 }
 
-/// At each such call, and for each new key, `count` asks whether this is a fork.
+/// `count` checks for a fork once in this many calls, and for every new key.
 const CALLS: u8 = 64;
 
 const A_SECOND: Duration = Duration::from_secs(1);
 
 impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBuffer<Conn> {
-    /// Begins to build a buffer. `connect` returns a connection for each write: `move ||
-    /// pool.get()` makes a `CounterBuffer<PooledConnection<ConnectionManager<PgConnection>>>`,
-    /// and `move || PgConnection::establish(&url)` a `CounterBuffer<PgConnection>`.
+    /// Begins to build a buffer. `connect` returns a connection for each write. For example,
+    /// `move || pool.get()` makes a
+    /// `CounterBuffer<PooledConnection<ConnectionManager<PgConnection>>>`, and
+    /// `move || PgConnection::establish(&url)` makes a `CounterBuffer<PgConnection>`.
     pub fn builder<E: Into<Box<dyn StdError + Send + Sync>>>(
         connect: impl Fn() -> Result<Conn, E> + Send + Sync + 'static,
     ) -> CounterBufferBuilder<Conn> {
@@ -123,16 +127,16 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBuffer<Conn> {
         }
     }
 
-    /// Counts an increment, of one entity, of many (all or none), or without an entity. It runs no
-    /// statement.
+    /// Counts an increment, for one entity, for many (all or none), or without an entity. It runs
+    /// no statement.
     ///
     /// # Errors
     ///
-    /// Those of [`BufferError`]. After an error, nothing is counted.
+    /// Fails with a [`BufferError`]. Nothing is counted then.
     ///
     /// # Panics
     ///
-    /// If the table's `today` panics.
+    /// Panics if the table's `today` panics.
     #[inline]
     pub fn count<I: Countable<Conn, Of>, Of>(&self, increment: I) -> Result<(), BufferError> {
         let shared = &self.shared;
@@ -140,7 +144,7 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBuffer<Conn> {
         let room = max_keys.saturating_sub(self.pending());
         let second = Some(shared.second.load(Ordering::Relaxed));
         let (calls, counted) = &mut *lock(shared.shard());
-        // In the lock, so that the last write, which locks it later, has all counts.
+        // Checked while the shard is locked: the last write locks it later, so it gets all counts.
         if shared.is_stopped.load(Ordering::Relaxed) {
             return Err(BufferError::Stopped);
         }
@@ -151,20 +155,20 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBuffer<Conn> {
             return Ok(());
         }
         if self.thread.is_forked() {
-            // So that the next key is new, and this is asked again.
+            // The next key is new then, so the next call checks again.
             *counted = Gathered::default();
             return Err(BufferError::Forked);
         }
-        // Before a write can see the keys, and subtract them again.
+        // The shard is still locked, so a write can't subtract the keys before they are added.
         shared.keys.fetch_add(new, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Returns what was counted for this entity and is not written yet, on all days: an `i64`, or a
-    /// tuple. Give the key as the Rust type that is counted. Out of the range of an `i64`, it returns
-    /// the nearest one.
+    /// Returns what was counted for this entity and isn't written yet, on all days: an `i64`, or a
+    /// tuple. Give the key as the same Rust type that you count with. If a sum is out of the range
+    /// of an `i64`, it returns the nearest one.
     ///
-    /// To show a total with what is pending, call [`read`](CounterBuffer::read).
+    /// To show a total together with what is pending, call [`read`](CounterBuffer::read).
     pub fn pending_of<C, K>(&self, _counters: C, key: &K) -> C::Value
     where
         C: Counters<Table: 'static>,
@@ -173,10 +177,10 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBuffer<Conn> {
         C::value(self.shared.pending_of::<C, K>(key))
     }
 
-    /// Reads what is written and what is pending as of one moment: a page shows each view, and
-    /// none of them twice.
+    /// Reads what is written and what is pending as of one moment, so that a page shows every view,
+    /// and none of them twice.
     ///
-    /// `read` runs the queries, and adds what [`pending.of(…)`](Pending::of) returns:
+    /// Run your queries in `read`, and add what [`pending.of(…)`](Pending::of) returns:
     ///
     /// ```
     /// # include!("../../docs/doctest_setup.rs");
@@ -197,49 +201,50 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBuffer<Conn> {
     /// # }
     /// ```
     ///
-    /// If the buffer commits meanwhile, `read` is called again, so let it do nothing but read. While
-    /// a COMMIT is not answered, it waits. From the fourth call on, the buffer begins no batch until
-    /// `read` has returned. So the fifth call is exact, even if the buffer writes all the time.
+    /// If the buffer commits meanwhile, `read` is called again, so do nothing but read in it. This
+    /// method waits while a COMMIT isn't answered. From the fourth call on, the buffer begins no
+    /// further batch until `read` has returned. So the fifth call is exact, even if the buffer
+    /// writes all the time.
     ///
-    /// This takes no longer than it must: if a COMMIT is not answered within a second, or the last
-    /// two calls take more than two seconds, `read` is called once more, and what is pending is left
-    /// out: [`of`](Pending::of) returns 0. A view is then shown a little later, but never twice.
+    /// The wait is limited: if a COMMIT isn't answered within a second, or if the last two calls
+    /// take more than two seconds, `read` is called one last time, and what is pending is left out:
+    /// [`of`](Pending::of) returns 0. A view is then shown a little later, but never twice.
     ///
     /// `read` must see what the buffer has committed:
     ///
     /// - Ask the server that the buffer writes to. A replica is a bit behind.
-    /// - Don't call it in a transaction above READ COMMITTED, which reads what was there when it
-    ///   began.
+    /// - Don't call it in a transaction with an isolation level above READ COMMITTED, which reads
+    ///   what was there when it began.
     ///
-    /// Only this buffer's counts are pending. If there are several, also in other processes, what
-    /// they count is seen once they have written it.
+    /// Only this buffer's counts are included before they're written. If you have other buffers, in
+    /// this or other processes, you see their counts once they have written them.
     ///
-    /// In an asynchronous program, call it on a thread that may block. Take the connection before
-    /// the call: the buffer needs one too. A [`flush`](CounterBuffer::flush) in `read` makes it
-    /// start again.
+    /// In an asynchronous program, call it on a thread that may block. Get your connection before
+    /// the call, because the buffer needs one too. If you call [`flush`](CounterBuffer::flush) in
+    /// `read`, it starts again.
     ///
     /// # Errors
     ///
-    /// Returns the error of `read`, and does not call it again.
+    /// Returns the error of `read`, and doesn't call it again.
     pub fn read<T, E>(&self, read: impl FnMut(&Pending<'_, Conn>) -> Result<T, E>) -> Result<T, E> {
         self.shared.read(read)
     }
 
-    /// Returns the number of keys that are counted and not written yet, as
-    /// [`max_keys`](CounterBufferBuilder::max_keys) counts them.
+    /// Returns the number of keys that are counted but not written yet.
+    /// [`max_keys`](CounterBufferBuilder::max_keys) says how they are counted.
     pub fn pending(&self) -> usize {
         self.shared.keys.load(Ordering::Relaxed)
     }
 
-    /// Has the thread write all that was counted before the call, and waits for it. Returns the
-    /// result, which [`on_write`](CounterBufferBuilder::on_write) gets too, unless there was nothing
-    /// to write.
+    /// Makes the thread write everything that was counted before the call, and waits for it.
+    /// Returns the result, which is also given to [`on_write`](CounterBufferBuilder::on_write)
+    /// unless there was nothing to write.
     pub fn flush(&self) -> Write {
         if self.thread.is_forked() {
             return self.shared.unwritten(Some(BackgroundError::Forked));
         }
         if self.thread.is_current() {
-            // In `on_write`, which cannot wait for its own thread.
+            // We are in `on_write`, which can't wait for its own thread.
             return self.shared.write();
         }
         self.thread.ask().unwrap_or_else(|| {
@@ -249,12 +254,13 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBuffer<Conn> {
         })
     }
 
-    /// Refuses further counts, and has the thread write what is pending, as
-    /// [`flush`](CounterBuffer::flush) does. Returns the last write: its
-    /// [`pending`](Write::pending) is what is lost, unless another `stop` or `flush` writes it.
+    /// Refuses further counts, and makes the thread write what is pending, as
+    /// [`flush`](CounterBuffer::flush) does. Returns the last write. The keys that it reports as
+    /// [`pending`](Write::pending) are lost, unless another `stop` or `flush` writes them.
     ///
-    /// After it, [`count`](CounterBuffer::count) fails with [`BufferError::Stopped`], and the drop
-    /// writes nothing. Dropping a buffer that was not stopped stops it.
+    /// After that, [`count`](CounterBuffer::count) fails with [`BufferError::Stopped`], and
+    /// dropping the buffer writes nothing. If you drop a buffer without stopping it, the drop stops
+    /// it.
     pub fn stop(&self) -> Write {
         self.shared.is_stopped.store(true, Ordering::Relaxed);
         self.flush()
@@ -280,36 +286,36 @@ impl<Conn: Connection<Backend: CounterBackend>> fmt::Debug for CounterBuffer<Con
 }
 
 impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBufferBuilder<Conn> {
-    /// Writes when this time has passed since the end of each write. Defaults to a second. A time
-    /// below one millisecond is replaced by one millisecond. After a write that failed, it
-    /// waits for a second at least.
+    /// Sets the time from the end of a write to the next write. Defaults to a second. The minimum
+    /// is one millisecond. After a write that failed, the buffer waits for at least a second.
     pub fn every(mut self, time: Duration) -> Self {
         self.every = time.max(Duration::from_millis(1));
         self
     }
 
-    /// Sets the greatest number of pending keys, of all tables together. Defaults to 1,000,000,
-    /// which is about 120 MB of keys that are numbers, less than 500 MB of short texts, and twice as
-    /// much during a write.
+    /// Sets the maximum number of pending keys, for all tables together. Defaults to 1,000,000,
+    /// which takes about 120 MB if the keys are numbers, less than 500 MB if they are short texts,
+    /// and twice as much during a write.
     ///
     /// A key counts once for each day. Until the next write, it also counts once for each thread
-    /// that counts it. How long a key is doesn't matter: if your keys come from visitors, limit
-    /// their length. Threads that count at the same time can exceed the number by the keys of one
-    /// call each.
+    /// that counts it. Its length makes no difference, so if your keys come from visitors, limit
+    /// their length. Threads that count at the same time can each exceed the maximum by the keys of
+    /// one call.
     pub fn max_keys(mut self, keys: usize) -> Self {
         self.max_keys = keys;
         self
     }
 
     /// Calls `f` after each write, on the buffer's thread, unless there was nothing to write. If
-    /// `f` panics, the message is printed, and the thread goes on. The [`Write`] has a
-    /// `Display`, for a log.
+    /// `f` panics, the message is printed, and the thread goes on. To log a [`Write`], print it
+    /// with its `Display`.
     pub fn on_write(mut self, f: impl Fn(&Write) + Send + Sync + 'static) -> Self {
         self.on_write = Box::new(f);
         self
     }
 
-    /// Starts the thread, or returns the error of the operating system. It does not connect.
+    /// Starts the thread, or returns the operating system's error. It doesn't connect to the
+    /// database.
     pub fn start(self) -> std::io::Result<CounterBuffer<Conn>> {
         let shared = Arc::new(Shared::new(self.source, self.max_keys, self.on_write));
         let writes = Arc::clone(&shared);
@@ -328,7 +334,7 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBufferBuilder<C
         let ticks = Arc::clone(&shared);
         let clock = Background::start("counter-clock", Duration::ZERO, move |_| {
             ticks.second.fetch_add(1, Ordering::Relaxed);
-            // Until the next whole second, because a day begins with one.
+            // Waits until the next whole second, because a day begins with one.
             let passed = Duration::from_nanos(Utc::now().timestamp_subsec_nanos().into());
             ((), A_SECOND.saturating_sub(passed))
         })?;

@@ -1,5 +1,5 @@
-//! Counting in memory, and writing the counts from a background thread: what a
-//! [`CounterBuffer`](crate::CounterBuffer) reports.
+//! Counting in memory, and writing the counts from a background thread: the settings of a
+//! [`CounterBuffer`](crate::CounterBuffer), and what it reports.
 
 pub(crate) mod commits;
 pub(crate) mod counter_buffer;

@@ -10,17 +10,18 @@ use crate::key::OwnedKey;
 use crate::sql::CounterBackend;
 use crate::typed::counters::{Counters, KeyType};
 
-/// What a buffer has counted and not written yet, in a
+/// What a buffer has counted but not written yet; passed to the closure of
 /// [`read`](crate::CounterBuffer::read).
 pub struct Pending<'a, Conn: Connection<Backend: CounterBackend> + 'static> {
-    /// None if what is pending is left out.
+    /// `None` if what is pending is left out.
     shared: Option<&'a Shared<Conn>>,
 }
 
 /// From this call on, the next batch waits for the read.
 const HOLDS_BACK_FROM: usize = 4;
 
-/// A batch that has begun before can still commit during that call, but none during this one.
+/// A batch that began earlier can still commit during the call before this one, but none can commit
+/// during this one.
 const LAST_CALL: usize = HOLDS_BACK_FROM + 1;
 
 impl<Conn: Connection<Backend: CounterBackend> + 'static> Shared<Conn> {

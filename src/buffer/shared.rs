@@ -1,4 +1,4 @@
-//! What the threads that count and the thread that writes share.
+//! What the threads that count share with the thread that writes.
 
 use std::hash::Hash;
 use std::mem;
@@ -20,18 +20,18 @@ pub(super) type OnWrite = dyn Fn(&Write) + Send + Sync;
 
 /// The counts of all threads, and how they are written.
 pub(super) struct Shared<Conn> {
-    /// What threads have counted since the last write. A thread counts in one of them, so that
-    /// threads do not wait for each other.
+    /// What threads have counted since the last write. Each thread counts in one of the shards, so
+    /// that threads don't wait for each other.
     shards: Box<[Shard<Conn>]>,
-    /// What is to be written. A row stays here until it is written.
+    /// What has to be written. A row stays here until it is written or dropped.
     backlog: Mutex<Gathered<Conn>>,
-    /// Held during a write, in which code of the application could flush again.
+    /// Locked during a write, because application code that runs then could flush again.
     turn: Mutex<()>,
-    /// What a read must not overlap.
+    /// The COMMITs, which a read must not overlap.
     pub(super) commits: Commits,
     /// Whether counts are refused.
     pub(super) is_stopped: AtomicBool,
-    /// Is increased every second, so that a thread that counts reads no clock.
+    /// Increased every second, so that a thread doesn't have to read a clock to count.
     pub(super) second: AtomicUsize,
     /// The number of pending keys.
     pub(super) keys: AtomicUsize,
@@ -40,12 +40,12 @@ pub(super) struct Shared<Conn> {
     on_write: Box<OnWrite>,
 }
 
-/// The number of calls, which wraps, and what they have counted. Apart from others in the
-/// processor's cache.
+/// The number of calls, which wraps, and what they have counted. It is aligned so that shards don't
+/// share a line of the processor's cache.
 #[repr(align(128))]
 struct Shard<Conn>(Mutex<(u8, Gathered<Conn>)>);
 
-/// A number of shards that many threads can be spread over.
+/// The number of shards, enough to spread many threads over.
 const SHARDS: usize = 64;
 
 impl<Conn: Connection<Backend: CounterBackend>> Shared<Conn> {
@@ -80,7 +80,7 @@ impl<Conn: Connection<Backend: CounterBackend>> Shared<Conn> {
         C: Counters<Table: 'static>,
         K: OwnedKey<KeyType<C>, Conn::Backend> + Hash + Send + 'static,
     {
-        // Counts move from the shards to the backlog while it is locked.
+        // Counts only move from the shards to the backlog while the backlog is locked.
         let backlog = lock(&self.backlog);
         let mut sums = backlog.pending::<C::Table, K>(key, C::NAMES);
         sums.resize(C::NAMES.len(), 0);
@@ -100,7 +100,7 @@ impl<Conn: Connection<Backend: CounterBackend>> Shared<Conn> {
     /// the buffer's thread.
     pub(super) fn write(&self) -> Write {
         let Ok(turn) = self.turn.try_lock() else {
-            // This flush is in a write, for example in Diesel's instrumentation.
+            // This flush was called during a write, for example by Diesel's instrumentation.
             return self.unwritten(None);
         };
         let written = caught(|| {
@@ -114,7 +114,7 @@ impl<Conn: Connection<Backend: CounterBackend>> Shared<Conn> {
         let write = match written {
             Ok(Some(write)) => write,
             Ok(None) => return Write::default(),
-            // The code of a key has panicked.
+            // A key's own code has panicked, for example its `Hash`.
             Err(error) => self.unwritten(Some(error)),
         };
         drop(turn);
@@ -132,7 +132,7 @@ impl<Conn: Connection<Backend: CounterBackend>> Shared<Conn> {
         }
     }
 
-    /// A write that has written nothing.
+    /// Reports a write that has written nothing.
     pub(super) fn unwritten(&self, error: Option<BackgroundError>) -> Write {
         Write {
             error,

@@ -1,4 +1,4 @@
-//! What a buffer reports: its writes, the keys that it has dropped, and errors.
+//! What a buffer reports: its writes, the keys that it dropped, and errors.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,33 +8,34 @@ use diesel::result::Error;
 
 use crate::background::{BackgroundError, FORKED, WithSource};
 
-/// A write of a [`CounterBuffer`](crate::CounterBuffer). Its `Display` is for a log.
+/// A report of one write by a [`CounterBuffer`](crate::CounterBuffer). Its `Display` is a line for
+/// a log.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Write {
-    /// The number of rows that were written. A row is a key on a day. One whose amounts sum to 0
-    /// is not written.
+    /// The number of rows that were written. A row is one key on one day. A row whose amounts add
+    /// up to 0 isn't written.
     pub written: usize,
-    /// The keys that the database refused. Their counts are not stored, and not written again.
+    /// The keys that the database refused. Their counts aren't stored, and won't be written again.
     pub refused: Vec<Dropped>,
-    /// The keys of a batch whose COMMIT was not answered, or was answered with an error that the
-    /// database does not define as a rollback. Either all of their counts are stored or none,
-    /// and they are not written again. Behind a gate that commits on one shard after the
-    /// other, a part can be stored.
+    /// The keys of a batch that may or may not be stored: its COMMIT wasn't answered, or was
+    /// answered with an error that the database doesn't define as a rollback. Either all of these
+    /// counts are stored or none, and they won't be written again. Behind a proxy that commits on
+    /// one shard after the other, such as Vitess, only a part may be stored.
     pub unknown: Vec<Dropped>,
-    /// The error of the write. Rows that were not written are still pending, and the next write
-    /// tries them again: also rows whose reason may pass, such as a lock that is held for more
-    /// than a second.
+    /// The error, if there was one. Rows that weren't written are still pending, and the next write
+    /// tries them again. That includes rows that failed for a reason that may pass, for example a
+    /// lock that was held for more than a second.
     pub error: Option<BackgroundError>,
-    /// The number of keys that are pending after the write, as
-    /// [`max_keys`](crate::buffer::CounterBufferBuilder::max_keys) counts them.
+    /// The number of keys that are still pending after the write.
+    /// [`max_keys`](crate::buffer::CounterBufferBuilder::max_keys) says how they are counted.
     pub pending: usize,
     /// How long the write took.
     pub took: Duration,
 }
 
-/// A key whose counts were [refused](Write::refused), or of which it is [unknown](Write::unknown)
-/// whether they are stored.
+/// A key whose counts were [refused](Write::refused), or whose counts may or may not be stored,
+/// because the result of the COMMIT is [unknown](Write::unknown).
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Dropped {
@@ -42,21 +43,21 @@ pub struct Dropped {
     pub table: &'static str,
     /// The key, as `{:?}` prints it.
     pub key: String,
-    /// The day that it was counted on.
+    /// The day on which it was counted.
     pub day: NaiveDate,
     /// The names of the counters, and the amounts.
     pub amounts: Vec<(&'static str, i128)>,
-    /// The error of the database, or of the COMMIT.
+    /// The error from the database, or from the COMMIT.
     pub error: Error,
 }
 
-/// Why a [`CounterBuffer`](crate::CounterBuffer) does not count.
+/// Why a [`CounterBuffer`](crate::CounterBuffer) didn't count an increment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BufferError {
-    /// The increment has keys that this thread has not counted since the last write, and more keys
-    /// would be pending than
-    /// [`max_keys`](crate::buffer::CounterBufferBuilder::max_keys) allows.
+    /// The increment has keys that this thread hasn't counted since the last write, and with them,
+    /// more keys would be pending than [`max_keys`](crate::buffer::CounterBufferBuilder::max_keys)
+    /// allows.
     #[allow(missing_docs, reason = "the variant says what it is")]
     Full { max_keys: usize },
     /// This process is a fork of the one that started the buffer.

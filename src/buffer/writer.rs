@@ -1,4 +1,4 @@
-//! Writing the backlog, in batches that are written at most once.
+//! Writes the backlog in batches, each at most once.
 
 use std::borrow::BorrowMut;
 use std::iter;
@@ -22,47 +22,50 @@ use crate::error::{SQLITE_BUSY, is_fault_of_row, is_passing, is_rolled_back};
 use crate::sql::transaction::{begin_read_committed, execute_on, is_in_a_lasting_transaction};
 use crate::sql::{CounterBackend, Dialect};
 
-/// Writes the backlog, and removes what is written or dropped from it.
+/// Writes the backlog, and removes from it what is written or dropped.
 pub(crate) struct Writer<'a, Conn> {
     backlog: &'a Mutex<Gathered<Conn>>,
     /// The number of pending keys.
     keys: &'a AtomicUsize,
     commits: &'a Commits,
-    /// The report. Its error is the one that ended the write, or that of the last row that is
-    /// held.
+    /// The report. Its error is the one that ended the write, or that of the last row that was left
+    /// for the next write.
     write: Write,
-    /// The place in the backlog of the table that is written.
+    /// The index in the backlog of the table that is being written.
     table: usize,
-    /// The batch that is being committed, until it is known whether it has committed.
+    /// The batch that is being committed, until we know whether it has committed.
     unanswered: Option<(Batch<Conn>, Unanswered<'a>)>,
 }
 
 /// Rows of one table.
 type Batch<Conn> = Rc<dyn AnyTableRows<Conn>>;
 
-/// The number of rows of a transaction. Others can wait for these rows.
+/// The number of rows in a transaction. Other transactions may have to wait for these rows.
 const BATCH: usize = 2_500;
 
-/// The number of parts of a batch, and of their parts: the square root of the number of its rows.
+/// A batch that fails is split into this many parts, and a part that fails is split into this many
+/// again. It's the square root of `BATCH`, so the parts of a part are single rows.
 const PARTS: usize = 50;
 
-/// How many rows of a table a write holds before it goes on with the next table. If it is not the
-/// fault of these rows, all others would fail too.
+/// How many failed rows of a table are left for the next write before this one goes on with the
+/// next table. If the rows aren't at fault, all others would fail too.
 const MOST_HELD: usize = 10;
 
-/// A statement waits for a lock for a second, so an error that comes sooner has another cause. The
-/// time decides, because the text cannot: servers translate it, and triggers have their own. It
-/// includes the round trips of the transaction: if they take longer, the row is held.
+/// An error that comes sooner than this isn't a lock timeout, because a statement waits for a lock
+/// for a second. We go by the time, because the text doesn't tell: servers translate it, and
+/// triggers have their own. The time includes the transaction's round trips; if they take longer,
+/// the row is left for the next write.
 const AT_ONCE: Duration = Duration::from_millis(100);
 
-// How long a statement waits for a lock: a second. On SQLite, it is the connection's own time.
+// How long a statement waits for a lock: a second. On SQLite, the connection's own timeout applies.
 const LIMIT_ON_POSTGRES: &str = "SET LOCAL lock_timeout = '1s'";
 
-/// The limit for locks of rows. Errors are in English, because some are recognized by their text.
+/// Limits the wait for row locks. Also switches errors to English, because some are recognized by
+/// their text.
 ///
-/// A user variable keeps what a setting was. A write that panics does not restore the settings, so
-/// a variable that has a value keeps it. A user variable that is NULL is a text, which MySQL does
-/// not take for a number of seconds.
+/// User variables keep the earlier settings. A write that panics doesn't restore them, so a
+/// variable that already has a value keeps it. A user variable that is NULL counts as text, which
+/// MySQL doesn't accept as a number of seconds.
 const LIMIT_ON_MYSQL: &str = "SET \
      @diesel_counters_row_wait = \
      CAST(COALESCE(@diesel_counters_row_wait, @@SESSION.innodb_lock_wait_timeout) AS SIGNED), \
@@ -73,12 +76,12 @@ const LIMIT_ON_MYSQL: &str = "SET \
      SESSION innodb_lock_wait_timeout = 1, \
      SESSION lc_messages = 'en_US'";
 
-/// The limit for the lock of the table, which an ALTER TABLE waits for and holds.
+/// Limits the wait for the table's lock, which an ALTER TABLE waits for and holds.
 const LIMIT_OF_TABLE_ON_MYSQL: &str = "SET SESSION lock_wait_timeout = 1";
 
-/// Lifts that limit before the COMMIT, and a short one of the program: both are for a COMMIT, too,
-/// which waits while a backup keeps commits back. After an error there, the batch would not be known
-/// to be rolled back. The greatest value is a year.
+/// Lifts that limit before the COMMIT, and also a short one that the program has set. The setting
+/// applies to a COMMIT too, which waits while a backup holds commits back, and after an error
+/// there, we wouldn't know whether the batch was rolled back. The maximum is a year.
 const NO_LIMIT_OF_TABLE_ON_MYSQL: &str = "SET SESSION lock_wait_timeout = 31536000";
 
 const RESTORE_ON_MYSQL: &str = "SET \
@@ -128,8 +131,8 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
         self.write
     }
 
-    /// Writes the tables, one after another. Ends at the first error after which nothing more can
-    /// be written now.
+    /// Writes one table after another. Ends at the first error after which nothing more can be
+    /// written now.
     fn write_tables(&mut self, conn: &mut Conn) -> QueryResult<()> {
         if is_in_a_lasting_transaction(conn)? {
             return Err(Error::AlreadyInTransaction);
@@ -137,21 +140,21 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
         execute_on(Dialect::MySql, LIMIT_ON_MYSQL, conn)?;
         let mut tables = 0..lock(self.backlog).sorted().len();
         let written = tables.try_for_each(|table| self.write_table(table, conn));
-        // It fails only if the connection is broken.
+        // This fails only if the connection is broken.
         let _ = execute_on(Dialect::MySql, RESTORE_ON_MYSQL, conn);
         written
     }
 
-    /// Writes batches, each in its own transaction. If the database does not take a batch, writes
-    /// its parts, down to each row. No row changes meanwhile: what is counted during a write joins
-    /// the backlog after it.
+    /// Writes the table in batches, each in its own transaction. If the database refuses a batch,
+    /// writes its parts, down to single rows. The rows don't change meanwhile: what is counted
+    /// during a write joins the backlog afterwards.
     fn write_table(&mut self, table: usize, conn: &mut Conn) -> QueryResult<()> {
         self.table = table;
         let mut batches = lock(self.backlog).at(table).split(BATCH);
         let mut held = 0;
-        // Rows that failed with an error that is not recognized.
+        // Rows that failed with an error that we don't recognize.
         let mut doubtful = Vec::new();
-        // The last batch that the database took.
+        // The last batch that the database accepted.
         let mut written = None;
         while let Some(rows) = batches.pop() {
             self.commits.wait_for_reads();
@@ -171,7 +174,8 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
                 self.remove(&rows);
                 drop(unanswered);
                 self.write.written += number;
-                // Sums of 0 run no statement, and do not show that the table takes rows.
+                // A batch whose sums are all 0 runs no statement, so it doesn't show that the table
+                // accepts rows.
                 if number > 0 {
                     written = Some(rows);
                 }
@@ -205,10 +209,10 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
         Ok(())
     }
 
-    /// Refuses those of these rows that are at fault: they fail a second time at once, for a reason
-    /// that does not pass, and the table takes the batch `written` before and after it. Otherwise the
-    /// table may take no rows at all, or these the next time. Returns the number of rows that are
-    /// held.
+    /// Refuses the rows that are at fault, and leaves the others for the next write. A row is at
+    /// fault if it fails again at once, for a reason that won't pass, and if the table accepts the
+    /// batch `written` before and after it. Otherwise, the table may not accept any rows now, or it
+    /// may accept these next time. Returns the number of rows that are left for the next write.
     fn settle(
         &mut self,
         doubtful: &mut Vec<(Batch<Conn>, Error)>,
@@ -239,7 +243,7 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
         held
     }
 
-    /// Leaves rows in the backlog, for the next write. Returns their number.
+    /// Leaves rows in the backlog for the next write. Returns their number.
     fn hold(&mut self, rows: Vec<(Batch<Conn>, Error)>) -> usize {
         let number = rows.len();
         if let Some((_, error)) = rows.into_iter().next_back() {
@@ -274,7 +278,8 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
     }
 }
 
-/// Counts an increment, and writes it on this connection, for the enumerator of the repository.
+/// Counts an increment, and writes it on this connection. Only this repository's own tests in
+/// `lab/soak` use it.
 pub fn write_once<Of, Conn: Connection<Backend: CounterBackend>>(
     increment: impl Countable<Conn, Of>,
     conn: &mut Conn,
@@ -286,8 +291,8 @@ pub fn write_once<Of, Conn: Connection<Backend: CounterBackend>>(
     Writer::new(&backlog, &keys, &Commits::default()).write(|| Ok(conn))
 }
 
-/// Runs `work` in a transaction. A statement waits up to a second for a lock of a row. On SQLite, it
-/// waits as long as the connection does.
+/// Runs `work` in a transaction. A statement waits for a row lock for up to a second. On SQLite, it
+/// waits as long as the connection's own timeout says.
 fn in_transaction<Conn: Connection<Backend: CounterBackend>>(
     conn: &mut Conn,
     work: impl FnOnce(&mut Conn) -> QueryResult<()>,
@@ -299,10 +304,10 @@ fn in_transaction<Conn: Connection<Backend: CounterBackend>>(
     })
 }
 
-/// Writes rows, and checks what PostgreSQL would check at the COMMIT. An error of a deferred
-/// trigger can have any text, and after a COMMIT it would not say whether the batch was rolled
-/// back. On MySQL and MariaDB, waits for the lock of the table up to a second. Returns the number of
-/// rows that were written.
+/// Writes rows, and makes PostgreSQL run its deferred checks before the COMMIT. A deferred
+/// trigger's error can have any text, so at the COMMIT, it wouldn't tell us whether the batch was
+/// rolled back. On MySQL and MariaDB, waits for the table's lock for up to a second. Returns the
+/// number of rows that were written.
 fn write_and_check<Conn: Connection<Backend: CounterBackend>>(
     rows: &dyn AnyTableRows<Conn>,
     conn: &mut Conn,
@@ -315,7 +320,7 @@ fn write_and_check<Conn: Connection<Backend: CounterBackend>>(
     Ok(number)
 }
 
-/// Fails if the database does not take these rows now.
+/// Tries to write these rows, and rolls back. Fails if the database doesn't accept them now.
 fn write_and_roll_back<Conn: Connection<Backend: CounterBackend>>(
     rows: &dyn AnyTableRows<Conn>,
     conn: &mut Conn,
@@ -330,12 +335,11 @@ fn write_and_roll_back<Conn: Connection<Backend: CounterBackend>>(
     }
 }
 
-/// Whether the connection still works.
 fn is_alive(conn: &mut impl Connection) -> bool {
     conn.batch_execute("SELECT 1").is_ok()
 }
 
-/// Whether the database takes no rows at all.
+/// Whether this error means that the database accepts no rows at all.
 fn stops_all_writes(error: &Error) -> bool {
     use DatabaseErrorKind::{ClosedConnection, ReadOnlyTransaction, UnableToSendCommand, Unknown};
     match error {

@@ -1,4 +1,5 @@
-//! Merging in a background thread of a program: what a [`Compactor`](crate::Compactor) reports.
+//! Merging in a background thread of your program: the settings of a
+//! [`Compactor`](crate::Compactor), and what it reports.
 
 pub(crate) mod thread;
 

@@ -1,4 +1,4 @@
-//! Merging in a background thread of a program.
+//! Merging in a background thread of your program.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -17,12 +17,13 @@ use crate::merge::materialize::Materialize;
 use crate::sql::CounterBackend;
 use crate::typed::table::CounterTable;
 
-/// A background thread that keeps counter tables small: it runs [`compact`](crate::dsl::compact()),
-/// [`fold`](crate::dsl::fold()) and [`materialize`](crate::HasCounters::materialize) regularly.
+/// A background thread that keeps counter tables small. It regularly runs
+/// [`compact`](crate::dsl::compact()), [`fold`](crate::dsl::fold()) and
+/// [`materialize`](crate::HasCounters::materialize).
 ///
-/// It runs at once, and then again a day after the end of each run, or the time set with [`every`].
-/// To merge at a time of the day, [let cron run the
-/// command](crate::guide::operations#keeping-tables-small).
+/// It runs at once, and then again a day after each run has ended, or after the time that you set
+/// with [`every`]. To merge at a certain time of the day, [let cron run the
+/// command](crate::guide::operations#keeping-tables-small) instead.
 ///
 /// ```
 /// # include!("../../docs/doctest_setup.rs");
@@ -42,21 +43,22 @@ use crate::typed::table::CounterTable;
 /// # }
 /// ```
 ///
-/// Several processes can have a `Compactor` of the same tables. On PostgreSQL, MySQL and MariaDB,
-/// one of them merges a table at a time, and the others [skip it](Compacted::already_running). On
-/// SQLite, and to [materialize](CompactorBuilder::materialize), each of them works.
+/// Several processes can run a `Compactor` on the same tables. On PostgreSQL, MySQL and MariaDB,
+/// only one of them merges a table at a time, and the others [skip it](Compacted::already_running).
+/// On SQLite, and when they [materialize](CompactorBuilder::materialize), all of them do the work.
 ///
 /// # Errors
 ///
-/// An error or a panic ends the current run of a table, but not the thread. [`on_run`] gets the
-/// error. The next run begins after ten minutes, or after the time of [`every`] if that is less.
+/// An error or a panic ends the current run on a table, but not the thread. [`on_run`] gets the
+/// error. The next run begins after ten minutes, or earlier if the time set with [`every`] is
+/// shorter.
 ///
 /// # Stopping
 ///
-/// After [`stop`](Compactor::stop) or the drop, the thread begins no further transaction. `stop`
-/// waits until the thread has ended. The drop does not wait, nor does `stop` in `on_run`. In an
-/// asynchronous program, call `stop` in `spawn_blocking`, because the thread may need the runtime
-/// to end its work.
+/// After you call [`stop`](Compactor::stop) or drop the compactor, the thread begins no further
+/// transaction. `stop` waits until the thread has ended. Dropping doesn't wait, and neither does
+/// `stop` if you call it in `on_run`. In an asynchronous program, call `stop` in `spawn_blocking`,
+/// because the thread may need the runtime to finish its work.
 ///
 /// [`every`]: CompactorBuilder::every
 /// [`on_run`]: CompactorBuilder::on_run
@@ -84,7 +86,7 @@ impl<Conn> fmt::Debug for CompactorBuilder<Conn> {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Run {
-    /// The work, such as `compact article_counters` or `fold article_counters into month`.
+    /// The work, for example `compact article_counters` or `fold article_counters into month`.
     pub work: String,
     /// What was done, or the error.
     pub result: Result<Done, BackgroundError>,
@@ -94,9 +96,9 @@ pub struct Run {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Done {
-    /// The numbers of rows that were merged or folded.
+    /// How many rows were merged or folded.
     Compacted(Compacted),
-    /// The number of rows that were written.
+    /// How many rows were written.
     Materialized(usize),
 }
 
@@ -122,8 +124,8 @@ type RunTask<Conn> = dyn FnMut(&mut Conn, &Stop) -> QueryResult<Done> + Send;
 const RETRY: Duration = Duration::from_secs(10 * 60);
 
 impl Compactor {
-    /// Begins to build a compactor. `connect` returns a connection for each run of a table:
-    /// `move || pool.get()`, or `move || PgConnection::establish(&url)`.
+    /// Begins to build a compactor. `connect` returns a connection for each run on a table, for
+    /// example `move || pool.get()` or `move || PgConnection::establish(&url)`.
     pub fn builder<Conn: LoadConnection, E>(
         connect: impl Fn() -> Result<Conn, E> + Send + Sync + 'static,
     ) -> CompactorBuilder<Conn>
@@ -145,7 +147,7 @@ impl Compactor {
 }
 
 impl<Conn: LoadConnection<Backend: CounterBackend> + 'static> CompactorBuilder<Conn> {
-    /// [Merges](crate::dsl::compact()) the slots of this table's days before yesterday.
+    /// [Merges](crate::dsl::compact()) this table's slots on all days before yesterday.
     pub fn compact<T>(self, _table: T) -> Self
     where
         T: CounterTable<KeyType: StoredKey<Key: OwnedKey<T::KeyType, Conn::Backend>>> + 'static,
@@ -153,23 +155,23 @@ impl<Conn: LoadConnection<Backend: CounterBackend> + 'static> CompactorBuilder<C
         self.merge(|| compact(T::table()))
     }
 
-    /// [Folds](crate::dsl::fold()) this table's days that are more than `days` days ago into weeks,
-    /// months or years, or with [`Period::Total`] into one row without a day. This cannot be
-    /// undone. Call it several times for several steps.
+    /// [Folds](crate::dsl::fold()) this table's days into weeks, months or years once they are more
+    /// than `days` days old, or, with [`Period::Total`], into one row without a day. You can't undo
+    /// this. To fold in several steps, call it several times.
     pub fn fold<T>(self, _table: T, into: Period, days: u64) -> Self
     where
         T: CounterTable<KeyType: StoredKey<Key: OwnedKey<T::KeyType, Conn::Backend>>> + 'static,
     {
         self.merge(move || {
             let before = T::today().checked_sub_days(Days::new(days));
-            // If there is no date so long ago, nothing is folded: the default is 1970-01-01.
+            // If there's no date that long ago, nothing is folded: the default is 1970-01-01.
             let fold = fold(T::table()).per(into);
             fold.before(before.unwrap_or_default())
         })
     }
 
     /// Runs the [`compact`](crate::dsl::compact()) or [`fold`](crate::dsl::fold()) that `merge`
-    /// returns, which is called before each run: with other days, or with another batch.
+    /// returns, so that you can set other days or another batch. `merge` is called before each run.
     pub fn merge<Types, K>(
         self,
         merge: impl Fn() -> Compact<'static, Types, K> + Send + 'static,
@@ -184,8 +186,8 @@ impl<Conn: LoadConnection<Backend: CounterBackend> + 'static> CompactorBuilder<C
         })
     }
 
-    /// Runs the copy that `copy` returns, which is called before each run, such as
-    /// `|| Article::materialize(views, articles::total_views)`.
+    /// Runs the copy that `copy` returns, for example
+    /// `|| Article::materialize(views, articles::total_views)`. `copy` is called before each run.
     pub fn materialize<Types, K>(
         self,
         copy: impl Fn() -> Materialize<'static, Types, K> + Send + 'static,
@@ -209,21 +211,21 @@ impl<Conn: LoadConnection<Backend: CounterBackend> + 'static> CompactorBuilder<C
         self
     }
 
-    /// Sets the time from the end of a run to the next run, at least one millisecond. Defaults to a
-    /// day.
+    /// Sets the time from the end of a run to the next run. Defaults to a day. The minimum is one
+    /// millisecond.
     pub fn every(mut self, time: Duration) -> Self {
         self.every = time.max(Duration::from_millis(1));
         self
     }
 
-    /// Calls `f` after the run of each table, on the compactor's thread, which goes on if `f`
-    /// panics.
+    /// Calls `f` after the run on each table, on the compactor's thread. If `f` panics, the thread
+    /// goes on.
     pub fn on_run(mut self, f: impl FnMut(&Run) + Send + 'static) -> Self {
         self.on_run = Box::new(f);
         self
     }
 
-    /// Starts the thread, or returns the error of the operating system.
+    /// Starts the thread, or returns the operating system's error.
     pub fn start(mut self) -> std::io::Result<Compactor> {
         let work = move |stop: &Stop| {
             let mut failed = false;

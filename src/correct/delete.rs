@@ -18,8 +18,8 @@ use crate::sql::transaction::{execute_on, is_in_a_lasting_transaction, transacti
 use crate::sql::{CounterBackend, Dialect, execute, list, load, rows, sql, where_all};
 use crate::typed::table::CounterTable;
 
-/// Removes all counters of an entity from a counter table. They read 0 afterwards, and can be
-/// incremented again.
+/// Removes all of an entity's counters from a counter table. They read 0 afterwards, and you can
+/// increment them again.
 ///
 /// ```
 /// # include!("../../docs/doctest_setup.rs");
@@ -37,19 +37,21 @@ use crate::typed::table::CounterTable;
 /// # }
 /// ```
 ///
-/// A foreign key with `ON DELETE CASCADE` removes the counters of every entity that is deleted.
-/// Prefer it if the counter table can have one.
+/// If the counter table can have a foreign key, prefer one with `ON DELETE CASCADE`: it removes an
+/// entity's counters whenever the entity is deleted.
 ///
 /// # Concurrency
 ///
-/// It runs several statements in a transaction, or in a savepoint if a transaction is open.
+/// The deletion runs several statements in a transaction, or in a savepoint if a transaction is
+/// open.
 ///
-/// - An entity that has no rows is left as it is: an increment that commits meanwhile stays. With a
-///   prefix of a key, it looks again until it finds no entity, up to 100 times, so one whose first
-///   count commits while the removal waits for the others is removed too.
-/// - An increment that waits for the removal continues from 0 if the table has no foreign key. If
-///   it has one and the entity is deleted too, the increment fails.
-/// - Other corrections of the same entities wait for it, as for
+/// - If an entity has no rows, nothing is deleted for it, so an increment that commits in the
+///   meantime stays. If you give only the beginning of a key, the deletion looks again until it
+///   finds no more entities, up to 100 times. So if an entity's first count commits while the
+///   deletion waits for others, that count is removed too.
+/// - An increment that waits for the deletion then counts from 0. If the table has a foreign key
+///   and the entity itself is deleted too, the increment fails.
+/// - Other corrections of the same entities wait for it, as they do for
 ///   [`set_counter`](crate::dsl::set_counter()).
 pub fn delete_counters<T: CounterTable>(_table: T) -> DeleteCounters<T> {
     DeleteCounters((), PhantomData)
@@ -61,10 +63,10 @@ pub fn delete_counters<T: CounterTable>(_table: T) -> DeleteCounters<T> {
 pub struct DeleteCounters<T, E = ()>(E, PhantomData<T>);
 
 impl<T: CounterTable> DeleteCounters<T> {
-    /// Sets the entity, by its key or by its model. **With fewer values than the key has columns,
-    /// all entities whose keys begin with them are removed**: `.of(crate_id)` removes all
-    /// versions of a crate, and `.of(())` the whole table. In a table without entities, it is
-    /// `.of(())`.
+    /// Sets the entity, by its key or by its model. **If you give fewer values than the key has
+    /// columns, this removes the counters of every entity whose key begins with them.** For
+    /// example, `.of(crate_id)` removes the counters of all versions of a crate, and `.of(())`
+    /// those of the whole table. In a table without entities, write `.of(())`.
     pub fn of<K, N>(self, id: K) -> DeleteCounters<T, KeyPrefix<K::Types, K::Value>>
     where
         K: KeyOf<T::KeyType, N>,
@@ -72,8 +74,8 @@ impl<T: CounterTable> DeleteCounters<T> {
         DeleteCounters(KeyPrefix::new(id.into_value()), PhantomData)
     }
 
-    /// Sets many entities, by their keys, owned or borrowed. Their counters are removed in the
-    /// order of the keys, so that two deletions do not deadlock.
+    /// Sets many entities, by their keys, owned or borrowed. Their counters are removed in key
+    /// order, so two deletions don't deadlock.
     pub fn of_many<K, N>(self, ids: impl IntoIterator<Item = K>) -> DeleteCounters<T, Vec<K::Value>>
     where
         T: CounterTable<KeyType: HasColumns<1>>,
@@ -90,13 +92,14 @@ where
     T: CounterTable<KeyType: StoredKey>,
     Types: KeyTypes,
 {
-    /// Removes the counters. Returns the number of entities that had counts. It loads the keys of
-    /// the entities: if the key of the table has an SQL type of your own, implement
+    /// Removes the counters. Returns how many entities had counts.
+    ///
+    /// This loads the entities' keys. If the table's key has an SQL type of your own, implement
     /// [`StoredKey`](crate::bounds::StoredKey) for it.
     ///
     /// # Errors
     ///
-    /// It returns the database's own errors. If the counter table has a foreign key, and another
+    /// Returns the database's own errors. If the counter table has a foreign key and another
     /// transaction deletes the entity at the same time, the error can be a
     /// [`ForeignKeyViolation`](diesel::result::DatabaseErrorKind::ForeignKeyViolation).
     pub fn execute<Conn>(self, conn: &mut Conn) -> QueryResult<usize>
@@ -111,7 +114,8 @@ where
 }
 
 impl<T: CounterTable<KeyType: StoredKey>, K: Clone> DeleteCounters<T, Vec<K>> {
-    /// Removes the counters, as those of one entity, and with its errors.
+    /// Removes the counters. Returns how many entities had counts. The errors are the same as for
+    /// one entity.
     pub fn execute<Conn>(self, conn: &mut Conn) -> QueryResult<usize>
     where
         K: BindKey<T::KeyType, Conn::Backend>,
@@ -124,11 +128,11 @@ impl<T: CounterTable<KeyType: StoredKey>, K: Clone> DeleteCounters<T, Vec<K>> {
     }
 }
 
-/// The Rust type of the keys of a table.
+/// The Rust type of a table's keys.
 type Stored<T> = <<T as CounterTable>::KeyType as StoredKey>::Key;
 
-/// Removes the counters of each of these entities, or of all whose keys begin with them if
-/// `are_prefixes`. Returns the number of those that had counts.
+/// Removes the counters of these entities, or, if `are_prefixes`, of every entity whose key begins
+/// with one of them. Returns how many had counts.
 fn delete<T, E, Conn>(each: &[E], are_prefixes: bool, conn: &mut Conn) -> QueryResult<usize>
 where
     T: CounterTable<KeyType: StoredKey>,
@@ -142,8 +146,8 @@ where
     let key = shape.entity();
     let day = shape.day();
     let slot = shape.slot();
-    // The keys of the entities that have rows. With `counts_only`, the row that is the
-    // lock does not count as one, unless it has counts.
+    // Finds the keys of the entities that have rows. With `counts_only`, it ignores lock rows that
+    // hold no counts.
     let find = |entities: &dyn Entities<Conn::Backend>, counts_only: bool, conn: &mut Conn| {
         let find = |db: Dialect| {
             let counted = counts_only.then(|| {
@@ -152,7 +156,7 @@ where
                 sql!("({day} <> {&UNDATED} OR {slot} <> 0{counted})")
             });
             let rows = where_all([entities.condition(db, key), counted]);
-            // Without an entity, it is a number.
+            // A table without entities has no key to select, so this selects a number.
             let key = match key {
                 [] => sql!("1"),
                 _ => sql!("{key}"),
@@ -164,12 +168,12 @@ where
         };
         let mut keys = load(conn, find, Stored::<T>::load)?;
         keys.sort_unstable();
-        // SQLite can store one key as values of two types, which are loaded as one.
+        // SQLite can store the same key as values of two types, which load as one key.
         keys.dedup();
         QueryResult::Ok(keys)
     };
     transaction(conn, |conn| {
-        // It takes the write lock before anything is read, and deletes nothing.
+        // This deletes nothing, but takes the write lock before anything is read.
         execute_on(
             Dialect::Sqlite,
             sql!("DELETE FROM {table} WHERE 1 = 0"),
@@ -178,17 +182,18 @@ where
         let mut removed = BTreeSet::new();
         for entities in each {
             for _ in 0..LOOKS {
-                // Nothing is locked yet, so nothing is deleted where no row was found: another
-                // correction can have read a count that commits now.
+                // Nothing is locked yet, so an entity without rows is left alone: its first count
+                // may be committing right now, and another correction may already have read it.
                 let found = find(entities, false, conn)?;
                 for keys in found.chunks(rows::most_numbered::<Conn::Backend>()) {
                     lock_entities::<T::KeyType, _, _>(shape, &[], keys, conn)?;
-                    // Another deletion can have removed them while this one waited.
+                    // Another deletion may have removed them while this one waited.
                     let counted = find(&listed::<T::KeyType, _, _>(keys), true, conn)?;
                     delete_locked::<T, _>(keys, &counted, conn)?;
                     removed.extend(counted);
                 }
-                // An entity can have got its first count while this waited for the locks of others.
+                // An entity may have got its first count while this waited for other entities'
+                // locks.
                 if found.is_empty() || !are_prefixes {
                     break;
                 }
@@ -198,11 +203,12 @@ where
     })
 }
 
-/// How often a deletion by a prefix looks for entities, where others count all the time.
+/// How many times a deletion by a key prefix looks for entities, so that it ends even if others
+/// keep counting.
 const LOOKS: usize = 100;
 
-/// Deletes the rows of entities, which have been locked: all of those that are `counted`, and of
-/// the others the row that is the lock.
+/// Deletes rows of locked entities: every row if the entity is in `counted`, and otherwise only its
+/// lock row.
 fn delete_locked<T, Conn>(
     keys: &[Stored<T>],
     counted: &[Stored<T>],
@@ -213,19 +219,20 @@ where
     Stored<T>: OwnedKey<T::KeyType, Conn::Backend>,
     Conn: LoadConnection<Backend: CounterBackend>,
 {
-    // On PostgreSQL, and on the other databases at READ COMMITTED, a statement that waits for a
-    // merge does not see the row of slot 0 that the merge inserts, and on MySQL and MariaDB it
-    // can see one of two rows that another transaction commits. The next one sees them. This
-    // ends, because the rows that are deleted stay locked.
+    // A statement that waits for a merge doesn't see the row of slot 0 that the merge inserts (on
+    // PostgreSQL, and on the other databases at READ COMMITTED). On MySQL and MariaDB, it can also
+    // see just one of two rows that another transaction commits. The next statement sees them. The
+    // loop ends because the deleted rows stay locked.
     if !counted.is_empty() {
-        // At least the lock row is there.
+        // There's at least the lock row.
         if delete_rows::<T, _>(counted, Deleted::All, conn)? == 0 {
             return not_written(T::shape().label);
         }
         while delete_rows::<T, _>(counted, Deleted::Later, conn)? > 0 {}
     }
-    // The others have a lock each. Their keys cannot be found by those of `counted`, in which a
-    // text can be spelled in another way. An increment of these that commits now stays.
+    // Each of the other entities has a lock row. Their keys can't be found by leaving out those in
+    // `counted`, where a text may be spelled differently, so this deletes the lock rows of all
+    // `keys`. If an increment of the others commits now, it stays.
     let others = keys.len() - counted.len();
     if others > 0 && delete_rows::<T, _>(keys, Deleted::Locks, conn)? < others {
         return not_written(T::shape().label);
@@ -233,17 +240,16 @@ where
     Ok(())
 }
 
-/// The rows that are deleted.
+/// Which rows to delete.
 #[derive(Clone, Copy, PartialEq)]
 enum Deleted {
     All,
     /// Rows that were inserted while the first DELETE waited.
     Later,
-    /// Only the rows that serve as locks.
+    /// Only the lock rows.
     Locks,
 }
 
-/// Deletes rows of entities.
 fn delete_rows<T, Conn>(keys: &[Stored<T>], deleted: Deleted, conn: &mut Conn) -> QueryResult<usize>
 where
     T: CounterTable<KeyType: StoredKey>,

@@ -26,7 +26,8 @@ const STORED: [Name<'static>; 8] = numbered!(Name, "stored": "" "_1" "_2" "_3" "
 const ACTUAL: [Name<'static>; 8] = numbered!(Name, "actual": "" "_1" "_2" "_3" "_4" "_5" "_6" "_7");
 
 impl<C: Counters, Source, E> Recount<C, Source, E> {
-    /// Loads a row for each entity, or for each day of an entity, whose stored count is wrong.
+    /// Loads a row for every entity whose stored count is wrong, or for every wrong day if the
+    /// source counts by day.
     pub(super) fn drift<K, Conn>(
         &self,
         entities: &dyn Entities<Conn::Backend>,
@@ -40,7 +41,7 @@ impl<C: Counters, Source, E> Recount<C, Source, E> {
     {
         let columns = KeyType::<C>::COLUMNS;
         let is_by_day = self.is_by_day;
-        // It would compare the counts of all days with those that the source returns for one.
+        // Otherwise, this would compare counts of different days.
         if !self.days.is_all() && (!is_by_day || C::Table::PERIOD == Period::Total) {
             let error = "a recount `between` days requires a source that selects days, and a table \
                 that does not count in total";
@@ -61,12 +62,14 @@ impl<C: Counters, Source, E> Recount<C, Source, E> {
                 })
             },
         )?;
-        // Without an entity and a day there is always a row.
+        // Without an entity and a day, the query always returns a row, even if its counts are
+        // right.
         found.retain(|row| C::amounts(row.stored).as_ref() != C::amounts(row.actual).as_ref());
         Ok(found)
     }
 
-    /// A query of the stored and the true counts, grouped by entity, or by entity and day.
+    /// Selects the stored and the true counts where they differ, grouped by entity, or by entity
+    /// and day.
     //
     // WITH true_counts (entity, actual) AS (…)
     // SELECT entity, SUM(stored), SUM(actual)
@@ -95,7 +98,7 @@ impl<C: Counters, Source, E> Recount<C, Source, E> {
             names: ENTITY[..shape.entity().len()].to_vec(),
             stored: &STORED[..number],
             actual: &ACTUAL[..number],
-            // Texts are compared by the collation of the counter table, which can differ from the
+            // Texts are compared by the counter table's collation, which can differ from the
             // source's.
             is_exact: KeyType::<C>::is_exact(),
         };
@@ -137,24 +140,24 @@ impl<C: Counters, Source, E> Recount<C, Source, E> {
     }
 }
 
-/// What both parts of the query have.
+/// What both parts of the query share.
 struct Compared<'a> {
     db: Dialect,
     shape: &'a Shape<'static>,
-    /// The columns of the counter table by which counts are grouped: the entity's, and the day.
+    /// The counter table's columns that counts are grouped by: the entity's, and the day.
     columns: Vec<Name<'static>>,
-    /// What the columns are called in the query.
+    /// The names of these columns in the query.
     names: Vec<Name<'static>>,
-    /// What the counters are called in the query: those that are stored, and the true ones.
+    /// The names of the stored counts in the query, and of the true ones.
     stored: &'static [Name<'static>],
     actual: &'static [Name<'static>],
-    /// Whether two keys are equal in both parts if they are equal in one.
+    /// Whether keys that are equal in one part are also equal in the other.
     is_exact: bool,
 }
 
 impl<'a> Compared<'a> {
-    /// The rows of the counter table, with 0 as their true counts. They are grouped, because MySQL
-    /// and MariaDB write both parts to a temporary table.
+    /// Selects the rows of the counter table, with 0 as the true counts. It groups them, because
+    /// MySQL and MariaDB write both parts to a temporary table.
     fn stored_part<DB: CounterBackend>(
         &self,
         counters: &'static [Name<'static>],
@@ -171,7 +174,7 @@ impl<'a> Compared<'a> {
         sql!("SELECT {key}{counters}, {no_actual} FROM {table}{rows}{groups}")
     }
 
-    /// The rows of the source, with 0 as their stored counts.
+    /// Selects the rows of the source, with 0 as the stored counts.
     fn source_part<DB: CounterBackend>(
         &self,
         key_types: impl Iterator<Item = Option<&'static str>>,
@@ -181,7 +184,7 @@ impl<'a> Compared<'a> {
     ) -> Sql<'a, DB> {
         let db = self.db;
         let entity = self.shape.entity();
-        // MySQL takes a bind value that the source selects for a text.
+        // If the source selects a bind value, MySQL takes it for a text.
         let key = self.names.iter().zip(key_types);
         let key = key.map(|(name, key_type)| match key_type {
             Some(key_type) if db == Dialect::MySql => sql!("CAST({*name} AS {key_type}), "),
@@ -194,10 +197,10 @@ impl<'a> Compared<'a> {
         let of_entities = entities.condition(db, &ENTITY[..entity.len()]);
         let mut conditions = vec![of_entities.filter(|_| self.is_exact)];
         if are_locked && db == Dialect::PostgreSql && (!self.is_exact || entity.len() > 1) {
-            // The other databases take the condition on both parts into each of them. PostgreSQL
-            // does not if their types or collations differ, and a list of keys of
-            // several columns never. Each key has a stored row, its lock, whose text
-            // has the collation that texts of both parts are compared by.
+            // The other databases apply a condition on the whole query to each of its parts.
+            // PostgreSQL doesn't if the types or collations of the parts differ, and never does for
+            // a list of keys of several columns. So this compares with stored keys: every key has a
+            // lock row, and its texts have the collation that both parts are compared by.
             let table = self.shape.table;
             for (column, name) in entity.iter().zip(&self.names) {
                 let rows = where_all([entities.condition(db, entity)]);

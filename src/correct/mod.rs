@@ -1,5 +1,4 @@
-//! Correcting counts, and removing them: lock the entities, read what is stored, add the
-//! difference.
+//! Correcting and removing counts: lock the entities, read what is stored, and add the difference.
 
 pub(crate) mod delete;
 pub(crate) mod drift;
@@ -21,11 +20,11 @@ use crate::shape::{Name, Shape};
 use crate::slot::InSlot;
 use crate::sql::{CounterBackend, Dialect, Sql, execute, rows, sql, where_all};
 
-/// Locks entities against other corrections of their counters, until the transaction ends. The keys
-/// are in order. Increments do not wait for it, except on SQLite.
+/// Locks entities until the transaction ends, so that other corrections of their counters wait.
+/// Increments don't wait, except on SQLite. The keys must be sorted.
 ///
-/// The lock is the entity's merged row of 1970-01-01, to which 0 is added. If the row does not
-/// exist, it is inserted.
+/// The lock is the entity's merged row of 1970-01-01: this adds 0 to it, or inserts it if it
+/// doesn't exist.
 fn lock_entities<Types, K, Conn>(
     shape: &Shape<'_>,
     counters: &[Name<'_>],
@@ -41,13 +40,12 @@ where
     add_rows::<Types, K, _, _>(shape, counters, InSlot::Merged, rows, conn)
 }
 
-/// Keeps the rows of entities, which have been locked, from being deleted until the transaction
-/// ends.
+/// Keeps the rows of locked entities from being deleted until the transaction ends.
 ///
-/// Only PostgreSQL above READ COMMITTED needs this. There, a query still sees rows that a merge or a
-/// deletion has removed since the snapshot; with this, the transaction fails with a serialization
+/// Only PostgreSQL above READ COMMITTED needs this: there, a query still sees rows that a merge or
+/// a deletion has removed since the snapshot. With this, the transaction gets a serialization
 /// failure instead. `FOR KEY SHARE` neither fails nor waits if a row was incremented. At READ
-/// COMMITTED it reads and locks nothing.
+/// COMMITTED, the statement reads and locks nothing.
 fn keep_rows<Conn>(
     shape: &Shape<'_>,
     entities: &dyn Entities<Conn::Backend>,
@@ -75,7 +73,7 @@ where
     Ok(())
 }
 
-/// ` WHERE` of a query of rows of entities, on these days.
+/// The ` WHERE` that selects the entities' rows on these days.
 fn where_rows<'a, DB: CounterBackend>(
     db: Dialect,
     shape: &'a Shape<'a>,
@@ -86,7 +84,7 @@ fn where_rows<'a, DB: CounterBackend>(
     where_all([of_entities, days.unless_all(shape.day())])
 }
 
-/// The entities with these keys, as a list that is filled up with the last one.
+/// The entities with these keys, as a list that is padded with the last key.
 fn listed<Types, K, DB>(keys: &[K]) -> Keys<K::Columns>
 where
     K: BindKey<Types, DB> + Clone,

@@ -25,9 +25,9 @@ use crate::typed::table::CounterTable;
 
 /// Corrects counters from the rows that they count.
 ///
-/// `source` is a Diesel query of the true counts. The difference between the true count and the
-/// stored count is added to the counter. [`of`](Recount::of) recounts one entity, or some. Without
-/// it, all entities of the table are recounted.
+/// `source` is a Diesel query that selects the true counts. The recount compares them with the
+/// stored counts and adds the difference to the counter. To recount one entity or some, use
+/// [`of`](Recount::of). Without it, every entity in the table is recounted.
 ///
 /// ```
 /// # include!("../../docs/doctest_setup.rs");
@@ -60,45 +60,47 @@ use crate::typed::table::CounterTable;
 ///
 /// `source` selects one of two shapes:
 ///
-/// - `(key, count)`: the difference is added **to today's count**. The total is then correct.
-///   Today's count is not: it can be too large, or negative. [The
-///   guide](crate::guide::operations#counts-without-a-day) has a table of where each correction is
-///   stored.
-/// - `(key, day, count)`: the difference of each day is added to that day. Totals and series are
-///   then correct. Select the days that increments count on: days in UTC, unless the table has its
-///   own `today`; for a table that counts by week, month or year, the first day of each period.
+/// - `(key, count)`: the difference is added **to today's count**. The total is right afterwards,
+///   but today's count isn't: it can be too large, or negative. [The
+///   guide](crate::guide::operations#counts-without-a-day) has a table that shows where every
+///   correction is stored.
+/// - `(key, day, count)`: each day's difference is added to that day, so totals and series are
+///   right afterwards. Select the same days that increments count on: days in UTC, unless the table
+///   has its own `today`. If the table counts by week, month or year, select the first day of each
+///   period.
 ///
-/// For a tuple of counters, select a count for each of them. Several rows of one entity, or of one
-/// entity and day, are added up. Texts require the collation of the counter table's column.
+/// For a tuple of counters, select a count for each. If there are several rows for the same entity,
+/// or for the same entity and day, they're added up. A text key must have the collation of the
+/// counter table's column.
 ///
-/// **If `source` does not return an entity, or a day, its true count is 0.** So `source` must
-/// return everything that the counter ever counted, or on the days given with
-/// [`between`](Recount::between). If old days were [folded](crate::dsl::fold()), the recount gives
-/// them their counts back. Fold them again afterwards.
+/// **If `source` doesn't return an entity or a day, its true count is 0.** So `source` must return
+/// everything that the counter ever counted, or everything on the days that you give with
+/// [`between`](Recount::between). If you have [folded](crate::dsl::fold()) old days, the recount
+/// gives them their counts back, so fold them again afterwards.
 ///
 /// # Concurrency
 ///
-/// Increments do not wait for a recount, except on SQLite. Other corrections of the entity do, as
-/// for [`set_counter`](crate::dsl::set_counter()). A recount does not lose or double a count if the
-/// application writes the count and the counted row in the same transaction: one statement reads
-/// both.
+/// Increments don't wait for a recount, except on SQLite. Other corrections of the entity do, as
+/// they do for [`set_counter`](crate::dsl::set_counter()). A recount neither loses a count nor
+/// counts it twice if your app writes the count and the counted row in the same transaction,
+/// because one statement reads both.
 ///
 /// # Errors
 ///
 /// `execute` returns the database's own errors, an [overflow](crate::is_overflow()) if a stored
-/// count, a difference or a row is out of the range of an `i64`, and a
-/// [`QueryBuilderError`](diesel::result::Error::QueryBuilderError):
+/// count, a difference or a row doesn't fit an `i64`, and a
+/// [`QueryBuilderError`](diesel::result::Error::QueryBuilderError) in these cases:
 ///
-/// - if a transaction is open on MySQL or MariaDB, other than that of
-///   [`begin_test_transaction`](diesel::Connection::begin_test_transaction): a query in it can read
-///   rows as they were before the lock;
-/// - if `source` counts on a day that is not the first day of one of the table's periods;
-/// - if it recounts the days [`between`](Recount::between), and the table counts in total, or
-///   `source` does not select days.
+/// - A transaction is open on MySQL or MariaDB, unless
+///   [`begin_test_transaction`](diesel::Connection::begin_test_transaction) began it: a query in it
+///   can read rows as they were before the lock.
+/// - `source` counts on a day that isn't the first day of one of the table's periods.
+/// - You recount the days [`between`](Recount::between), but the table counts in total, or `source`
+///   doesn't select days.
 ///
-/// On PostgreSQL, `execute` and `dry_run` fail if a policy of row level security applies to the
-/// caller and a table that they read, unless you have opened a transaction: there they see what the
-/// policy shows. Recount as a role with `BYPASSRLS`.
+/// On PostgreSQL, `execute` and `dry_run` fail if a row level security policy applies to the caller
+/// on a table that they read. If you have opened a transaction, they don't fail, but see only what
+/// the policy shows. Recount as a role with `BYPASSRLS`.
 pub fn recount<C, S>(_counters: C, source: S) -> Recount<C, S::Query>
 where
     C: Counters,
@@ -114,7 +116,7 @@ where
     }
 }
 
-/// A recount of the counters `C` of the entities `E`, from the query `Source`; made by [`recount`].
+/// Recounts the counters `C` of the entities `E` from the query `Source`; made by [`recount`].
 #[must_use = "counters are not recounted until this is executed"]
 #[derive(Debug, Clone)]
 pub struct Recount<C, Source, E = AllEntities> {
@@ -125,7 +127,7 @@ pub struct Recount<C, Source, E = AllEntities> {
     of: PhantomData<C>,
 }
 
-/// An entity, or a day of an entity, whose stored count was not the true count; returned by
+/// An entity, or an entity's day, with a wrong stored count; returned by
 /// [`recount`](crate::dsl::recount()).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -141,7 +143,7 @@ pub struct Drift<K, V = i64> {
 }
 
 impl<K, V> Drift<K, V> {
-    /// Returns what a recount would return, to compare with it in a test.
+    /// Makes a value that a recount would return, so that a test can compare with it.
     pub fn new(entity: K, day: Option<NaiveDate>, stored: V, actual: V) -> Self {
         Drift {
             entity,
@@ -152,12 +154,12 @@ impl<K, V> Drift<K, V> {
     }
 }
 
-/// The number of entities in a transaction.
+/// How many entities one transaction corrects.
 const BATCH: usize = 256;
 
 impl<C: Counters, Source> Recount<C, Source> {
-    /// Recounts only this entity, given by its key or by its model, or the entities whose keys
-    /// begin with these values: all versions of a crate, with `.of(crate_id)`.
+    /// Recounts only this entity, given by its key or by its model, or every entity whose key
+    /// begins with these values. For example, `.of(crate_id)` recounts all versions of a crate.
     pub fn of<K, N>(self, id: K) -> Recount<C, Source, KeyPrefix<K::Types, K::Value>>
     where
         K: KeyOf<KeyType<C>, N>,
@@ -173,20 +175,20 @@ impl<C: Counters, Source> Recount<C, Source> {
 }
 
 impl<C: Counters, Source, Types: KeyTypes, K> Recount<C, Source, KeyPrefix<Types, K>> {
-    /// Recounts only these days, or the whole periods that overlap them. Counts of other days do
-    /// not change, and `source` need not select them: `recount(views, log).between(day..=day)`
-    /// imports the log of a day.
+    /// Recounts only these days, or the whole periods that overlap them. Counts of other days don't
+    /// change, and `source` doesn't have to select them. For example,
+    /// `recount(views, log).between(day..=day)` imports one day's log.
     pub fn between(mut self, days: impl RangeBounds<NaiveDate>) -> Self {
         self.days = DayRange::whole(days, C::Table::PERIOD);
         self
     }
 
-    /// Returns the counts that are wrong, in the order of their keys, and changes nothing.
+    /// Returns the counts that are wrong, in key order, and changes nothing.
     ///
     /// # Errors
     ///
-    /// Those of [`recount`], except for an open transaction: on MySQL and MariaDB it compares the
-    /// rows as they were when the transaction began.
+    /// Fails like [`recount`], but not because a transaction is open. In one, on MySQL and MariaDB,
+    /// it compares the rows as they were when the transaction began.
     pub fn dry_run<E, Conn>(&self, conn: &mut Conn) -> QueryResult<Vec<Drift<E, C::Value>>>
     where
         K: BindKey<Types, Conn::Backend>,
@@ -197,17 +199,17 @@ impl<C: Counters, Source, Types: KeyTypes, K> Recount<C, Source, KeyPrefix<Types
         read_all_rows(conn, |conn| self.drift(&self.entities, false, conn))
     }
 
-    /// Corrects the counts that are wrong. Returns them, in the order of their keys.
+    /// Corrects the counts that are wrong, and returns them in key order.
     ///
-    /// One entity is locked, read and corrected in a transaction, or in a savepoint if a
-    /// transaction is open. Of several entities, it first finds those with wrong counts, as
-    /// [`dry_run`](Recount::dry_run) does. Then it corrects them, each 256 in a transaction or
-    /// savepoint. An entity whose count becomes wrong after the first query is not corrected.
-    /// On MySQL and MariaDB, a transaction is READ COMMITTED.
+    /// If you recount one entity, it's locked, read and corrected in a transaction, or in a
+    /// savepoint if a transaction is open. If there are several, `execute` first finds the ones
+    /// that are wrong, as [`dry_run`](Recount::dry_run) does, and then corrects them, 256 in each
+    /// transaction or savepoint. If an entity's count becomes wrong after the first query, it isn't
+    /// corrected. On MySQL and MariaDB, the transactions are READ COMMITTED.
     ///
     /// # Errors
     ///
-    /// Those of [`recount`]. The transactions before the error stay committed.
+    /// Fails like [`recount`]. What earlier transactions corrected stays corrected.
     pub fn execute<E, Conn>(self, conn: &mut Conn) -> QueryResult<Vec<Drift<E, C::Value>>>
     where
         K: BindKey<Types, Conn::Backend> + Clone,
@@ -232,7 +234,7 @@ impl<C: Counters, Source, Types: KeyTypes, K> Recount<C, Source, KeyPrefix<Types
         Ok(corrected)
     }
 
-    /// Corrects entities, which have these keys, in one transaction.
+    /// Corrects the entities with these keys, in one transaction.
     fn correct<Of, Id, E, Conn>(
         &self,
         keys: &[Id],
@@ -258,8 +260,8 @@ impl<C: Counters, Source, Types: KeyTypes, K> Recount<C, Source, KeyPrefix<Types
                 let day = row.day.unwrap_or(today);
                 let actual = C::amounts(row.actual);
                 let start = period.start(day);
-                // A true count of 0 removes counts that were stored under this day when the table
-                // had another period.
+                // A true count of 0 is allowed on any day: it removes counts that were stored there
+                // when the table had another period.
                 if day != UNDATED && day != start && !is_zero(&actual) {
                     return refuse(format!(
                         "the source of the recount has counts of {day}, but the table counts by \

@@ -23,10 +23,10 @@ use crate::typed::table::CounterTable;
 
 /// Sets one or more counters of an entity to a value.
 ///
-/// The entity is given with [`of`](SetCounter::of), and the value with [`to`](SetCounter::to).
-/// `execute` adds the difference between the value and the stored total to today's count, and
-/// returns the total before. [`on`](SetCounter::on) sets the count of one day instead, and
-/// [`of_days`](SetCounter::of_days) those of many entities and days.
+/// Give the entity with [`of`](SetCounter::of) and the value with [`to`](SetCounter::to). `execute`
+/// adds the difference between the value and the stored total to today's count, and returns the
+/// previous total. To set one day's count instead, use [`on`](SetCounter::on). For many entities
+/// and days, use [`of_days`](SetCounter::of_days).
 ///
 /// ```
 /// # include!("../../docs/doctest_setup.rs");
@@ -52,13 +52,13 @@ use crate::typed::table::CounterTable;
 ///
 /// # Concurrency
 ///
-/// Of a [stock](crate::dsl::take()), it locks all rows of the entity, and spreads the value over
-/// the slots.
+/// Counts of other transactions are neither lost nor counted twice. Other corrections of the entity
+/// wait: each locks the entity's merged row of 1970-01-01, or inserts it if it doesn't exist.
+/// Increments don't wait, with two exceptions: on SQLite, and on MySQL and MariaDB if you have a
+/// transaction open. There, this locks the entity's rows until the transaction ends.
 ///
-/// A count of another transaction is neither lost nor counted twice. Other corrections of the
-/// entity wait for it: they lock the entity's merged row of 1970-01-01, which is inserted if it
-/// does not exist. Increments do not wait, except on SQLite, and on MySQL and MariaDB if the caller
-/// has a transaction open: there it locks the entity's rows until the transaction ends.
+/// For a [stock](crate::dsl::take()), this locks every row of the entity and spreads the value over
+/// the slots.
 pub fn set_counter<C: Counters>(_counters: C) -> SetCounter<C> {
     const { assert_program_sets::<C>() }
     SetCounter {
@@ -98,26 +98,24 @@ impl<C: Counters, Id> SetCounter<C, Id> {
         self
     }
 
-    /// Sets the count of this day, in place of the total. Counts of other days do not change. If
-    /// the table counts by week, month or year, it is the count of the period that contains
-    /// `day`.
+    /// Sets this day's count instead of the total. Counts of other days don't change. If the table
+    /// counts by week, month or year, this sets the count of the period that contains `day`.
     pub fn on(mut self, day: NaiveDate) -> Self {
         self.target.on(day);
         self.days = DayRange::period_of(day, C::Table::PERIOD);
         self
     }
 
-    /// Sets the counters. Returns the value before, or a tuple of values.
+    /// Sets the counters. Returns the previous value, or a tuple of them.
     ///
-    /// It runs several statements in a transaction, or in a savepoint if a transaction is open. On
-    /// MySQL and MariaDB, the transaction is READ COMMITTED.
+    /// This runs several statements in a transaction, or in a savepoint if a transaction is open.
+    /// On MySQL and MariaDB, the transaction is READ COMMITTED.
     ///
     /// # Errors
     ///
-    /// It returns the database's own errors: above [READ
-    /// COMMITTED](crate::guide::counting#isolation-levels), for example, a serialization failure.
-    /// It returns an [overflow](crate::is_overflow()) if the value before, the difference, or a
-    /// row is out of the range of an `i64`.
+    /// Returns the database's own errors, for example a serialization failure above [READ
+    /// COMMITTED](crate::guide::counting#isolation-levels), and an [overflow](crate::is_overflow())
+    /// if the previous value, the difference or a row doesn't fit an `i64`.
     pub fn execute<Conn>(self, conn: &mut Conn) -> QueryResult<C::Value>
     where
         Id: BindKey<KeyType<C>, Conn::Backend> + Clone,
@@ -168,12 +166,13 @@ impl<C: Counters, Id> SetCounter<C, Id> {
         sums.into_iter().next().ok_or(Error::NotFound)
     }
 
-    /// Locks the rows and adds them up, in a transaction of MySQL or MariaDB whose queries can read
+    /// Locks the rows and adds them up, for a MySQL or MariaDB transaction whose queries can read
     /// old rows.
     ///
     /// At READ COMMITTED, another transaction can commit two rows during a read: one that the read
-    /// has already passed, and one that it reaches later. So it reads until two reads in a row
-    /// return the same number. The rows of the earlier read are locked and have not changed.
+    /// has already passed, and one that it reaches later. So this reads until two reads in a row
+    /// return the same number of rows. The rows of the earlier read are locked, so they haven't
+    /// changed.
     fn sum_of_locked_rows<Conn>(&self, conn: &mut Conn) -> QueryResult<C::Amounts>
     where
         Id: BindKey<KeyType<C>, Conn::Backend>,

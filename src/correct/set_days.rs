@@ -27,35 +27,36 @@ use crate::typed::table::CounterTable;
 #[derive(Debug, Clone)]
 pub struct SetDays<C: Counters, K>(Vec<DayCount<K, C::Amounts>>);
 
-/// A key, a day, and a count for each counter. Rows are locked in this order. A merge locks the
-/// newest day first too, so the two do not deadlock, unless it merges rows of 1970-01-01.
+/// A key, a day, and a count for each counter. Rows are locked in this order. A merge also locks
+/// the newest day first, so the two don't deadlock, unless it merges rows of 1970-01-01.
 type DayCount<K, A> = ((K, Reverse<NaiveDate>), A);
 
-/// The keys of an import, and the texts of the keys that are stored for them. If there are fewer of
-/// these, two keys of the import are one key in the table, by its collation.
+/// The keys of an import, and the texts that the table stores for them. If there are fewer texts
+/// than keys, the table's collation treats two of the keys as the same.
 type Spellings<K> = (BTreeSet<K>, BTreeSet<Vec<String>>);
 
-/// The number of counts in a transaction. Where there are no arrays, four full `INSERT`s lock as
-/// many entities.
+/// How many counts one transaction sets. Without arrays, four full `INSERT`s lock that many
+/// entities.
 const BATCH: usize = 1_024;
 
 impl<C: Counters> SetCounter<C> {
-    /// Sets the counts of many entities on many days: an [import](crate::guide::operations#years).
-    /// `counts` has the key of an entity, a day, and the count of this day, in any order. Counts of
-    /// other days, and of other entities, do not change. The same import twice changes nothing.
+    /// Sets the counts of many entities on many days, for example in an
+    /// [import](crate::guide::operations#imports). `counts` has an entity's key, a day and that
+    /// day's count, in any order. Counts of other days and of other entities don't change. If you
+    /// run the same import again, nothing changes.
     ///
-    /// - If `counts` has a day of an entity, or a period of the table, more than once, its counts
-    ///   are added up: give all counts of a day in one call.
-    /// - **Do not set days that were [folded](crate::dsl::fold()).** They would be counted twice.
-    ///   Set the whole period, on its first day. A week that spans two months is stored in two
+    /// - If `counts` has the same entity and day (or period of the table) more than once, those
+    ///   counts are added up. So give all of a day's counts in one call.
+    /// - **Don't set days that were [folded](crate::dsl::fold()).** They'd be counted twice. Set
+    ///   the whole period instead, on its first day. A week that spans two months is stored in two
     ///   parts: on its Monday, and on the first day of the month that begins in it.
     ///
     /// # Concurrency
     ///
-    /// Each 1,024 counts are set in a transaction, or in a savepoint if a transaction is open, as
-    /// [`set_counter`](crate::dsl::set_counter()) sets one. On MySQL and MariaDB, an open
-    /// transaction is an error. It writes to the slot of merged rows. A merge of
-    /// rows without a day that runs at the same time can deadlock with it.
+    /// Every 1,024 counts are set in one transaction, or in a savepoint if a transaction is open,
+    /// the same way [`set_counter`](crate::dsl::set_counter()) sets one. On MySQL and MariaDB, an
+    /// open transaction is an error. An import writes to the slot of merged rows, so it can
+    /// deadlock with a merge that runs at the same time and merges rows without a day.
     pub fn of_days<K, N>(
         self,
         counts: impl IntoIterator<Item = (K, NaiveDate, C::Value)>,
@@ -73,16 +74,15 @@ impl<C: Counters> SetCounter<C> {
 }
 
 impl<C: Counters, K: Ord + Clone> SetDays<C, K> {
-    /// Sets the counts. Returns the number of counts, one for each entity and day, that differed
-    /// from the stored ones.
+    /// Sets the counts. Returns how many of them, by entity and day, differed from the stored ones.
     ///
     /// # Errors
     ///
-    /// Those of [`SetCounter::execute`](crate::dsl::SetCounter::execute), and a
-    /// [`QueryBuilderError`](diesel::result::Error::QueryBuilderError) if one key of text is
-    /// spelled in two ways (see [text keys](crate::CounterTable#text-keys)), or, as in a
-    /// [recount](crate::dsl::recount()), if a transaction is open on MySQL and MariaDB. Counts of
-    /// the transactions before an error stay set.
+    /// Fails like [`SetCounter::execute`](crate::dsl::SetCounter::execute), and with a
+    /// [`QueryBuilderError`](diesel::result::Error::QueryBuilderError) if the same text key is
+    /// spelled in two ways (see [text keys](crate::CounterTable#text-keys)) or, as in a
+    /// [recount](crate::dsl::recount()), if a transaction is open on MySQL or MariaDB. Counts that
+    /// earlier transactions set stay set.
     pub fn execute<Conn>(self, conn: &mut Conn) -> QueryResult<usize>
     where
         K: BindKey<KeyType<C>, Conn::Backend>,
@@ -98,8 +98,8 @@ impl<C: Counters, K: Ord + Clone> SetDays<C, K> {
     }
 }
 
-/// Sets counts, in order, in one transaction. Returns the number of those that differed from the
-/// stored ones. `spellings` are those of the counts before.
+/// Sets these counts, which are sorted, in one transaction. Returns how many differed from the
+/// stored ones. `spellings` has the keys of the earlier batches.
 fn set_days<Types, K, A, Conn>(
     shape: &Shape<'_>,
     counters: &[Name<'_>],
@@ -132,7 +132,7 @@ where
     })
 }
 
-/// Returns the rows to add: the differences that are not 0. `entities` has the key of each count.
+/// Returns the rows to add: the differences that aren't 0. `entities` has the key of every count.
 fn differences<K, A, Conn>(
     shape: &Shape<'_>,
     counters: &[Name<'_>],
@@ -148,8 +148,8 @@ where
     let days = counts.iter();
     let days = days.map(|((_, Reverse(day)), _)| DayRange::period_of(*day, shape.period));
     let days = Vec::from_iter(days);
-    // A week, a month or a year can have rows of other days than its first one, from before the
-    // table's period was changed. `Total` reads the row of 1970-01-01 alone.
+    // A week, month or year can also have rows of later days, from before the table's period was
+    // changed. For `Total`, only the row of 1970-01-01 is read.
     let has_last = !matches!(shape.period, Period::Day | Period::Total);
     let (table, mut listed) = (shape.table, shape.entity_and_day().to_vec());
     listed.extend(has_last.then_some(shape.day()));
@@ -169,7 +169,7 @@ where
             sql!("{Uncached}{db.select()}{NUMBER}, {sums}{from}{join} GROUP BY {NUMBER}")
         },
         |row| {
-            // The number of a count, from 1, and its sums.
+            // The count's number, from 1, and its sums.
             let number = Conn::Backend::amount(row, 0)? as usize;
             for (i, stored) in (1..).zip(&mut stored[number - 1]) {
                 *stored = Conn::Backend::amount(row, i)?;
@@ -187,8 +187,9 @@ where
     Ok(rows)
 }
 
-/// Adds keys, in order, to those of the batches before. Fails if two keys are one in the table.
-/// `lock_entities` has inserted a row of 1970-01-01 for each key, which has its stored spelling.
+/// Adds these sorted keys to those of the earlier batches. Fails if the table treats two of them as
+/// the same key. `lock_entities` has made sure that every key has a row of 1970-01-01, which has
+/// the stored spelling.
 fn spell<Types, K, Conn>(
     (given, spelled): &mut Spellings<K>,
     shape: &Shape<'_>,

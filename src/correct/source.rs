@@ -1,9 +1,9 @@
-//! The columns that the source of a recount selects.
+//! The columns that a recount's source selects.
 
 use diesel::sql_types::{BigInt, Date};
 
-/// The SQL type of a query of true counts: the columns of a key with the SQL types `Key`, a `Date`
-/// if it counts by day, and a count for each of the `Amounts`.
+/// The SQL type of a query that selects true counts: the key's columns with the SQL types `Key`, a
+/// `Date` if the query counts by day, and a count for each of the `Amounts`.
 #[diagnostic::on_unimplemented(
     message = "this is not a query of a key with the SQL types `{Key}` and of true counts",
     label = "this query selects `{Self}`",
@@ -16,7 +16,7 @@ pub trait SourceRow<Key, Amounts> {
     const IS_BY_DAY: bool;
 }
 
-// A query of one column has the SQL type of the column.
+// A query of one column has that column's SQL type, not a tuple.
 #[diagnostic::do_not_recommend]
 impl SourceRow<(), [i64; 1]> for BigInt {
     const IS_BY_DAY: bool = false;

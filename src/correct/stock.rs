@@ -20,16 +20,17 @@ use crate::sql::{
 use crate::typed::counters::{Counters, KeyType, assert_is_stock};
 use crate::typed::table::CounterTable;
 
-/// Takes units of an entity's stock, if enough are left: tickets, seats, a quota.
+/// Takes units from an entity's stock if enough are left, for example tickets, seats or a quota.
 ///
-/// The entity is given with [`of`](Take::of), and the units with [`by`](Take::by), 1 by default.
-/// `execute` returns whether they were left. If not, nothing has changed. The units are taken in
-/// the current transaction: if it is rolled back, they are left again. [`put_back`] adds units, and
-/// [`set_counter`](crate::dsl::set_counter()) sets how many are left. With diesel-async, `take`
-/// runs [on a blocking thread](crate::guide::diesel_async#on-a-blocking-thread).
+/// Give the entity with [`of`](Take::of) and the units with [`by`](Take::by), 1 by default.
+/// `execute` returns whether enough were left. If not, nothing has changed. The units are taken in
+/// the current transaction: if it rolls back, they're available again. To add units, use
+/// [`put_back`]; to set how many are left, use [`set_counter`](crate::dsl::set_counter()). With
+/// diesel-async, run `take` [on a blocking
+/// thread](crate::guide::diesel_async#on-a-blocking-thread).
 ///
-/// A stock is a counter that [`counter_table!`](crate::counter_table) declares with `stock`. Its
-/// column has a `CHECK` that it is not negative.
+/// A stock is a counter that you declare with `stock` in [`counter_table!`](crate::counter_table).
+/// Its column has a `CHECK` that it isn't negative.
 ///
 /// ```
 /// # use diesel::connection::SimpleConnection;
@@ -60,26 +61,33 @@ use crate::typed::table::CounterTable;
 ///
 /// # Concurrency
 ///
-/// It takes the units from one row that no other transaction has locked: from the connection's slot,
-/// or one after it. In a transaction it waits for nobody there. Outside of one, MySQL and MariaDB
-/// find the row and take from it in two transactions, and it can wait for the row in between. If no such row has enough, it reads the sum of all rows,
-/// and is refused if that is too little. Otherwise it tries the slots before the connection's. If
-/// none of them has enough either, it locks all rows of the entity, which waits for transactions
-/// that have taken units of it, and spreads the rest over the slots. A merge moves all units to one
-/// row, which a take then spreads again.
+/// A take looks for one row that has enough units and that no other transaction has locked:
 ///
-/// - Run a transaction that takes with [`retry`](crate::retry()). Transactions that take the last
-///   units can deadlock, also if each takes once: PostgreSQL keeps a row locked that another
-///   transaction emptied while the statement ran.
-/// - In a transaction that takes of several stocks, take in the order of their keys: transactions
-///   that take the same stocks in different orders can deadlock when few units are left.
+/// 1. It tries the connection's slot and the slots after it. In a transaction, it waits for nobody
+///    here. Outside of one, MySQL and MariaDB find the row and take from it in two transactions, so
+///    the take can wait if another transaction locks the row in between.
+/// 2. If no such row has enough, it reads the sum of all rows, and refuses if that is too little.
+/// 3. Otherwise, it tries the slots before the connection's.
+/// 4. If none of them has enough either, it locks every row of the entity, which waits for
+///    transactions that have taken units from it, and spreads the rest over the slots.
+///
+/// A merge moves all units to one row, and a later take spreads them again.
+///
+/// Some advice:
+///
+/// - Run a transaction that takes units with [`retry`](crate::retry()). Transactions that take the
+///   last units can deadlock, even if each of them takes only once: PostgreSQL keeps a row locked
+///   if another transaction emptied it while the statement ran.
+/// - If a transaction takes from several stocks, take from them in key order. Transactions that
+///   take from the same stocks in different orders can deadlock when few units are left.
 ///   [`retry`](crate::retry()) runs such a transaction again, and
 ///   [`attempts`](crate::Retry::attempts) sets how often.
-/// - On MySQL and MariaDB, take in transactions at READ COMMITTED. At REPEATABLE READ, a take also
-///   locks the rows that it passes, until its transaction ends, and others wait for them or
+/// - On MySQL and MariaDB, use READ COMMITTED for transactions that take. At REPEATABLE READ, a
+///   take also locks the rows that it passes until its transaction ends, so others wait for them or
 ///   deadlock.
-/// - Above READ COMMITTED on PostgreSQL, a take is refused by what was left when the transaction
-///   began. So it is on MySQL and MariaDB if `SET TRANSACTION` raised the level of one transaction.
+/// - Above READ COMMITTED on PostgreSQL, a refusal goes by what was left when the transaction
+///   began. The same is true on MySQL and MariaDB if `SET TRANSACTION` raised the level of a single
+///   transaction.
 pub fn take<C: Counters<Value = i64>>(_stock: C) -> Take<C> {
     const { assert_is_stock::<C>() }
     Take {
@@ -88,17 +96,18 @@ pub fn take<C: Counters<Value = i64>>(_stock: C) -> Take<C> {
     }
 }
 
-/// Adds units to an entity's stock: those that were not paid, or more of them. `by` is 1 or more:
-/// a negative amount is not refused, unless it makes a row negative.
+/// Adds units to an entity's stock, for example because an order wasn't paid, or because there are
+/// more to sell. Give `by` 1 or more: a negative amount isn't refused, unless the column's `CHECK`
+/// refuses it because it would make a row negative.
 ///
-/// It is an increment in the connection's slot, which the `CHECK` refuses to make negative:
+/// It's an increment in the connection's slot:
 /// `put_back(remaining).of(event_id).by(2).execute(conn)`.
 pub fn put_back<C: Counters<Value = i64>>(_stock: C) -> Increment<C> {
     const { assert_is_stock::<C>() }
     Increment::new()
 }
 
-/// Takes units of the stock `C` of the entity `Id`; made by [`take`].
+/// Takes units from the stock `C` of the entity `Id`; made by [`take`].
 #[must_use = "nothing is taken until this is executed"]
 #[derive(Debug, Clone)]
 pub struct Take<C: Counters, Id = ()> {
@@ -128,13 +137,14 @@ impl<C: Counters<Value = i64>, Id> Take<C, Id> {
 
     /// Takes the units. Returns whether enough were left.
     ///
-    /// It runs one statement, or two on MySQL and MariaDB. If the rows from the connection's slot on
-    /// have too few free units, it runs some more, and then several in a transaction or savepoint.
+    /// This runs one statement, or two on MySQL and MariaDB. If the connection's slot and the slots
+    /// after it have too few free units, it runs a few more, and the last ones in a transaction or
+    /// savepoint.
     ///
     /// # Errors
     ///
-    /// It returns the database's own errors, which can be a deadlock, or above READ COMMITTED a
-    /// serialization failure. It is an error to take less than 1 unit.
+    /// Returns the database's own errors, for example a deadlock, or a serialization failure above
+    /// READ COMMITTED. Taking less than 1 unit is an error.
     pub fn execute<Conn>(self, conn: &mut Conn) -> QueryResult<bool>
     where
         Id: BindKey<KeyType<C>, Conn::Backend> + Clone,
@@ -148,16 +158,17 @@ impl<C: Counters<Value = i64>, Id> Take<C, Id> {
         if stock.take_of_one_row(units, Tried::FromOwnSlot, conn)? {
             return Ok(true);
         }
-        // Before the other rows are tried, so that a refusal neither reads nor locks them.
+        // This comes before the other rows are tried, so that a refusal neither searches nor locks
+        // them.
         if stock.left_at_most(conn)? < units {
             return Ok(false);
         }
         if stock.take_of_one_row(units, Tried::BeforeOwnSlot, conn)? {
             return Ok(true);
         }
-        // Others can have taken the rest since. The next step waits for them, and can deadlock with
-        // them: PostgreSQL keeps rows locked that were emptied while a statement looked for
-        // units.
+        // Others may have taken the rest by now, so this checks again. The next step waits for
+        // them, and can deadlock with them: PostgreSQL keeps rows locked that were emptied while a
+        // statement looked for units.
         if stock.left_at_most(conn)? < units {
             return Ok(false);
         }
@@ -165,7 +176,7 @@ impl<C: Counters<Value = i64>, Id> Take<C, Id> {
             let rows = stock.lock(conn)?;
             match sum(&rows)?.checked_sub(units) {
                 Some(rest @ 0..) => stock.spread(&rows, rest, units, conn),
-                // PostgreSQL releases the locks of a savepoint that is rolled back.
+                // Rolling back the savepoint releases its locks on PostgreSQL.
                 _ => Err(Error::RollbackTransaction),
             }
         });
@@ -176,7 +187,7 @@ impl<C: Counters<Value = i64>, Id> Take<C, Id> {
     }
 }
 
-/// Sets the stock of an entity. Returns what was left before.
+/// Sets an entity's stock. Returns how many units were left before.
 pub(crate) fn set_stock<C, Id, Conn>(
     target: &Target<C, Id>,
     value: i64,
@@ -198,7 +209,7 @@ where
     })
 }
 
-/// A row of an entity: its slot, and what is left in it.
+/// One of the entity's rows: its slot, and how many units are left in it.
 type StockRow = (i16, i64);
 
 fn sum(rows: &[StockRow]) -> QueryResult<i64> {
@@ -206,11 +217,11 @@ fn sum(rows: &[StockRow]) -> QueryResult<i64> {
     rows.iter().try_fold(0, sum).ok_or_else(overflow)
 }
 
-/// The stock of an entity.
+/// An entity's stock.
 struct Stock<'a, C: Counters, Id>(&'a Target<C, Id>);
 
-/// The rows in which a take looks for units: those of the connection's slot and the slots after it,
-/// or those of the slots before it.
+/// Where a take looks for units: in the connection's slot and the slots after it, or in the slots
+/// before it.
 #[derive(Clone, Copy)]
 enum Tried {
     FromOwnSlot,
@@ -218,7 +229,7 @@ enum Tried {
 }
 
 impl<C: Counters, Id> Stock<'_, C, Id> {
-    /// ` WHERE` of the entity's rows.
+    /// The ` WHERE` that selects the entity's rows.
     fn rows<'b, DB>(&'b self, db: Dialect, more: Option<Sql<'b, DB>>) -> Sql<'b, DB>
     where
         Id: BindKey<KeyType<C>, DB>,
@@ -230,9 +241,8 @@ impl<C: Counters, Id> Stock<'_, C, Id> {
         sql!("{where_all([entity, Some(day), more])}")
     }
 
-    /// `FROM` and what follows, of one row that nobody has locked and that has these units, which
-    /// it locks. The rows are read in the order of the primary key, so that MySQL and MariaDB
-    /// lock no others.
+    /// The `FROM …` that finds and locks one row that has this many units and that nobody has
+    /// locked. It reads rows in primary key order, so that MySQL and MariaDB lock no others.
     fn free_row<'b, DB>(&'b self, db: Dialect, units: &'b i64, tried: Tried) -> Sql<'b, DB>
     where
         Id: BindKey<KeyType<C>, DB>,
@@ -242,7 +252,7 @@ impl<C: Counters, Id> Stock<'_, C, Id> {
         let slot = shape.slot();
         let left = C::NAMES[0];
         let own = db.slot(shape);
-        // The own slot is in a query of its own, so that PostgreSQL evaluates it once.
+        // The connection's slot is in a subquery, so that PostgreSQL evaluates it only once.
         let is_free = match tried {
             Tried::FromOwnSlot => sql!("{left} >= {units} AND {slot} >= (SELECT {own})"),
             Tried::BeforeOwnSlot => sql!("{left} >= {units} AND {slot} < (SELECT {own})"),
@@ -252,7 +262,7 @@ impl<C: Counters, Id> Stock<'_, C, Id> {
         sql!("FROM {shape.table}{db.by_key()}{rows} ORDER BY {slot} LIMIT 1{lock}")
     }
 
-    /// Takes units of one row that nobody has locked.
+    /// Takes the units from one row that nobody has locked. Returns whether it found one.
     fn take_of_one_row<Conn>(&self, units: i64, tried: Tried, conn: &mut Conn) -> QueryResult<bool>
     where
         Id: BindKey<KeyType<C>, Conn::Backend>,
@@ -264,7 +274,7 @@ impl<C: Counters, Id> Stock<'_, C, Id> {
         let [left] = C::NAMES else {
             return refuse("a stock is one counter");
         };
-        // MySQL does not read the table that it updates in a subquery.
+        // In an `UPDATE`, MySQL can't read the updated table in a subquery.
         let mut free = None;
         if is_connected_to(Dialect::MySql, conn)? {
             let found = load(
@@ -282,17 +292,18 @@ impl<C: Counters, Id> Stock<'_, C, Id> {
                 Some(free) => sql!("{slot} = {free}"),
                 None => sql!("{slot} = (SELECT {slot} {self.free_row(db, &units, tried)})"),
             };
-            // Above READ COMMITTED, PostgreSQL also finds a row of this slot that was deleted since
-            // the snapshot, next to one that this transaction has inserted.
+            // Above READ COMMITTED, PostgreSQL can find two rows of this slot: one that was deleted
+            // since the snapshot, and one that this transaction has inserted. So this checks the
+            // units again.
             let rows = self.rows(db, Some(sql!("{free} AND {*left} >= {&units}")));
             sql!("UPDATE {table} SET {*left} = {*left} - {&units}{rows}")
         })?;
         Ok(taken > 0)
     }
 
-    /// The sum of the units that are committed, or that this transaction has written. Units that an
-    /// open transaction has taken are still in it: a take that finds no others waits for it. In a
-    /// transaction that may read old rows, it is the greatest number.
+    /// The sum of all units that are committed or that this transaction has written. It includes
+    /// units that another open transaction has taken: a take that finds no others waits for that
+    /// transaction. In a transaction that may read old rows, it's the maximum `i64`.
     fn left_at_most<Conn>(&self, conn: &mut Conn) -> QueryResult<i64>
     where
         Id: BindKey<KeyType<C>, Conn::Backend>,
@@ -309,7 +320,7 @@ impl<C: Counters, Id> Stock<'_, C, Id> {
         })
     }
 
-    /// Locks the entity's rows, against takes, increments and corrections, and returns them.
+    /// Locks the entity's rows against takes, increments and corrections, and returns them.
     fn lock<Conn>(&self, conn: &mut Conn) -> QueryResult<Vec<StockRow>>
     where
         Id: BindKey<KeyType<C>, Conn::Backend> + Clone,
@@ -318,7 +329,8 @@ impl<C: Counters, Id> Stock<'_, C, Id> {
         let key = slice::from_ref(&self.0.entity.0);
         lock_entities::<KeyType<C>, Id, _>(C::Table::shape(), C::NAMES, key, conn)?;
         let mut rows = Vec::new();
-        // A query that waits for a lock does not see rows that were inserted meanwhile.
+        // A query that waits for a lock doesn't see rows that were inserted in the meantime, so
+        // this reads until there are no new ones.
         loop {
             let latest = self.latest(conn)?;
             if latest.len() == rows.len() {
@@ -328,7 +340,7 @@ impl<C: Counters, Id> Stock<'_, C, Id> {
         }
     }
 
-    /// Reads the entity's rows, and locks them.
+    /// Reads and locks the entity's rows.
     fn latest<Conn>(&self, conn: &mut Conn) -> QueryResult<Vec<StockRow>>
     where
         Id: BindKey<KeyType<C>, Conn::Backend>,
@@ -350,7 +362,8 @@ impl<C: Counters, Id> Stock<'_, C, Id> {
         )
     }
 
-    /// Spreads `rest` over as many slots as get at least `least`. The entity's rows are locked.
+    /// Spreads `rest` over as many slots as possible, with at least `least` in each. The entity's
+    /// rows are locked.
     fn spread<Conn>(
         &self,
         rows: &[StockRow],
@@ -381,11 +394,11 @@ impl<C: Counters, Id> Stock<'_, C, Id> {
         let changed = rows.iter().filter(|(slot, left)| *left != in_slot(*slot));
         let changed = Vec::from_iter(changed.map(|(slot, _)| slot));
         if !changed.is_empty() {
-            // The slots after those that get one more, and after those that get any.
+            // The first slot that doesn't get one more, and the first that gets nothing.
             let end_of_more = i64::from(first) + more;
             let end = i64::from(first) + filled;
-            // As a value: PostgreSQL computes a sum of constants also where it is not used, which
-            // could overflow.
+            // This is a bind value, because PostgreSQL computes a sum of constants even where it
+            // isn't used, and that could overflow.
             let one_more = share + i64::from(more > 0);
             write(conn, shape.label, changed.len(), |db| {
                 let changed = sql!("{slot} IN ({&changed})");
@@ -401,7 +414,7 @@ impl<C: Counters, Id> Stock<'_, C, Id> {
         let missing = (first..=i16::MAX).take(filled as usize);
         let missing = missing.filter(|slot| rows.iter().all(|(other, _)| other != slot));
         let missing = Vec::from_iter(missing.map(|slot| (slot, in_slot(slot))));
-        // A statement has up to 65,535 bind values.
+        // A statement can have up to 65,535 bind values.
         for missing in missing.chunks(4_000) {
             write(conn, shape.label, missing.len(), |db| {
                 let insert = db.insert_into(table, &shape.key, C::NAMES);

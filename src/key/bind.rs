@@ -1,4 +1,4 @@
-//! Keys as bind values: alone, in a row, and many of them.
+//! Keys as bind values: alone, in a row, or many at once.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -20,7 +20,7 @@ pub trait BindKey<Types, DB: Backend> {
     /// Many keys, column by column.
     #[doc(hidden)]
     type Columns: Values<DB> + Default;
-    /// Adds this key to others.
+    /// Adds this key to `columns`.
     #[doc(hidden)]
     fn push_to(self, columns: &mut Self::Columns);
     /// Writes the value of one column.
@@ -28,7 +28,7 @@ pub trait BindKey<Types, DB: Backend> {
     fn walk_column<'b>(&'b self, column: usize, out: &mut AstPass<'_, 'b, DB>) -> QueryResult<()>;
 }
 
-/// Returns keys, column by column.
+/// Returns these keys, column by column.
 pub(crate) fn columns_of<Types, K, DB>(keys: impl IntoIterator<Item = K>) -> K::Columns
 where
     K: BindKey<Types, DB>,
@@ -39,8 +39,8 @@ where
     columns
 }
 
-/// Returns `len` keys: these, and then the last one again and again. Returns none if there are
-/// none.
+/// Returns `len` keys: these, and then the last one again and again. If there are no keys, it
+/// returns none.
 pub(crate) fn padded<K: Clone>(keys: &[K], len: usize) -> impl Iterator<Item = K> + '_ {
     keys.iter()
         .chain(keys.last().into_iter().cycle())
@@ -48,7 +48,7 @@ pub(crate) fn padded<K: Clone>(keys: &[K], len: usize) -> impl Iterator<Item = K
         .cloned()
 }
 
-/// The values of many keys for one column, whose SQL type is `ST`.
+/// The values of many keys in one column, which has the SQL type `ST`.
 pub struct KeyColumn<ST, K>(Vec<K>, PhantomData<fn() -> ST>);
 
 opaque_debug!(KeyColumn<ST, K>);
@@ -128,7 +128,8 @@ macro_rules! bind_keys {
         bind_keys!(@of ($($K,)*): $($i $S $K $K),*);
         bind_keys!(@of &'k ($($K,)*): $($i $S $K &'k $K),*);
     };
-    // A tuple, or a reference to a tuple. `$Part` is the type of the value of a column, or a reference.
+    // For a tuple, or for a reference to one. `$Part` is the type of a column's value, or a
+    // reference to it.
     (@of $Key:ty: $($i:tt $S:ident $K:ident $Part:ty),*) => {
         #[allow(unused_variables)]
         #[diagnostic::do_not_recommend]

@@ -23,11 +23,11 @@ use crate::sql::{
     note = "help: for a `ranking`, or for one sum of several entities, give a query of their keys: `.of_any(articles::table.filter(…).select(articles::id))`"
 )]
 pub trait Entities<DB: CounterBackend> {
-    /// Whether there is a condition. There is none for all entities.
+    /// Whether there's a condition. All entities together have none.
     #[doc(hidden)]
     fn have_condition(&self) -> bool;
 
-    /// Writes a condition on the first columns of `entity`: `"article_id" = ?`.
+    /// Writes a condition on the first columns of `entity`, for example `"article_id" = ?`.
     #[doc(hidden)]
     fn write_condition<'b>(&'b self, db: Dialect, entity: &[Name<'b>], out: &mut Out<'_, 'b, DB>);
 
@@ -48,11 +48,11 @@ impl<DB: CounterBackend> Entities<DB> for () {
     fn write_condition<'b>(&'b self, _: Dialect, _: &[Name<'b>], _: &mut Out<'_, 'b, DB>) {}
 }
 
-/// The entity, or the entities, whose key is `K`, or begins with it. `Types` are the SQL types of
-/// its columns.
+/// The entity with the key `K`, or all entities whose keys begin with it. `Types` are the SQL types
+/// of its columns.
 pub struct KeyPrefix<Types, K>(pub(crate) K, PhantomData<fn() -> Types>);
 
-/// All entities: a prefix without a column.
+/// All entities: a prefix without columns.
 pub type AllEntities = KeyPrefix<(), ()>;
 
 impl<Types, K> KeyPrefix<Types, K> {
@@ -92,7 +92,7 @@ impl<Types, K: Ord> Ord for KeyPrefix<Types, K> {
     }
 }
 
-// The SQL does not depend on the Rust type of the key.
+// The SQL doesn't depend on the Rust type of the key.
 impl<Types: 'static, K> QueryId for KeyPrefix<Types, K> {
     type QueryId = KeyPrefix<Types, ()>;
     const HAS_STATIC_QUERY_ID: bool = true;
@@ -137,7 +137,7 @@ where
     }
 }
 
-/// Many keys, whose columns have these SQL types: `C` has their values, column by column.
+/// Many keys. `C` has their values, column by column.
 #[derive(Debug)]
 pub struct Keys<C> {
     pub(crate) columns: C,
@@ -156,7 +156,7 @@ impl<C: Values<DB>, DB: CounterBackend> Entities<DB> for Keys<C> {
     }
 }
 
-/// The entities whose keys, or the first columns of them, the query `Q` selects.
+/// The entities that the query `Q` selects, by their keys or by the first columns of their keys.
 #[derive(Debug, Clone, Copy, QueryId)]
 pub struct AnyOf<Q> {
     query: Q,
@@ -188,7 +188,7 @@ impl<Q: QueryFragment<DB>, DB: CounterBackend> Entities<DB> for AnyOf<Q> {
     }
 }
 
-/// Entities whose counts are read together, in one query: not those of `of_many`.
+/// Entities whose counts are read together, in one query, unlike those of `of_many`.
 pub trait Together {}
 impl Together for () {}
 impl<Types, K> Together for KeyPrefix<Types, K> {}

@@ -1,21 +1,23 @@
-//! The keys that an application gives.
+//! The keys that an app gives.
 
 use diesel::expression::{AsExpression, ValidGrouping, is_aggregate};
 use diesel::sql_types::{SingleValue, SqlType};
 
 use crate::key::types::{HasColumns, KeyTypes};
 
-/// A value that identifies an entity of a counter table whose key has the SQL types `Key`, or
-/// entities whose keys begin with it.
+/// A value that identifies an entity, or all entities whose keys begin with it, in a counter table
+/// whose key has the SQL types `Key`.
 ///
-/// - For a column, it is every value that Diesel can bind as the column's SQL type, owned or
-///   borrowed. For several columns, it is a tuple of such values, or a reference to a tuple:
-///   `(article_id, "👍")`. Columns and other expressions are not keys.
-/// - It is a reference to a model that [has counters](crate::HasCounters): `&article`.
+/// - For one column, it's any value that Diesel can bind as the column's SQL type, owned or
+///   borrowed. For several columns, it's a tuple of such values, for example `(article_id, "👍")`,
+///   or a reference to a tuple. Columns and other expressions aren't keys.
+/// - It can also be a reference to a model that [has counters](crate::HasCounters), for example
+///   `&article`.
 ///
-/// `(crate_id, version_id)` is a version, `crate_id` is all versions of a crate, and `()` is
-/// everything: see [keys of several columns](crate::guide::reading#keys-of-several-columns). The
-/// compiler infers `N`, the number of columns. Do not implement this trait yourself.
+/// For example, `(crate_id, version_id)` is one version, `crate_id` is all versions of a crate, and
+/// `()` is everything: see [keys of several
+/// columns](crate::guide::reading#keys-of-several-columns). The compiler infers `N`, the number of
+/// columns. Don't implement this trait yourself.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a key of this counter table, whose key has the SQL types `{Key}`",
     label = "this requires values for `{Key}`, as in `.of(id)`",
@@ -24,7 +26,7 @@ use crate::key::types::{HasColumns, KeyTypes};
     note = "help: if the key is `()`, the table has no entities: leave out `.of(…)`, or derive `HasCounters` on a unit struct"
 )]
 pub trait KeyOf<Key, N> {
-    /// The SQL types of these columns.
+    /// The SQL types of the columns that it has values for.
     type Types: KeyTypes;
     /// The value.
     type Value;
@@ -45,16 +47,16 @@ impl<Key: KeyTypes> WholeKey<Key> for Key {}
 #[derive(Debug, Clone, Copy)]
 pub struct Columns<const NUMBER: usize>;
 
-/// A value for each of the columns with the SQL types `Types`. A column or another expression is
-/// none.
+/// A value for each of the columns with the SQL types `Types`. Columns and other expressions aren't
+/// values.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a value for columns with the SQL types `{Types}`",
     label = "this requires values for `{Types}`"
 )]
 pub trait KeyValue<Types> {}
 
-// A key of one column is the value alone.
-// With this attribute the compiler prints the message of the trait, and not the bounds of the impl.
+// A key of one column is just the value. With this attribute, the compiler prints the trait's
+// message instead of the impl's bounds.
 #[diagnostic::do_not_recommend]
 impl<K, S> KeyValue<(S,)> for K
 where
@@ -89,7 +91,7 @@ macro_rules! key_values {
 
 each_key!(key_values);
 
-// Each number of columns has an impl of its own, so that the compiler infers it.
+// Each number of columns has its own impl, so that the compiler can infer it.
 macro_rules! key_of {
     ($($number:literal of $Key:ident: $bound:path, $Types:ty;)*) => {$(
         #[doc(hidden)] // The docs of the trait say it in words.

@@ -1,4 +1,4 @@
-//! Keys that are loaded, compared and written again.
+//! Keys that can be loaded, compared and written again.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -13,7 +13,7 @@ use crate::key::types::KeyTypes;
 use crate::sql::Values;
 use crate::sql::backend::LoadsAs;
 
-/// A key that is loaded, compared and written again.
+/// A key that can be loaded, compared and written again.
 #[diagnostic::on_unimplemented(
     message = "this requires an owned key, as in `.of(id)`, or `.of((id, name.to_owned()))` for several columns; if the connection is generic, add the bound `{Self}: OwnedKey<{Types}, Conn::Backend>`",
     label = "`{Self}` is not known to be an owned key of the SQL types `{Types}`",
@@ -25,15 +25,15 @@ pub trait OwnedKey<Types, DB: Backend>: BindKey<Types, DB> + Clone + Ord + fmt::
     fn load<'a>(row: &impl Row<'a, DB>) -> deserialize::Result<Self>;
 }
 
-/// Loads the keys of a table, for statements that write them again.
+/// Loads a table's keys, for statements that write them again.
 pub trait LoadKey<DB: Backend> {
-    /// A key, as bind values of one row. Keys are ordered as statements lock their rows.
+    /// A key, as the bind values of one row. Statements lock rows in the order of their keys.
     type Key: Values<DB> + Clone + Ord + fmt::Debug;
     /// Loads a key from the first fields of a row.
     fn load<'a>(&self, row: &impl Row<'a, DB>) -> deserialize::Result<Self::Key>;
 }
 
-/// Loads keys of columns with the SQL types `Types` as `K`.
+/// Loads keys with the SQL types `Types` as `K`.
 pub(crate) struct OwnedKeys<Types, K>(PhantomData<fn() -> (Types, K)>);
 
 impl<Types, K> OwnedKeys<Types, K> {

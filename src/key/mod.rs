@@ -1,11 +1,11 @@
-//! Keys of entities: a key is a list of columns, from none to five.
+//! The keys of entities. A key has zero to five columns.
 //!
-//! Its SQL types are a tuple, [`KeyTypes`]. Its value is a tuple too, or the value alone if there is
-//! one column: [`KeyOf`]. Statements bind it as [`BindKey`], and load it as [`OwnedKey`], whatever
-//! its type is.
+//! Its SQL types are a tuple, [`KeyTypes`]. Its value is a tuple too, or just the value if there is
+//! one column: [`KeyOf`]. Statements bind it as a [`BindKey`] and load it as an [`OwnedKey`],
+//! whatever its type is.
 
-/// Calls a macro with the keys of each number of columns. A column has an index, and a name for its
-/// SQL type and for the type of its value.
+/// Calls a macro with a key of every length. A column has an index, a name for its SQL type, and a
+/// name for the type of its value.
 macro_rules! each_key {
     ($macro:ident) => {
         $macro! {

@@ -43,8 +43,8 @@ macro_rules! counter_keys {
 
 each_key!(counter_keys);
 
-/// The SQL type of a column of a primary key. `Of` is what the column is for:
-/// `EntityColumn`, `DayColumn` or `SlotColumn`. `T` is the table, for the message.
+/// The SQL type of a primary key column. `Of` says what the column is for: `EntityColumn`,
+/// `DayColumn` or `SlotColumn`. `T` is the table, for the error message.
 #[diagnostic::on_unimplemented(
     message = "`{T}` is not a counter table: a column of its primary key has the SQL type `{Self}`",
     label = "the primary key must be (entity, day, slot) or (day, slot)",
@@ -55,10 +55,10 @@ pub trait KeyColumnType<T, Of>: SingleValue + 'static {}
 /// A column of the entity's key.
 #[derive(Debug)]
 pub struct EntityColumn;
-/// The column of days.
+/// The day column.
 #[derive(Debug)]
 pub struct DayColumn;
-/// The column of slots.
+/// The slot column.
 #[derive(Debug)]
 pub struct SlotColumn;
 

@@ -1,5 +1,5 @@
-//! The SQL types of keys: the Rust type of each, and whether SQL and Rust agree on which keys are
-//! equal.
+//! The SQL types of keys: which Rust type each one has, and whether SQL and Rust agree on which
+//! keys are equal.
 
 use std::any::TypeId;
 use std::fmt;
@@ -8,11 +8,11 @@ use std::fmt;
 use diesel::sql_types::Unsigned;
 use diesel::sql_types::{BigInt, Binary, Bool, Date, Integer, SmallInt, Text, Timestamp};
 
-/// An SQL type of keys whose Rust type is known, or a tuple of them.
+/// An SQL type of keys with a known Rust type, or a tuple of such types.
 ///
-/// Merges and [`delete_counters`](crate::dsl::delete_counters()) require it, because they load
-/// keys. It is implemented for these types, and for tuples of up to five. Implement it for an SQL
-/// type of your own.
+/// Merges and [`delete_counters`](crate::dsl::delete_counters()) need it, because they load keys.
+/// It's implemented for these types, and for tuples of up to five of them. If your key has an SQL
+/// type of your own, implement it for that type.
 ///
 /// | SQL type | Rust type |
 /// | --- | --- |
@@ -29,7 +29,7 @@ use diesel::sql_types::{BigInt, Binary, Bool, Date, Integer, SmallInt, Text, Tim
     note = "help: `Bool`, `Date` and `Timestamp` can be too; implement `StoredKey` for an SQL type of your own"
 )]
 pub trait StoredKey {
-    /// The Rust type to load it as. For several columns, it is a tuple.
+    /// The Rust type that it's loaded as. For several columns, it's a tuple.
     type Key: Clone + Ord + fmt::Debug;
 }
 
@@ -78,8 +78,8 @@ macro_rules! stored_key_tuples {
 
 each_key!(stored_key_tuples);
 
-/// Returns whether keys of this SQL type are equal in every database if and only if they are equal
-/// in Rust. It returns `false` for texts, because a collation can treat different texts as equal.
+/// Returns whether every database agrees with Rust on which keys of this SQL type are equal. It
+/// returns `false` for texts, because a collation can treat different texts as equal.
 pub(crate) fn is_exact(sql_type: &TypeId) -> bool {
     let exact = [
         TypeId::of::<Binary>(),
@@ -89,7 +89,7 @@ pub(crate) fn is_exact(sql_type: &TypeId) -> bool {
     exact.contains(sql_type) || integer(sql_type).is_some()
 }
 
-/// Returns what MySQL casts an integer of this SQL type to.
+/// Returns the type that MySQL casts an integer of this SQL type to, or `None` for other types.
 pub(crate) fn integer(sql_type: &TypeId) -> Option<&'static str> {
     let integers = [
         (TypeId::of::<SmallInt>(), "SIGNED"),
@@ -109,7 +109,7 @@ pub(crate) fn integer(sql_type: &TypeId) -> Option<&'static str> {
 #[cfg(feature = "postgres")]
 pub use uuid::UuidBytes;
 
-// The library does not depend on the `uuid` crate: the application chooses its version.
+// The library doesn't depend on the `uuid` crate, so that you can choose its version.
 #[cfg(feature = "postgres")]
 mod uuid {
     use std::io::Write;

@@ -17,14 +17,14 @@ pub trait KeyTypes: 'static {
     const COLUMNS: usize;
     #[doc(hidden)]
     fn sql_types() -> Vec<TypeId>;
-    /// Whether keys are equal in every database if and only if they are equal in Rust.
+    /// Whether every database agrees with Rust on which keys are equal.
     #[doc(hidden)]
     fn is_exact() -> bool {
         Self::sql_types().iter().all(is_exact)
     }
 }
 
-/// The SQL types of a key of `N` columns or more, which is 1 to 5.
+/// The SQL types of a key that has at least `N` columns, from 1 to 5.
 #[diagnostic::on_unimplemented(
     message = "this counter table has no entities: its primary key is (day, slot)",
     label = "this requires a counter table whose primary key is (entity, day, slot)"
@@ -35,7 +35,7 @@ pub trait HasColumns<const N: usize>: KeyTypes {
     type First: KeyTypes;
 }
 
-/// The SQL type of the first columns of a key with the SQL types `Key`, or of all.
+/// The SQL type of the first columns of a key, or of all of them. The key has the SQL types `Key`.
 #[diagnostic::on_unimplemented(
     message = "these are not the first columns of this counter table's key, which has the SQL types `{Key}`",
     label = "this has the SQL type `{Self}`",
@@ -69,7 +69,7 @@ macro_rules! first_columns {
         $($(first_columns!(@of $Key $number $First);)*)*
         $(first_columns!(@one $Key);)*
     };
-    // A query of one column has the SQL type of the column.
+    // A query of one column has that column's SQL type, not a tuple.
     (@one ($First:ident $($T:ident)*)) => {
         impl<$First $(, $T)*> StartOf<($First, $($T,)*)> for $First {
             const COLUMNS: usize = 1;

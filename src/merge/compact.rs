@@ -12,12 +12,12 @@ use crate::merge::MAX_BATCH;
 use crate::shape::Shape;
 use crate::typed::table::CounterTable;
 
-/// Merges the slots of past days: each entity then has one row for each of these days.
+/// Merges the slots of past days, so that each entity has one row for each of these days.
 ///
-/// Totals, and the counts of each day, do not change, not even while it runs. It merges the days
-/// before yesterday, or before the day given with [`before`](Compact::before); for a table that
-/// counts by week, month or year, whole periods before that of this day. Merged rows have slot
-/// 0, which only SQLite increments.
+/// Totals and daily counts don't change, not even while it runs. It merges the days before
+/// yesterday, or before the day that you give with [`before`](Compact::before). If the table counts
+/// by week, month or year, it merges the whole periods before the one that this day is in. Merged
+/// rows have slot 0, where only SQLite counts.
 ///
 /// ```
 /// # include!("../../docs/doctest_setup.rs");
@@ -34,55 +34,52 @@ use crate::typed::table::CounterTable;
 /// # }
 /// ```
 ///
-/// Run it once a day: with a [`Compactor`](crate::Compactor), or with [the
-/// command](crate::guide::operations#keeping-tables-small) `diesel-counters`. It can be killed at
-/// any time, and run again. An increment of a day that was merged inserts a new row, which the next
-/// run merges.
+/// Run it once a day, with a [`Compactor`](crate::Compactor) or with [the `diesel-counters`
+/// command](crate::guide::operations#keeping-tables-small). You can kill it at any time and run it
+/// again. If something is counted on a day that was already merged, that inserts a new row, which
+/// the next run merges.
 ///
-/// It adds up every `BigInt` column of the `table!` that is not part of the primary key. The values
+/// It adds up every `BigInt` column of your `table!` that isn't part of the primary key. The values
 /// of other columns are discarded with the rows that are merged.
 ///
 /// # Concurrency
 ///
-/// It works in the order of the primary key, in transactions of one [`batch`](Compact::batch) of
-/// rows each. A row that another transaction has locked is left for the next run. So a merge does
-/// not wait for increments, and an increment of a day that is being merged waits for one batch at
-/// most. On SQLite, every write waits for a batch. There are exceptions:
+/// A merge works in primary key order, with one [`batch`](Compact::batch) of rows per transaction.
+/// If another transaction has locked a row, the merge leaves it for the next run. So a merge
+/// doesn't wait for increments, and an increment on a day that is being merged waits for one batch
+/// at most. On SQLite, every write waits for a batch. There are exceptions:
 ///
-/// - If the counter table has a foreign key, a merge waits for a transaction that has locked the
-///   entity's row. A run can fail with a foreign key violation, or deadlock, if entities are
-///   deleted meanwhile.
+/// - If the counter table has a foreign key, a merge waits for transactions that have locked the
+///   entity's own row. If entities are deleted during a run, it can fail with a foreign key
+///   violation, or deadlock.
 /// - On MySQL and MariaDB, a run can deadlock with [a deletion](crate::dsl::delete_counters()) of
-///   the counters of an entity.
-/// - On MySQL and MariaDB, two transactions that wait for the merge of neighbouring rows of one day
-///   can deadlock. On PostgreSQL, one [above READ
+///   an entity's counters.
+/// - Transactions that wait for a merge can fail. On MySQL and MariaDB, two that wait for
+///   neighbouring rows of the same day can deadlock. On PostgreSQL, one that runs [above READ
 ///   COMMITTED](crate::guide::counting#isolation-levels) can fail with a serialization failure.
 ///
-/// A run takes an advisory lock of the session for the table (`pg_try_advisory_lock` or
-/// `GET_LOCK`), so it requires a direct connection, not a
-/// [pooler](crate::guide::operations#poolers). If another run has the lock, it does nothing, and
-/// returns [`already_running`](Compacted::already_running). On SQLite, two runs can merge the same
-/// table at the same time.
+/// A run takes a session-level advisory lock for the table (`pg_try_advisory_lock` or `GET_LOCK`),
+/// so it needs a direct connection, not a [pooler](crate::guide::pools#pgbouncer). If another run
+/// has the lock, this one does nothing and returns [`already_running`](Compacted::already_running).
+/// On SQLite, two runs can merge the same table at the same time.
 ///
 /// # Errors
 ///
 /// [`execute`](Compact::execute) returns the database's own errors. It also fails with:
 ///
 /// - [`AlreadyInTransaction`](diesel::result::Error::AlreadyInTransaction), if a transaction is
-///   open, unless it was begun with
-///   [`begin_test_transaction`](diesel::Connection::begin_test_transaction);
+///   open, unless [`begin_test_transaction`](diesel::Connection::begin_test_transaction) began it;
 /// - a [`QueryBuilderError`](diesel::result::Error::QueryBuilderError), if the table has a column
-///   that the `table!` does not have: it could be a newer counter. At the end of a run, also if an
-///   SQLite table has days that are not stored as `YYYY-MM-DD`;
-/// - an [overflow](crate::is_overflow()), if the sum of rows to merge is out of the range of an
-///   `i64`;
-/// - the error of Vitess on a connection to [several shards](crate::guide::nodes#vitess), which
-///   can't delete the rows that were merged. Nothing is merged;
+///   that your `table!` doesn't have, because it could be a newer counter. Also, at the end of a
+///   run, if an SQLite table has days that aren't stored as `YYYY-MM-DD`;
+/// - an [overflow](crate::is_overflow()), if the sum of the rows to merge doesn't fit an `i64`;
+/// - an error from Vitess, on a connection to [several shards](crate::guide::nodes#vitess), because
+///   it can't delete the merged rows there. Nothing is merged;
 /// - a [`QueryBuilderError`](diesel::result::Error::QueryBuilderError), if a [trigger of your
 ///   own](crate::CounterTable#triggers-rules-and-policies-of-your-own) has skipped a row
 ///   of a batch. The batch is rolled back;
-/// - an error on PostgreSQL, if a policy of row level security applies to the caller and the table:
-///   merge as a role with `BYPASSRLS`.
+/// - an error on PostgreSQL, if a row level security policy applies to the caller on this table.
+///   Merge as a role with `BYPASSRLS`.
 ///
 /// Batches that were merged before an error stay merged.
 pub fn compact<T>(_table: T) -> CompactOf<T>
@@ -99,14 +96,14 @@ pub type CompactOf<T> = Compact<
     <<T as CounterTable>::KeyType as StoredKey>::Key,
 >;
 
-/// Folds old days: merges an entity's rows of the days before a given day, into one row for each
-/// month, week or year, or into one row without a day.
+/// Folds old days: merges each entity's rows from before a given day into one row per week, month
+/// or year, or into one row without a day.
 ///
-/// Totals do not change, nor do series of the period or of a longer one. The counts of each single
-/// day are lost: the count of a month is stored under its first day, and a count without a day
-/// under 1970-01-01, which no series reads. A week that spans two months becomes two rows, so that
-/// series of months do not change either. **This cannot be undone.** [The
-/// guide](crate::guide::operations#years) compares what to keep.
+/// Totals don't change, and neither do series by that period or a longer one. The counts of single
+/// days are lost: a month's count is stored under its first day, and a count without a day under
+/// 1970-01-01, which no series reads. A week that spans two months becomes two rows, so that series
+/// by month don't change either. **You can't undo this.** [The
+/// guide](crate::guide::operations#years) compares what you can keep.
 ///
 /// ```
 /// # include!("../../docs/doctest_setup.rs");
@@ -122,13 +119,13 @@ pub type CompactOf<T> = Compact<
 /// # }
 /// ```
 ///
-/// Rows of the day given with [`before`](Compact::before), of later days, and of days before 1970
-/// do not change. Of a week, month or year, the whole period of that day does not change, nor that
-/// of 1970-01-01.
+/// Rows of the day that you give with [`before`](Compact::before) and of later days don't change,
+/// and neither do rows from before 1970. If you fold into weeks, months or years, the whole period
+/// that this day is in stays as it is, and so does the one that 1970-01-01 is in.
 ///
-/// See [`compact`](crate::dsl::compact()) for columns, concurrency, cost and errors. A
-/// [partitioned table](crate::CounterTable#partitions) requires a partition for the first day of
-/// each period, or for 1970-01-01.
+/// For columns, concurrency and errors, see [`compact`](crate::dsl::compact()). A [partitioned
+/// table](crate::CounterTable#partitions) needs a partition for the first day of each period, or
+/// for 1970-01-01.
 pub fn fold<T>(_table: T) -> Fold<T>
 where
     T: CounterTable<KeyType: StoredKey>,
@@ -139,8 +136,9 @@ where
     }
 }
 
-/// A merge of rows of a counter table, whose keys have the SQL types `Types`, a tuple, and the Rust
-/// type `K`; made by [`compact`](crate::dsl::compact()) and [`fold`](crate::dsl::fold()).
+/// Merges rows of a counter table; made by [`compact`](crate::dsl::compact()) and
+/// [`fold`](crate::dsl::fold()). The table's keys have the SQL types `Types`, a tuple, and the Rust
+/// type `K`.
 #[must_use = "rows are not merged until this is executed"]
 pub struct Compact<'p, Types, K> {
     pub(super) shape: &'p Shape<'p>,
@@ -154,19 +152,19 @@ pub struct Compact<'p, Types, K> {
 
 opaque_debug!(Compact<'p, Types, K>);
 
-/// The result of a run of [`compact`](crate::dsl::compact()) or [`fold`](crate::dsl::fold()), or
-/// its progress so far.
+/// What a run of [`compact`](crate::dsl::compact()) or [`fold`](crate::dsl::fold()) has done, in
+/// the end or so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Compacted {
-    /// The number of rows that were added to other rows, and deleted.
+    /// How many rows were added to other rows and deleted.
     pub merged: u64,
-    /// The number of rows left to merge. At the end of a run, these are rows that another
-    /// transaction had locked, or has written during the run. The next run merges them.
+    /// How many rows are left to merge. At the end of a run, these are rows that another
+    /// transaction had locked, or wrote during the run. The next run merges them.
     pub left: u64,
-    /// The duration of the longest transaction.
+    /// How long the longest transaction took.
     pub longest_transaction: Duration,
-    /// Whether another run was merging the rows of this table. If it was, this run did nothing.
+    /// Whether another run was already merging this table. If so, this run did nothing.
     pub already_running: bool,
 }
 
@@ -183,7 +181,7 @@ impl fmt::Display for Compacted {
     }
 }
 
-/// A fold of the table `T` that requires a day; made by [`fold`](crate::dsl::fold()).
+/// A fold of the table `T` that still needs a day; made by [`fold`](crate::dsl::fold()).
 #[must_use = "days are not folded until `before` sets the day, and the fold is executed"]
 #[derive(Debug, Clone)]
 pub struct Fold<T> {
@@ -192,25 +190,24 @@ pub struct Fold<T> {
 }
 
 impl<T: CounterTable<KeyType: StoredKey>> Fold<T> {
-    /// Sets the period: each entity then has one row for each week, month or year, and two for a
-    /// week that spans two months. Defaults to [`Period::Total`], one row for all. A period shorter
-    /// than that of the table is that of the table; [`Period::Day`] merges slots only, as
-    /// [`compact`](crate::dsl::compact()).
+    /// Sets the period to fold into: each entity then has one row for each week, month or year, and
+    /// two for a week that spans two months. Defaults to [`Period::Total`], one row for everything.
+    /// If the table's own period is longer, that one is used. [`Period::Day`] only merges slots,
+    /// like [`compact`](crate::dsl::compact()).
     pub fn per(mut self, period: Period) -> Self {
         self.into = period;
         self
     }
 
-    /// Sets the day before which days are folded. The week, month or year that this day is in is
-    /// not folded.
+    /// Folds the days before this one. The week, month or year that this day is in isn't folded.
     pub fn before(self, day: NaiveDate) -> CompactOf<T> {
         Compact::folding(T::shape(), self.into, day)
     }
 }
 
 impl<'p, Types, K> Compact<'p, Types, K> {
-    /// Merges the slots of past days, as [`compact`](crate::dsl::compact()), in a table whose keys
-    /// are loaded as `K`.
+    /// Merges the slots of past days, like [`compact`](crate::dsl::compact()), in a table whose
+    /// keys are loaded as `K`.
     #[doc(hidden)]
     pub fn new(shape: &'p Shape<'p>) -> Self {
         let today = (shape.today)();
@@ -218,7 +215,7 @@ impl<'p, Types, K> Compact<'p, Types, K> {
         Compact::folding(shape, Period::Day, yesterday)
     }
 
-    /// Folds the days before `day` into the periods `into`, as [`fold`](crate::dsl::fold()), in a
+    /// Folds the days before `day` into the periods `into`, like [`fold`](crate::dsl::fold()), in a
     /// table whose keys are loaded as `K`. A fold into days merges slots.
     #[doc(hidden)]
     pub fn folding(shape: &'p Shape<'p>, into: Period, day: NaiveDate) -> Self {
@@ -241,16 +238,15 @@ impl<'p, Types, K> Compact<'p, Types, K> {
         }
     }
 
-    /// Sets the day before which days are merged. Defaults to yesterday, so that transactions that
-    /// began before midnight are over. If the table counts by week, month or year, merges the
-    /// periods before that of `day`. A fold into weeks, months or years folds those before that
-    /// of `day`.
+    /// Merges only the days before this one. Defaults to yesterday, so that transactions that began
+    /// before midnight are over. If the table counts by week, month or year, or you fold into one
+    /// of these, this merges the whole periods before the one that `day` is in.
     pub fn before(mut self, day: NaiveDate) -> Self {
         self.day = day;
         self
     }
 
-    /// Sets how many rows are merged in one transaction, clamped to 1 to 1,000. Defaults to 100.
+    /// Sets how many rows one transaction merges. It's clamped to 1 to 1,000, and defaults to 100.
     pub fn batch(mut self, rows: usize) -> Self {
         self.batch = rows.clamp(1, MAX_BATCH);
         self
@@ -262,8 +258,8 @@ impl<'p, Types, K> Compact<'p, Types, K> {
         self
     }
 
-    /// Stops the run if `f`, or that of an earlier call, returns `true`. It is called before the
-    /// first transaction and after each one.
+    /// Stops the run when `f` returns `true`. It's called before the first transaction and after
+    /// every one. If you call this twice, either function can stop the run.
     pub fn stop_when(mut self, f: impl Fn() -> bool + Send + 'p) -> Self
     where
         Types: 'p,

@@ -1,4 +1,4 @@
-//! Copying totals, or the counts of some days, into a column of the parent table.
+//! Copying totals, or the counts of some days, into columns of the parent table.
 
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
@@ -15,10 +15,10 @@ use crate::typed::names::{ColumnNames, RenderName, table_name};
 use crate::typed::parent::ChildOf;
 use crate::typed::table::CounterTable;
 
-/// A copy of counts into columns of the parent table; made by
+/// Copies counts into columns of the parent table; made by
 /// [`HasCounters::materialize`](crate::HasCounters::materialize), which has an example.
 ///
-/// It compares the columns with the counts for all rows of the parent table, and writes the rows
+/// It compares the columns with the counts in every row of the parent table, and writes the rows
 /// that differ. The keys have the SQL types `Types` and the Rust type `K`.
 #[must_use = "totals are not copied until this is executed"]
 pub struct Materialize<'p, Types, K> {
@@ -26,12 +26,12 @@ pub struct Materialize<'p, Types, K> {
     pub(super) counts: Vec<CopiedCount>,
     /// The parent table.
     pub(super) table: TableName<'static>,
-    /// Its primary key. These columns are the first columns of the counter table's key, or all of
-    /// them.
+    /// Its primary key. These columns correspond to the first columns of the counter table's key,
+    /// or to all of them.
     pub(super) key: Vec<Name<'static>>,
-    /// Its columns, one for each count.
+    /// Its columns to write, one for each count.
     pub(super) columns: &'static [TotalColumn],
-    /// The days of counts that have none of their own.
+    /// The days to copy, for counts that have no days of their own.
     pub(super) days: DayRange,
     pub(super) batch: usize,
     pub(super) is_stopped: Box<dyn Fn() -> bool + Send + 'p>,
@@ -62,23 +62,24 @@ where
 type ParentKey<C, Into> =
     <<C as Copied>::Table as ChildOf<<Into as TotalColumns>::Table>>::ParentKey;
 
-/// The [`Materialize`] of the counters or totals `C` into the columns `Into` of a parent table that
-/// has keys `K`.
+/// The [`Materialize`] that copies the counters or totals `C` into the columns `Into` of a parent
+/// table with keys of the type `K`.
 pub type MaterializeOf<C, Into, K> =
     Materialize<'static, <ParentKey<C, Into> as Expression>::SqlType, K>;
 
 impl<'p, Types, K> Materialize<'p, Types, K> {
-    /// Copies the counts of these days, or of the whole periods that overlap them, in place of the
-    /// totals. For the last 90 days, give `first..`, where `first` is 89 days before today. If the
-    /// days move on, a row's count also becomes less. The next run writes that too. A
-    /// [`total`](crate::dsl::total()) that has days of its own keeps them.
+    /// Copies the counts of these days, or of the whole periods that overlap them, instead of the
+    /// totals. For the last 90 days, for example, give `first..`, where `first` is 89 days before
+    /// today. As the days move on, a row's count can get smaller, and the next run writes that too.
+    /// A [`total`](crate::dsl::total()) that has days of its own keeps them.
     pub fn between(mut self, days: impl RangeBounds<NaiveDate>) -> Self {
         self.days = DayRange::whole(days, self.shape.period);
         self
     }
 
-    /// Stops the run if `f`, or that of an earlier call, returns `true`. It is called before each
-    /// range of rows is read, and before each statement that writes.
+    /// Stops the run when `f` returns `true`. It's called before every read of a range of rows, and
+    /// before every statement that writes. If you call this twice, either function can stop the
+    /// run.
     pub fn stop_when(mut self, f: impl Fn() -> bool + Send + 'p) -> Self {
         let earlier = self.is_stopped;
         self.is_stopped = Box::new(move || earlier() || f());
@@ -90,7 +91,7 @@ impl<'p, Types, K> Materialize<'p, Types, K> {
         format!("materialize {} into {columns}", self.shape.label)
     }
 
-    /// Sets how many rows are written in one statement, clamped to 1 to 1,000. Defaults to 1,000.
+    /// Sets how many rows one statement writes. It's clamped to 1 to 1,000, and defaults to 1,000.
     pub fn batch(mut self, rows: usize) -> Self {
         self.batch = rows.clamp(1, MAX_BATCH);
         self

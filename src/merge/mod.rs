@@ -13,10 +13,10 @@ use diesel::QueryResult;
 
 use crate::error::refuse;
 
-/// The greatest number of rows in a batch. Statements with more rows take long to prepare.
+/// The maximum number of rows in a batch. Statements with more rows take long to prepare.
 const MAX_BATCH: usize = 1_000;
 
-/// The last keys of the batches so far. The next batch begins after the last one.
+/// The last key of every batch so far. The next batch begins after the latest of them.
 struct Ends<K> {
     all: BTreeSet<K>,
     last: Option<K>,
@@ -32,8 +32,8 @@ impl<K> Default for Ends<K> {
 }
 
 impl<K: Clone + Debug + Ord> Ends<K> {
-    /// Fails if the key was there before. SQLite stores any value in any column: if a key is stored
-    /// as a value that sorts after the key that is read for it, a run would never end.
+    /// Fails if an earlier batch ended with this key. SQLite stores any value in any column: if a
+    /// key is stored as a value that sorts after the key that it's read as, a run would never end.
     fn push(&mut self, last: K, table: &str) -> QueryResult<()> {
         if !self.all.insert(last.clone()) {
             return refuse(format!(

@@ -1,4 +1,4 @@
-//! The run of a copy of totals: it compares the rows of the parent table, and writes those that
+//! Copying totals: compares the rows of the parent table with them, and writes the ones that
 //! differ.
 
 use std::convert::identity;
@@ -24,17 +24,17 @@ use crate::sql::{
 };
 use crate::typed::copied::{CopiedCount, Holds};
 
-/// The number of rows that one query compares. The query locks no rows, and returns only those that
+/// How many rows one query compares. The query locks no rows, and returns only the ones that
 /// differ.
 const COMPARED: usize = 50_000;
 
-/// The number of rows before the last one that a query compares.
+/// How many rows come before the last one that a query compares.
 const BEFORE_LAST: Number = Number(COMPARED - 1);
 
 /// A row of the parent table that differs: its key, the values of its columns, and the totals.
 type Differing<Types, K> = (KeyPrefix<Types, K>, Vec<Option<i64>>);
 
-/// The totals that their columns cannot hold.
+/// Totals that don't fit their columns.
 #[derive(Default)]
 struct Overflows {
     /// The first one, as the error names it.
@@ -42,7 +42,7 @@ struct Overflows {
     rows: usize,
 }
 
-/// A range of keys of the parent table: after a key, and to the last one.
+/// A range of the parent table's keys: after one key, and up to another.
 struct KeyRange<Types, K> {
     after: Option<KeyPrefix<Types, K>>,
     last: Option<KeyPrefix<Types, K>>,
@@ -59,7 +59,7 @@ impl Overflows {
         self.rows += 1;
     }
 
-    /// Returns the error, if there are any.
+    /// Returns the error, if there were overflows.
     fn error(self) -> Option<Error> {
         let mut text = self.first?;
         if self.rows > 1 {
@@ -89,25 +89,25 @@ impl<Types: KeyTypes, K> KeyRange<Types, K> {
 }
 
 impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
-    /// Copies the totals. Returns the number of rows that were written.
+    /// Copies the totals. Returns how many rows it wrote.
     ///
-    /// Each statement that writes is a transaction of its own, unless a transaction is open. A row
-    /// is left for the next run if another transaction has changed one of these columns since
-    /// it was read. A row is also left, without an error, if a trigger prevents the update, or
-    /// if SQLite stores its key as another type.
+    /// Every statement that writes is its own transaction, unless a transaction is open. If another
+    /// transaction has changed one of the columns since this run read the row, the row is left for
+    /// the next run. A row is also left, without an error, if a trigger prevents the update, or if
+    /// SQLite stores its key as another type.
     ///
     /// # Errors
     ///
-    /// It returns the database's own errors: an [overflow](crate::is_overflow()), for example, if a
-    /// total is out of the range of an `i64`, or, on PostgreSQL, an error if a policy of row level
-    /// security hides rows from the caller and you have not opened a transaction. It fails with a
+    /// Returns the database's own errors, for example an [overflow](crate::is_overflow()) if a
+    /// total doesn't fit an `i64`, or, on PostgreSQL, an error if a row level security policy hides
+    /// rows from the caller and you haven't opened a transaction. It fails with a
     /// [`QueryBuilderError`](diesel::result::Error::QueryBuilderError) if SQLite stores a key as
-    /// another type than its column's, so that it would not end. Rows that were written before
-    /// the error stay written.
+    /// another type than its column's, because the run would never end. Rows that were written
+    /// before the error stay written.
     ///
-    /// If a total is out of the range of its `Integer` column, this row is left as it is, and the
-    /// others are written. At the end, the run fails with an overflow that names the row: "a count
-    /// is out of the range of an INTEGER column: `articles.recent_views` of 7 would be 2147483648".
+    /// If a total doesn't fit its `Integer` column, that row is left as it is and the others are
+    /// written. At the end, the run fails with an overflow that names the row: "a count is out of
+    /// the range of an INTEGER column: `articles.recent_views` of 7 would be 2147483648".
     pub fn execute<Conn>(self, conn: &mut Conn) -> QueryResult<usize>
     where
         K: OwnedKey<Types, Conn::Backend>,
@@ -118,7 +118,7 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         overflows.error().map_or(Ok(written), Err)
     }
 
-    /// Copies the totals that the columns can hold, and adds the others to `overflows`.
+    /// Copies the totals that fit their columns, and adds the others to `overflows`.
     fn copy<Conn>(&self, overflows: &mut Overflows, conn: &mut Conn) -> QueryResult<usize>
     where
         K: OwnedKey<Types, Conn::Backend>,
@@ -135,8 +135,8 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
                 after: ends.last.clone().map(KeyPrefix::new),
                 last: None,
             };
-            // It returns no row if the rest of the table is shorter than a range. PostgreSQL
-            // refuses a prepared query once the key has got another type.
+            // This returns no row if fewer rows are left than a range has. PostgreSQL refuses a
+            // prepared query once the key's type has changed.
             let last = load(
                 conn,
                 |db| {
@@ -171,7 +171,7 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         }
     }
 
-    /// Returns the first total of a row that its column cannot hold, for an error.
+    /// Returns the error text for a row's first total that doesn't fit its column.
     fn overflow(&self, (key, values): &Differing<Types, K>) -> Option<String>
     where
         K: Debug,
@@ -183,7 +183,7 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         Some(format!("`{table}.{column}` of {key:?} would be {total}"))
     }
 
-    /// Reads the rows of a range that have a column whose value is not the total.
+    /// Reads the rows of a range where a column's value isn't the total.
     fn differing<Conn>(
         &self,
         range: &KeyRange<Types, K>,
@@ -209,18 +209,18 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         })
     }
 
-    /// The days of a count, unless these are all.
+    /// The days that a count is limited to, unless it counts all days.
     fn days_of<'a>(&'a self, count: &'a CopiedCount) -> Option<&'a DayRange> {
         let others = (!self.days.is_all()).then_some(&self.days);
         count.days.as_ref().or(others)
     }
 
-    /// Whether the counts are those of different days, so that each sum has a condition of its own.
+    /// Whether the counts have different days, so that each sum needs its own condition.
     fn days_differ(&self) -> bool {
         self.counts.len() > 1 && self.counts.iter().any(|count| count.days.is_some())
     }
 
-    /// The sum of a count, in a query that reads the rows of all counts.
+    /// The sum for one count, in a query that reads the rows for all of them.
     fn sum<'a, DB: CounterBackend>(&'a self, db: Dialect, count: &'a CopiedCount) -> Sql<'a, DB> {
         let counter = count.counter;
         match self.days_of(count).filter(|_| self.days_differ()) {
@@ -233,7 +233,8 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         }
     }
 
-    /// A condition on the rows to read: the days from the first one of all counts to the last one.
+    /// A condition for the rows to read: from the first day of any count to the last day of any
+    /// count.
     fn is_counted<'a, DB: CounterBackend>(&'a self) -> Option<Sql<'a, DB>> {
         let ranges = self.counts.iter().map(|count| self.days_of(count));
         let ranges = ranges.collect::<Option<Vec<_>>>()?;
@@ -253,9 +254,10 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         [&WANTED_KEY[..key], &HELD[..columns], &TOTAL[..columns]].concat()
     }
 
-    // Of a second counter, there are `held_1` and `total_1`, and so on.
+    // A second counter has `held_1` and `total_1`, and so on.
     //
-    // If the days of the counts differ, `total_1` is SUM(CASE WHEN day BETWEEN ? AND ? THEN views END).
+    // If the counts have different days, `total_1` is
+    // SUM(CASE WHEN day BETWEEN ? AND ? THEN views END).
     //
     // SELECT key, held, total FROM (
     //     SELECT id AS key, total_views AS held, COALESCE(total, 0) AS total FROM articles
@@ -279,7 +281,7 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         let key_names = &names[..key.len()];
         let counters = shape.table;
         let held = self.columns.iter().map(|column| match (db, column.holds) {
-            // It is loaded as an `i64`.
+            // Every value is loaded as an `i64`.
             (Dialect::PostgreSql, Holds::I32) => sql!("CAST({PARENT}.{column.name} AS BIGINT)"),
             _ => sql!("{PARENT}.{column.name}"),
         });
@@ -288,8 +290,8 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         let parent_key = key.iter().map(|column| sql!("{PARENT}.{*column}"));
         let parent_key = Vec::from_iter(parent_key);
         let rows = where_all(range.conditions(db, &parent_key));
-        // The two columns of texts can have different collations, which order texts differently.
-        // Then a range of one column is not a range of the other.
+        // Text columns of the two tables can have different collations, which sort texts
+        // differently. Then a range of one column isn't a range of the other.
         let parent = if Types::is_exact() {
             let [after, last] = range.conditions(db, entity);
             let counted = where_all([after, last, self.is_counted()]);
@@ -325,8 +327,8 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         )
     }
 
-    /// A condition: a row of the table, or of its alias `of`, is one of the list, and its columns are
-    /// still what was read.
+    /// A condition: a row of `of`, which is the table or its alias, is in the list, and its columns
+    /// still have the values that were read.
     fn is_current<'a, DB>(&'a self, of: impl Part<'a, DB> + Copy) -> Sql<'a, DB>
     where
         DB: CounterBackend,
@@ -342,8 +344,8 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         sql!("{rows::is_wanted(of, &self.key)}{is_held}")
     }
 
-    /// Writes totals into the rows whose columns have not changed since they were read. Each number
-    /// of rows has a text of its own, so it is not cached.
+    /// Writes the totals into rows whose columns haven't changed since they were read. The
+    /// statement isn't cached, because its text differs for every number of rows.
     fn update<'a, DB>(&'a self, db: Dialect, rows: &'a [Differing<Types, K>]) -> Sql<'a, DB>
     where
         K: BindKey<Types, DB>,
@@ -368,13 +370,12 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         let set = list(", ", set);
         let set = sql!("{Uncached}SET {set}");
         match db {
-            // A trigger of the table could not write to another table that the statement names.
+            // This names no other table, because a trigger of this one couldn't write to it.
             Dialect::MySql => {
                 sql!("UPDATE {listed} STRAIGHT_JOIN {table} AS {PARENT} ON {on} {set}")
             }
             Dialect::Sqlite => sql!("UPDATE {table} AS {PARENT} {set} FROM {listed} WHERE {on}"),
-            // Rows are locked in the order of the list, so that two such statements do not
-            // deadlock.
+            // Rows are locked in key order, so that two such statements don't deadlock.
             Dialect::PostgreSql => sql!(
                 "UPDATE {table} AS {PARENT} {set} FROM (SELECT {WANTED}.* FROM {listed} \
                  JOIN {table} AS {PARENT} ON {on} \

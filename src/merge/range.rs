@@ -11,10 +11,10 @@ use crate::sql::{CounterBackend, Dialect, Sql, and, sql};
 
 /// The day under which a fold stores the count of `day`: the first day of its period.
 ///
-/// A week that begins in the month before is stored under the first day of its month: a fold into
-/// weeks then moves no count from one month to another. Otherwise it would take a row that has the
-/// count of a whole month, from a fold into months, for the row of a day, and move it to a month
-/// before.
+/// If a week begins in the month before, its count is stored under the first day of the month
+/// instead, so that a fold into weeks moves no count from one month to another. Otherwise, it could
+/// take the row of a whole month, from an earlier fold into months, for the row of a day, and move
+/// it to the month before.
 pub(crate) fn folded_day(into: Period, day: NaiveDate) -> NaiveDate {
     match into {
         Period::Week => Period::Week.start(day).max(Period::Month.start(day)),
@@ -25,8 +25,8 @@ pub(crate) fn folded_day(into: Period, day: NaiveDate) -> NaiveDate {
 /// The key of a row.
 pub type RowKey<K> = (K, NaiveDate, i16);
 
-/// The rows to merge, and the period into whose first day they are merged: for [`Period::Day`], the
-/// slots of each day.
+/// The rows to merge, and the period that they're merged into, under its first day. [`Period::Day`]
+/// merges the slots of each day.
 #[derive(Debug, Clone, Copy)]
 pub struct MergeRange {
     /// The first day.
@@ -37,12 +37,12 @@ pub struct MergeRange {
 }
 
 impl<Types, K> Compact<'_, Types, K> {
-    /// The range that is merged.
+    /// Returns the range to merge.
     pub(super) fn range(&self) -> MergeRange {
         let period = self.shape.period;
         let mut day = self.day;
-        // By day, a merge of slots leaves the periods of the table as they are. Rows of 1970-01-01
-        // are those without a day, so a fold leaves the period of that day out.
+        // A merge of slots keeps every day as it is, whatever the table's period is. A fold leaves
+        // out the period of 1970-01-01, because the rows of that day are the ones without a day.
         let (into, first) = match self.into {
             Period::Day => (Period::Day, None),
             into => {
@@ -51,8 +51,8 @@ impl<Types, K> Compact<'_, Types, K> {
             }
         };
         for whole in [period, into] {
-            // `Total` has no first day to go back to. In such a table, rows of other days are from
-            // an earlier period.
+            // `Total` has no first day to go back to. If such a table has rows of other days,
+            // they're from an earlier period.
             if whole < Period::Total {
                 day = whole.start(day);
             }
@@ -66,8 +66,8 @@ impl<Types, K> Compact<'_, Types, K> {
 }
 
 impl MergeRange {
-    /// Returns the key of the row that this row is added to. It is not after this row in the
-    /// primary key.
+    /// Returns the key of the row that this row is added to. It never comes after this row in
+    /// primary key order.
     pub(super) fn target_of<K: Clone>(&self, (entity, day, _slot): &RowKey<K>) -> RowKey<K> {
         (entity.clone(), folded_day(self.into, *day), 0)
     }
@@ -75,10 +75,10 @@ impl MergeRange {
     /// Returns the keys of the rows that these rows are added to, in the order to lock them.
     pub(super) fn targets_of<K: Clone + Ord>(&self, rows: &[RowKey<K>]) -> Vec<RowKey<K>> {
         let mut targets: Vec<RowKey<K>> = rows.iter().map(|row| self.target_of(row)).collect();
-        // Imports lock rows in this order too: entity by entity, first the row of 1970-01-01, and
-        // then from the last day to the first. A recount locks no other merged row than that of
-        // 1970-01-01. A deletion locks from the first day to the last: on MySQL and MariaDB, on
-        // which a merge waits for a row to add to, the two can deadlock.
+        // Imports lock rows in the same order: entity by entity, first the row of 1970-01-01, and
+        // then from the newest day to the oldest. A recount locks just one merged row, that of
+        // 1970-01-01. A deletion locks from the oldest day to the newest, so the two can deadlock
+        // on MySQL and MariaDB, where a merge waits for the rows that it adds to.
         targets.sort_unstable_by(|(a, day_a, _), (b, day_b, _)| {
             let of = |day: &NaiveDate| (*day != UNDATED, Reverse(*day));
             (a, of(day_a)).cmp(&(b, of(day_b)))

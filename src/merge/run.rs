@@ -1,4 +1,4 @@
-//! The run of a merge: a transaction for each batch.
+//! Running a merge, with a transaction for each batch.
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -24,11 +24,11 @@ use crate::sql::{
 };
 
 impl<Types, K> Compact<'_, Types, K> {
-    /// Returns the number of rows to merge, in [`left`](Compacted::left), and merges none.
+    /// Returns how many rows there are to merge, in [`left`](Compacted::left), and merges none.
     ///
     /// # Errors
     ///
-    /// It returns the database's own errors.
+    /// Returns the database's own errors.
     pub fn dry_run<Conn>(&self, conn: &mut Conn) -> QueryResult<Compacted>
     where
         Conn: LoadConnection<Backend: CounterBackend>,
@@ -39,11 +39,11 @@ impl<Types, K> Compact<'_, Types, K> {
         })
     }
 
-    /// Merges the rows. Returns the number of rows that were merged, and of rows that are left.
+    /// Merges the rows. Returns how many it merged, and how many are left.
     ///
     /// # Errors
     ///
-    /// Those of [`compact`](crate::dsl::compact()).
+    /// Fails like [`compact`](crate::dsl::compact()).
     pub fn execute<Conn>(self, conn: &mut Conn) -> QueryResult<Compacted>
     where
         Types: KeyTypes,
@@ -53,8 +53,8 @@ impl<Types, K> Compact<'_, Types, K> {
         self.execute_loading(&OwnedKeys::<Types, K>::new(), conn)
     }
 
-    /// As [`execute`](Compact::execute), with keys whose types are known at run time only, to
-    /// `keys`.
+    /// Like [`execute`](Compact::execute), for keys whose types are only known at run time. `keys`
+    /// loads them.
     #[doc(hidden)]
     pub fn execute_loading<Keys, Conn>(
         mut self,
@@ -78,7 +78,7 @@ impl<Types, K> Compact<'_, Types, K> {
                 ..Compacted::default()
             });
         }
-        // The lock belongs to the session, and a pool keeps the session. So it is released after a
+        // The lock belongs to the session, which a pool keeps open, so this releases it after a
         // panic too.
         let merged = catch_unwind(AssertUnwindSafe(|| self.merge(keys, conn)));
         let unlocked = self.lock(false, conn);
@@ -92,8 +92,8 @@ impl<Types, K> Compact<'_, Types, K> {
         Ok(merged)
     }
 
-    /// Takes the advisory lock of the table, or releases it. Returns whether it did. Two merges at
-    /// a time would be exact too, because each merges only rows that it has locked, but they
+    /// Takes the table's advisory lock, or releases it. Returns whether it did. Two merges at the
+    /// same time would be exact too, because each merges only rows that it has locked, but they
     /// would wait for each other.
     fn lock<Conn>(&self, takes: bool, conn: &mut Conn) -> QueryResult<bool>
     where
@@ -123,7 +123,7 @@ impl<Types, K> Compact<'_, Types, K> {
     {
         let shape = self.shape;
         let range = self.range();
-        // A list has the rows to merge, and up to as many to add to.
+        // A list has the rows to merge, and up to as many rows that they're added to.
         let most = rows::most_listed::<Conn::Backend>(shape.key.len()) / 2;
         let limit = self.batch.min(most);
         let table = shape.table;
@@ -134,17 +134,17 @@ impl<Types, K> Compact<'_, Types, K> {
         }
         so_far.left = self.count(conn)?;
         let mut ends = Ends::<RowKey<Keys::Key>>::default();
-        // A run that finds nothing to merge reads the table once, or only an index of it; on
-        // SQLite, also the whole table for days that are no days. A run that has begun
-        // reads on until no row is left, whatever the count was.
+        // If there's nothing to merge, a run reads the table once, or only an index of it. On
+        // SQLite, it also searches the whole table for values that aren't days. Once a run has
+        // begun, it goes on until no row is left, whatever the count was.
         while so_far.left > 0 || ends.last.is_some() {
             let after = ends.last.clone();
             // The query locks no rows.
-            // - `by_key`: by another index, each batch would sort all rows that are left.
-            // - `Uncached`: PostgreSQL refuses a prepared query once a column of its result has got
-            //   another type, as long as the connection lives.
-            // - `Number`: Vitess cannot prepare a LIMIT that is a bind value in a session of one
-            //   shard.
+            // - `by_key`: by another index, every batch would sort all rows that are left.
+            // - `Uncached`: once a column of the result has got another type, PostgreSQL refuses a
+            //   prepared query for as long as the connection lives.
+            // - `Number`: in a session of one shard, Vitess can't prepare a LIMIT that is a bind
+            //   value.
             let rows = load(
                 conn,
                 |db| {
@@ -178,7 +178,7 @@ impl<Types, K> Compact<'_, Types, K> {
         Ok(so_far)
     }
 
-    /// Fails if an SQLite table has rows whose day is not a day, which are not merged.
+    /// Fails if an SQLite table has rows whose day isn't a date. They aren't merged.
     fn refuse_other_days<Conn>(&self, so_far: &Compacted, conn: &mut Conn) -> QueryResult<()>
     where
         Conn: LoadConnection<Backend: CounterBackend>,
@@ -189,7 +189,7 @@ impl<Types, K> Compact<'_, Types, K> {
         let table = self.shape.table;
         let day = self.shape.day();
         let rows = load_number(conn, |db| {
-            // All days of other databases are days.
+            // On the other databases, every day is a date.
             let is_day = db.is_day(day).unwrap_or_else(|| sql!("1 = 1"));
             sql!("{db.select()}COUNT(*) FROM {table} WHERE NOT ({is_day})")
         })?;
@@ -205,8 +205,8 @@ impl<Types, K> Compact<'_, Types, K> {
     }
 
     /// Merges the rows with these keys, except those that another transaction has locked. Returns
-    /// their number. Each number of rows has texts of its own, so `listed_rows` makes the
-    /// statements uncached.
+    /// how many it merged. `listed_rows` makes the statements uncached, because their texts differ
+    /// for every number of rows.
     fn merge_rows<Keys, Conn>(
         &self,
         rows: Vec<RowKey<Keys::Key>>,
@@ -225,11 +225,10 @@ impl<Types, K> Compact<'_, Types, K> {
         let mut wanted = range.targets_of(&rows);
 
         // The first statement of the transaction inserts the rows that others are added to, with
-        // zeros, if they do not exist. It is the only one that waits for locks: while other
-        // transactions wait for the locks of the later statements, the merge itself waits
-        // for none. On SQLite, a transaction that reads before it writes fails if another
-        // transaction has written in between. This one writes first, and waits for the
-        // write lock.
+        // zeros, if they don't exist. It's the only one that waits for locks: while other
+        // transactions wait for rows that the later statements lock, the merge itself waits for
+        // nobody. On SQLite, a transaction that reads before it writes fails if another one has
+        // written in between, so this one writes first and waits for the write lock.
         execute(conn, |db| {
             let insert = db.insert_into(table, key, counters);
             let mut targets = values(&wanted);
@@ -240,7 +239,7 @@ impl<Types, K> Compact<'_, Types, K> {
             sql!("{Uncached}{insert} VALUES {targets}{db.on_conflict_keep(shape)}")
         })?;
 
-        // This query locks rows, except those that another transaction has locked or deleted.
+        // This query locks the rows, except those that another transaction has locked or deleted.
         wanted.extend(rows);
         let mut columns = Vec::new();
         let locked = load(
@@ -248,7 +247,7 @@ impl<Types, K> Compact<'_, Types, K> {
             |db| {
                 let rows = db.listed_rows(table, key, values(&wanted));
                 let all = match db {
-                    // It requires the table before a `*` that is not the first column, and SQLite
+                    // MySQL requires the table before a `*` that isn't the first column, but SQLite
                     // has no `schema.table.*`.
                     Dialect::MySql => sql!("{table}.*"),
                     _ => sql!("*"),
@@ -272,8 +271,8 @@ impl<Types, K> Compact<'_, Types, K> {
             ));
         }
 
-        // A row can be merged if the row that it is added to, its target, is locked too. Of two
-        // spellings of one key, only one has a target. Rows of the other one stay.
+        // A row can be merged if its target, the row that it's added to, is locked too. If one key
+        // is spelled in two ways, only one spelling has a target, and rows with the other one stay.
         let is_target = |row: &RowKey<Keys::Key>| range.target_of(row) == *row;
         let (targets, mut rows): (Vec<_>, Vec<_>) = locked.into_iter().partition(is_target);
         let targets = BTreeSet::from_iter(targets);
@@ -290,7 +289,7 @@ impl<Types, K> Compact<'_, Types, K> {
             let sums = counters.iter().map(|counter| db.sum_to_insert(*counter));
             let sums = list(", ", sums);
             let rows = db.listed_rows(table, key, values(&rows));
-            // No database groups by a constant, which the start of `Period::Total` is.
+            // The first day of `Period::Total` is a constant, and no database groups by a constant.
             let by = &to[..to.len() - usize::from(range.into == Period::Total)];
             let by = (!by.is_empty()).then(|| sql!(" GROUP BY {by} ORDER BY {by}"));
             let added = db.on_conflict_add(shape, counters);
@@ -298,7 +297,7 @@ impl<Types, K> Compact<'_, Types, K> {
         })?;
         let deleted = execute(conn, |db| db.rows_to_delete(table, key, values(&rows)))?;
 
-        // A trigger of PostgreSQL or SQLite can keep a row, which would then count twice.
+        // On PostgreSQL and SQLite, a trigger can keep a row, which would then count twice.
         if deleted < rows.len() {
             return not_written(shape.label);
         }
@@ -306,7 +305,7 @@ impl<Types, K> Compact<'_, Types, K> {
     }
 }
 
-/// Returns the key of a row, which begins with it.
+/// Returns a row's key, which the row begins with.
 fn row_key<'a, Keys, DB>(
     row: &impl Row<'a, DB>,
     keys: &Keys,
@@ -321,7 +320,7 @@ where
     Ok((keys.load(row)?, DB::day(row, day)?, DB::slot(row, slot)?))
 }
 
-/// The values of the keys of rows.
+/// The values of these keys.
 fn values<E: Values<DB>, DB: CounterBackend>(keys: &[RowKey<E>]) -> Vec<rows::Row<'_, DB>> {
     let values = keys.iter().map(|(entity, day, slot)| {
         let mut values = row(entity, 0);

@@ -8,7 +8,7 @@ use crate::sql::{CounterBackend, Part, Sql, part, sql};
 
 /// The days that a query reads.
 pub trait Days {
-    /// The range, or none if it reads all days.
+    /// The range, or `None` if it reads all days.
     #[doc(hidden)]
     fn range(&self) -> Option<&DayRange>;
 
@@ -40,7 +40,7 @@ impl Days for DayRange {
 }
 
 impl DayRange {
-    /// A condition, unless it has all days.
+    /// A condition, unless the range has all days.
     pub(crate) fn unless_all<'b, DB: CounterBackend>(
         &'b self,
         day: Name<'b>,

@@ -1,4 +1,4 @@
-//! The entities with the greatest totals.
+//! The entities with the highest totals.
 
 use std::marker::PhantomData;
 
@@ -15,13 +15,13 @@ use crate::typed::counters::Counters;
 use crate::typed::names::ColumnNames;
 use crate::typed::table::{CounterTable, EntityOf};
 
-/// Reads the entities that have the greatest totals of a counter, greatest first. Entities with
-/// equal totals are in the order of their keys.
+/// Reads the entities with the highest totals of a counter, highest first. Entities with equal
+/// totals are in the order of their keys.
 ///
-/// [`limit`](Ranking::limit) sets the number of entities, and [`between`](Sums::between) the days.
-/// An entity is in the ranking if it has a row in the range: if only its other counters were
-/// counted, its total is 0. Each row has the key of an entity
-/// and its total, a `BigInt`. Load the models by the keys, in a second query:
+/// [`limit`](Ranking::limit) sets how many entities to read, and [`between`](Sums::between) sets
+/// the days. Each row has an entity's key and its total, a `BigInt`. An entity is in the ranking if
+/// it has a row in the range, so its total is 0 if only its other counters were counted. Load the
+/// models by their keys, in a second query:
 ///
 /// ```
 /// # include!("../../docs/doctest_setup.rs");
@@ -44,18 +44,18 @@ use crate::typed::table::{CounterTable, EntityOf};
 /// # }
 /// ```
 ///
-/// Of keys of several columns, [`of`](Ranking::of) ranks the entities whose keys begin with some
-/// values, such as the versions of one crate, and [`group_by`](Ranking::group_by) the values of one
-/// column.
+/// If the key has several columns, [`of`](Ranking::of) ranks only the entities whose keys begin
+/// with some values, for example the versions of one crate, and [`group_by`](Ranking::group_by)
+/// ranks the values of one column.
 ///
 /// The database sums the counts of all entities that were counted on these days. For a large table,
-/// this costs far less than a [`total`](crate::dsl::total()) for each row, and more than an index
+/// this costs far less than a [`total`](crate::dsl::total()) for each row, but more than an index
 /// on a [column that has the totals](crate::guide::operations#sorting-by-a-count).
 ///
 /// # Errors
 ///
-/// The query fails with an [overflow](crate::is_overflow()) if the total of any entity is out of
-/// the range of an `i64`. [A query](crate::guide::reading#a-total-beyond-an-i64) finds this entity.
+/// The query fails with an [overflow](crate::is_overflow()) if any entity's total is out of the
+/// range of an `i64`. [This query](crate::guide::reading#a-total-beyond-an-i64) finds the entity.
 pub fn ranking<C>(_counter: C) -> Ranking<C>
 where
     C: Counters<Value = i64, Table: CounterTable<KeyType: HasColumns<1>>>,
@@ -67,12 +67,12 @@ where
     Sums::new((), by, DayRange::ALL)
 }
 
-/// A query of the entities with the greatest totals of the counter `C`, of the entities `E`; made
-/// by [`ranking`](crate::dsl::ranking()). `By` are the columns that are ranked, as a tuple.
+/// A query for the highest totals of the counter `C` among the entities `E`; made by
+/// [`ranking`](crate::dsl::ranking()). `By` is a tuple of the columns that are ranked.
 pub type Ranking<C, E = (), By = EntityOf<<C as Counters>::Table>> =
     Sums<C, E, Ranked<By>, DayRange>;
 
-/// The greatest totals of the values of the columns `By`.
+/// Ranks the values of the columns `By` by their totals.
 #[derive(Debug, Clone, Copy, QueryId)]
 pub struct Ranked<By> {
     limit: i64,
@@ -80,8 +80,8 @@ pub struct Ranked<By> {
 }
 
 impl<C: Counters, E> Ranking<C, E> {
-    /// Ranks the values of this column of the counter table, by the totals of all entities that
-    /// have them.
+    /// Ranks the values of this column of the counter table. The total of a value is that of all
+    /// entities that have it.
     pub fn group_by<Col>(self, _column: Col) -> Ranking<C, E, (Col,)>
     where
         Col: Column<Table = C::Table, SqlType: SingleValue>,
@@ -95,15 +95,15 @@ impl<C: Counters, E> Ranking<C, E> {
 }
 
 impl<C, E, By> Ranking<C, E, By> {
-    /// Sets the greatest number of entities. By default there is no limit. A negative number is no
-    /// limit on SQLite and MariaDB, and an error on PostgreSQL and MySQL.
+    /// Sets the maximum number of entities. By default, there is no limit. A negative number means
+    /// no limit on SQLite and MariaDB, and is an error on PostgreSQL and MySQL.
     pub fn limit(mut self, limit: i64) -> Self {
         self.by.limit = limit;
         self
     }
 }
 
-// Diesel's `first` requires it.
+// Diesel's `first` requires this.
 impl<C, E, By> LimitDsl for Ranking<C, E, By> {
     type Output = Self;
 

@@ -20,16 +20,17 @@ use crate::typed::table::CounterTable;
 /// Reads the count of each day, or of each longer period, oldest first. A period in which nothing
 /// was counted has 0.
 ///
-/// - [`of`](Sums::of) sets the entity, and [`of_many`](Sums::of_many) several, whose series all
-///   have the same periods.
-/// - [`between`](Sums::between) sets the range of days: the periods that overlap it. Without a
-///   first or a last day, the series begins or ends with the first or the last period that has a
-///   count.
-/// - [`per`](Series::per) sets the period. Defaults to that of the table.
+/// - [`of`](Sums::of) sets the entity. [`of_many`](Sums::of_many) sets several entities, and their
+///   series all have the same periods.
+/// - [`between`](Sums::between) sets the range of days. The series has every period that overlaps
+///   it. If the range has no first or no last day, the series begins or ends with the first or the
+///   last period that has a count.
+/// - [`per`](Series::per) sets the period, for example `per(Period::Week)`. Defaults to the table's
+///   period.
 ///
-/// Counts without a day, which are stored under 1970-01-01, are in no series. An end outside of
-/// 1000-01-01 to 9999-12-31 is ignored. If a user of your program chooses the range, limit its
-/// length.
+/// Counts without a day, which are stored under 1970-01-01, aren't in any series. If the range
+/// begins before 1000-01-01 or ends after 9999-12-31, that end is ignored. If your users choose the
+/// range, limit its length.
 ///
 /// ```
 /// # include!("../../docs/doctest_setup.rs");
@@ -56,20 +57,20 @@ use crate::typed::table::CounterTable;
 ///
 /// # Errors
 ///
-/// `load` returns the errors of [`counter_value`](crate::dsl::counter_value()), but that a series of
-/// days outside of 1000-01-01 to 9999-12-31 is empty. It also fails with:
+/// `load` returns the errors of [`counter_value`](crate::dsl::counter_value()), except that a
+/// series of days outside of 1000-01-01 to 9999-12-31 is empty. It also fails with:
 ///
-/// - an [overflow](crate::is_overflow()), if the count of a period is out of the range of an `i64`;
+/// - an [overflow](crate::is_overflow()), if a period's count is out of the range of an `i64`;
 /// - a [`QueryBuilderError`](diesel::result::Error::QueryBuilderError), if the period is
 ///   [`Period::Total`], or is shorter than the period that the table counts by.
 pub fn counter_series<C: Counters>(_counters: C) -> Series<C> {
     Sums::new((), Per(C::Table::PERIOD), DayRange::ALL)
 }
 
-/// A query of the counters `C` of the entities `E` over time; made by [`counter_series`].
+/// A query for the counters `C` of the entities `E` over time; made by [`counter_series`].
 pub type Series<C, E = ()> = Sums<C, E, Per, DayRange>;
 
-/// A row for each day, which are added up to periods.
+/// Reads a row for each day, and adds the days up to periods.
 #[derive(Debug, Clone, Copy, QueryId)]
 pub struct Per(Period);
 
@@ -84,14 +85,14 @@ impl<C: Counters, DB: CounterBackend> GroupColumns<C, DB> for Per {
 }
 
 impl<C: Counters, E> Series<C, E> {
-    /// Sets the period of the series. Defaults to that of the table. If the table counts by week,
-    /// the count of a week is part of the month or the year of its Monday.
+    /// Sets the period of the series. Defaults to the table's period. If the table counts by week,
+    /// a week counts towards the month or year of its Monday.
     pub fn per(mut self, period: Period) -> Self {
         self.by.0 = period;
         self
     }
 
-    /// The query of whole periods.
+    /// Extends the days to whole periods. Fails if the table doesn't have counts by this period.
     fn whole(self) -> QueryResult<Self> {
         let stored = C::Table::PERIOD;
         let period = self.by.0;
@@ -112,7 +113,7 @@ impl<C: Counters, E> Series<C, E> {
     }
 }
 
-// For the message, if it is read with `first`.
+// For a helpful message from the compiler if the series is read with `first`.
 impl<C, E, Days> LimitDsl for Sums<C, E, Per, Days> {
     type Output = Self;
 
@@ -150,8 +151,8 @@ impl<C: Counters, E: Together> Series<C, E> {
 }
 
 impl<C: Counters, Types: KeyTypes, K> Series<C, Many<Types, K>> {
-    /// Runs the query. Returns a series for each key, in the order of the keys, all with the same
-    /// periods.
+    /// Runs the query. Returns a series for each key, in the order in which you gave the keys. All
+    /// of them have the same periods.
     ///
     /// # Errors
     ///
@@ -179,8 +180,8 @@ impl<C: Counters, Types: KeyTypes, K> Series<C, Many<Types, K>> {
     }
 }
 
-/// Returns the sums of each list of rows for each period that overlaps the given days. If the range
-/// has no first or last day, it is that of all rows.
+/// Adds up each list of rows by the periods that overlap the given days. If the range has no first
+/// or no last day, the first or the last day of all rows takes its place.
 fn all_periods<C: Counters>(
     days: DayRange,
     period: Period,
@@ -201,7 +202,7 @@ fn all_periods<C: Counters>(
     let all = lists.into_iter().map(|rows| {
         let mut of_periods = vec![Vec::new(); starts.len()];
         for (day, amounts) in rows {
-            // All rows are in the range of the periods.
+            // All rows are within the range of these periods.
             let next = starts.partition_point(|&start| start <= day);
             if let Some(of_period) = next.checked_sub(1).and_then(|at| of_periods.get_mut(at)) {
                 of_period.push(amounts);

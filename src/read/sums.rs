@@ -1,5 +1,5 @@
-//! Sums of counters over the rows of their table: which entities, which days, and what they are
-//! grouped by.
+//! Sums of counters over the rows of their table: for which entities, on which days, and what they
+//! are grouped by.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -26,8 +26,8 @@ use crate::sql::{
 use crate::typed::counters::{Counters, KeyType};
 use crate::typed::table::CounterTable;
 
-/// A query of the sums of the counters `C` of the entities `E` over some days, grouped by `By`;
-/// made by [`counter_value`](crate::dsl::counter_value()),
+/// A query for the sums of the counters `C` of the entities `E` over `Days`, grouped by `By`; made
+/// by [`counter_value`](crate::dsl::counter_value()),
 /// [`counter_series`](crate::dsl::counter_series()) and [`ranking`](crate::dsl::ranking()).
 #[must_use = "a query reads nothing until it is loaded"]
 #[derive(Debug, Clone, Copy, QueryId)]
@@ -50,9 +50,9 @@ impl<C, E, By, Days> Sums<C, E, By, Days> {
 }
 
 impl<C: Counters, By, Days> Sums<C, (), By, Days> {
-    /// Sets the entity, by its key. With fewer values than the key has columns, reads all entities
-    /// whose keys begin with them: `crate_id` for all versions of a crate. Defaults to all
-    /// entities.
+    /// Sets the entity, by its key or by its model. Defaults to all entities. If you give fewer
+    /// values than the key has columns, this reads all entities whose keys begin with them. For
+    /// example, `crate_id` reads all versions of a crate.
     pub fn of<K, N>(self, id: K) -> Sums<C, KeyPrefix<K::Types, K::Value>, By, Days>
     where
         K: KeyOf<KeyType<C>, N>,
@@ -60,9 +60,10 @@ impl<C: Counters, By, Days> Sums<C, (), By, Days> {
         Sums::new(KeyPrefix::new(id.into_value()), self.by, self.days)
     }
 
-    /// Sets the entities to those whose keys, or the first columns of them, `query` selects:
+    /// Sets the entities to those whose keys, or the first columns of their keys, are selected by
+    /// `query`, for example
     /// `articles::table.filter(articles::author_id.eq(7)).select(articles::id)`. They are read
-    /// together.
+    /// together, unlike with [`of_many`](Sums::of_many).
     pub fn of_any<Q>(self, query: Q) -> Sums<C, AnyOf<Q::Query>, By, Days>
     where
         Q: AsQuery<SqlType: StartOf<KeyType<C>>>,
@@ -72,9 +73,9 @@ impl<C: Counters, By, Days> Sums<C, (), By, Days> {
     }
 
     /// Sets many entities, by their keys, by the first columns of their keys, or by their models.
-    /// `load` returns the counts of each, in this order. A key can be given more than once. On
-    /// PostgreSQL, it is one query. On SQLite, it is one query for each 1,000 keys, and on MySQL,
-    /// on MariaDB and with a `MultiConnection` for each 100.
+    /// `load` returns each one's counts, in the same order. You can give a key more than once. On
+    /// PostgreSQL, this is one query. On SQLite, it's one query for every 1,000 keys, and on MySQL,
+    /// on MariaDB and with a `MultiConnection`, one for every 100.
     pub fn of_many<K, N>(
         self,
         ids: impl IntoIterator<Item = K>,
@@ -91,32 +92,32 @@ impl<C: Counters, By, Days> Sums<C, (), By, Days> {
 }
 
 impl<C: Counters, E, By, Days> Sums<C, E, By, Days> {
-    /// Reads only the count of `day`. If the table counts by another [`Period`](crate::Period) than
+    /// Reads only the count of `day`. If the table counts by a [`Period`](crate::Period) other than
     /// the day, reads the period that contains `day`.
     pub fn on(self, day: NaiveDate) -> Sums<C, E, By, DayRange> {
         let days = DayRange::period_of(day, C::Table::PERIOD);
         Sums::new(self.entities, self.by, days)
     }
 
-    /// Reads only the counts of a range of days: `monday..=today`, `monday..`, `..today`. An empty
-    /// or reversed range has none. If the table counts by another [`Period`](crate::Period) than
-    /// the day, reads all periods that overlap the range. Counts without a day are those of
-    /// 1970-01-01.
+    /// Reads only the counts of a range of days, for example `monday..=today`, `monday..` or
+    /// `..today`. An empty or reversed range has no counts. If the table counts by a
+    /// [`Period`](crate::Period) other than the day, reads every period that overlaps the range.
+    /// Counts without a day are stored under 1970-01-01.
     pub fn between(self, days: impl RangeBounds<NaiveDate>) -> Sums<C, E, By, DayRange> {
         let days = DayRange::whole(days, C::Table::PERIOD);
         Sums::new(self.entities, self.by, days)
     }
 }
 
-/// Several entities, by their keys `K`, whose columns have the SQL types `Types`.
+/// Several entities, given by their keys `K`. The columns of the keys have the SQL types `Types`.
 #[derive(Debug, Clone)]
 pub struct Many<Types, K> {
     pub(crate) ids: Vec<K>,
     types: PhantomData<fn() -> Types>,
 }
 
-// It is never run, as Diesel cannot read it. Without it, the error of the compiler would name
-// `QueryId`.
+// Diesel can't read this query, so the id is never used. Without it, the compiler's error would
+// name `QueryId`.
 impl<Types, K> QueryId for Many<Types, K> {
     type QueryId = ();
     const HAS_STATIC_QUERY_ID: bool = false;
@@ -124,15 +125,15 @@ impl<Types, K> QueryId for Many<Types, K> {
 
 /// What sums of `C` are grouped by.
 pub trait GroupColumns<C: Counters, DB: CounterBackend> {
-    /// Whether the columns are names, without their table.
+    /// Whether the columns are just names, without their table.
     #[doc(hidden)]
     const HAS_NAMES: bool = false;
 
-    /// The columns; none for one row.
+    /// The columns, or `None` for a single row.
     #[doc(hidden)]
     fn columns(&self) -> Option<Sql<'_, DB>>;
 
-    /// The query of which `from` is the end: its `FROM` and `WHERE`.
+    /// The query. `from` is its end: the `FROM` and the `WHERE`.
     #[doc(hidden)]
     fn query<'b>(&'b self, db: Dialect, from: impl Part<'b, DB> + Copy) -> impl Part<'b, DB> {
         let sums = db.sums(C::NAMES);
@@ -145,7 +146,7 @@ pub trait GroupColumns<C: Counters, DB: CounterBackend> {
     }
 }
 
-/// The row of each group, in a query that Diesel reads.
+/// The row of each group, in a query that Diesel can read.
 #[diagnostic::on_unimplemented(
     message = "a series is not a query of Diesel's",
     label = "after `counter_series`, write `load`",
@@ -161,7 +162,7 @@ impl<C: Counters, E, By: GroupRow<C>, Days> Query for Sums<C, E, By, Days> {
     type SqlType = By::SqlType;
 }
 
-/// One row, with the sums of all rows.
+/// A single row with the sums of all rows.
 #[derive(Debug, Clone, Copy, QueryId)]
 pub struct Ungrouped;
 
@@ -178,7 +179,7 @@ impl<C: Counters, DB: CounterBackend> GroupColumns<C, DB> for Ungrouped {
 
 impl<C, E, By, Days, Conn> RunQueryDsl<Conn> for Sums<C, E, By, Days> {}
 
-/// A total is one row: `first` is `get_result`.
+/// A total is one row, so `first` is the same as `get_result`.
 impl<C, E, Days> LimitDsl for Sums<C, E, Ungrouped, Days> {
     type Output = Self;
 
@@ -217,7 +218,7 @@ impl<C: Counters, E, B, D: Days> Sums<C, E, B, D> {
     }
 }
 
-/// A limit that is none.
+/// A limit so high that it limits nothing.
 const ALL: &str = "9223372036854775807";
 
 impl<C, Types, K, By, D> Sums<C, Many<Types, K>, By, D>
@@ -226,8 +227,9 @@ where
     Types: KeyTypes,
     D: Days,
 {
-    /// Reads the sums of all keys. Calls `each` with the index of a key and what `read` reads of a
-    /// row, whose first field is the number of the key in the statement, from 1.
+    /// Reads the sums of all keys. For every row, calls `each` with the index of its key, and with
+    /// what `read` returns for the row. A row's first field is the number of its key in the
+    /// statement, starting at 1.
     pub(crate) fn read_numbered<T, Conn>(
         &self,
         conn: &mut Conn,
@@ -269,8 +271,8 @@ where
         Ok(())
     }
 
-    /// A query of the sums of the first `given` ones of these keys. Each row begins with the number
-    /// of its key in the list, from 1.
+    /// A query for the sums of the first `given` keys. Each row begins with the number of its key
+    /// in the list, starting at 1.
     fn numbered<'a, DB>(
         &'a self,
         db: Dialect,
@@ -306,8 +308,8 @@ where
                      WHERE {is_in}{days()} GROUP BY {column}{then_by}{order}"
                 );
             }
-            // `FIELD` takes one column, and of two texts that the column takes as equal it finds
-            // the first one. So each of other keys has a query of its own.
+            // `FIELD` takes only one column, and if two texts are equal to the column, it finds
+            // only the first one. So all other keys get a query each.
             let each = (0..*given as usize).map(|i| {
                 let is_key = key.iter().zip(row(keys, i));
                 let is_key = is_key.map(|(column, value)| sql!("{*column} = {value}"));
@@ -317,7 +319,7 @@ where
                 match self.by.columns() {
                     None => sql!("SELECT {sums}"),
                     Some(by) if By::HAS_NAMES => sql!("SELECT {sums} GROUP BY {by}"),
-                    // Without a limit, the databases do not sort a part of a UNION.
+                    // Without a limit, MySQL and MariaDB don't sort a part of a UNION.
                     Some(by) => sql!("(SELECT {sums} GROUP BY {by} ORDER BY {by} LIMIT {ALL})"),
                 }
             });
@@ -325,13 +327,13 @@ where
             return sql!("{Uncached}{each}");
         }
         let listed = db.numbered_keys(table, key, keys, len);
-        // A list without arrays is filled up, so that few texts are prepared.
+        // Without arrays, the list is padded, so that few different statements are prepared.
         let is_given = (!DB::HAS_ARRAYS).then(|| sql!(" WHERE {NUMBER} <= {given}"));
-        // A series sorts its days.
+        // A series sorts its days itself.
         let order = (!By::HAS_NAMES).then(|| sql!(" ORDER BY {NUMBER}{then_by}"));
-        // Each case has its fastest way. A series or a total on PostgreSQL: sum the listed keys, and
-        // then number the sums. Up to two counters without a group: a subquery for each key.
-        // Otherwise a join, which reads the rows once for several counters.
+        // Every case has a fastest way. A series or a total on PostgreSQL: sum the listed keys, and
+        // then number the sums. One or two counters without a group: a subquery for each key.
+        // Everything else: a join, which reads the rows only once for several counters.
         if By::HAS_NAMES && db == Dialect::PostgreSql {
             let sums = SUMS[..counters.len()]
                 .iter()

@@ -1,4 +1,4 @@
-//! A total as an expression of any query.
+//! A total as an expression in any query.
 
 use std::convert::identity;
 use std::marker::PhantomData;
@@ -25,14 +25,14 @@ use crate::typed::counters::{Counters, KeyType};
 use crate::typed::parent::{ChildOf, HasParent};
 use crate::typed::table::CounterTable;
 
-/// Returns a counter's total as a Diesel expression, for queries of the parent table.
+/// Returns a counter's total as a Diesel expression, for queries on the parent table.
 ///
-/// It is a `BigInt` that is never NULL: it is 0 for a row that was never counted. Use it in
+/// It's a `BigInt` that is never NULL: for a row that was never counted, it's 0. Use it in
 /// `select`, `filter` and `order`, and in joins, boxed queries and subqueries. It sums all days,
-/// unless a day is given with [`on`](Total::on) or a range with [`between`](Total::between).
+/// unless you set a day with [`on`](Total::on) or a range with [`between`](Total::between).
 ///
-/// The parent table is declared with [`counter_table!`](crate::counter_table). If there are
-/// several, it is the first one. For any other key, use [`of`](Total::of).
+/// You declare the parent table in [`counter_table!`](crate::counter_table). If there are several,
+/// this uses the first one. For any other key, use [`of`](Total::of).
 ///
 /// ```
 /// # include!("../../docs/doctest_setup.rs");
@@ -65,14 +65,14 @@ use crate::typed::table::CounterTable;
 /// # }
 /// ```
 ///
-/// It can be a field of a model, of the type [`Total<C>`]: `#[diesel(select_expression =
-/// total(article_counters::views))]`.
+/// It can be a field of a model: `#[diesel(select_expression = total(article_counters::views))]`.
+/// The expression's type is [`Total<C>`].
 ///
 /// # Cost
 ///
-/// It is a subquery, which the database runs for each row: in a `select`, for each row of the
-/// result; in a `filter` or an `order`, for each row of the table. For a large table, read the keys
-/// of a [`ranking`](crate::dsl::ranking()), or [sort by a
+/// It's a subquery that the database runs for each row: in a `select`, for each row of the result;
+/// in a `filter` or an `order`, for each row of the table. If the table is large, read the keys of
+/// a [`ranking`](crate::dsl::ranking()), or [sort by a
 /// column](crate::guide::operations#sorting-by-a-count).
 pub fn total<C: Counters<Value = i64>>(_counter: C) -> Total<C> {
     Total {
@@ -87,11 +87,11 @@ pub fn total<C: Counters<Value = i64>>(_counter: C) -> Total<C> {
 #[allow(non_camel_case_types)]
 pub type total<C> = Total<C>;
 
-/// A [`total`](crate::dsl::total()) of some days: the type of `total(views).between(monday..)`, for
-/// a field of a model.
+/// A [`total`](crate::dsl::total()) over some of the days: the type of
+/// `total(views).between(monday..)`, for a field of a model.
 pub type TotalBetween<C> = Total<C, ParentRow<C>, DayRange>;
 
-/// An expression for the total of the counter `C` of the entity `Id` over `Days`; made by
+/// An expression for the total of the counter `C` for the entity `Id` over `Days`; made by
 /// [`total`](crate::dsl::total()).
 #[must_use = "an expression does nothing until it is part of a query"]
 #[derive(Debug, Clone, Copy, QueryId, DieselNumericOps)]
@@ -108,8 +108,8 @@ impl<C: Counters, Id, Days> Total<C, Id, Days> {
     }
 
     /// Sums only the counts of a range of days; see [`Sums::between`](crate::dsl::Sums::between).
-    /// The type differs from that of a total of all days: if a variable has to hold either, use
-    /// `between(..)`.
+    /// The type isn't the same as for a total over all days. If a variable has to hold either, use
+    /// `between(..)` for all days.
     pub fn between(self, days: impl RangeBounds<NaiveDate>) -> Total<C, Id, DayRange> {
         self.days(DayRange::whole(days, C::Table::PERIOD))
     }
@@ -124,14 +124,14 @@ impl<C: Counters, Id, Days> Total<C, Id, Days> {
 }
 
 impl<C: Counters, Days> Total<C, ParentRow<C>, Days> {
-    /// Sets the entity: an expression for its key, such as a foreign key or the field of an alias.
-    /// If the key is NULL, the total is 0. For `sql`, name the type, and write the table before a
-    /// column: `sql::<BigInt>("dependencies.crate_id")`. A column without its table can be the
-    /// counter table's own.
+    /// Sets the entity, by an expression for its key, such as a foreign key or the field of an
+    /// alias. If the key is NULL, the total is 0. If you use `sql`, name the type, and write the
+    /// table before the column, for example `sql::<BigInt>("dependencies.crate_id")`. Without its
+    /// table, the column can be taken for the counter table's own.
     ///
-    /// For a key of several columns, give a tuple of expressions and values, such as
-    /// `(articles::id, "👍")`, none of which can be NULL. With fewer than the key has columns,
-    /// it is the total of all entities whose keys begin with them.
+    /// If the key has several columns, give a tuple of expressions and values, for example
+    /// `(articles::id, "👍")`. None of them can be NULL. If you give fewer than the key has columns,
+    /// this is the total of all entities whose keys begin with them.
     pub fn of<Id, N>(self, id: Id) -> Total<C, Id::Parts, Days>
     where
         Id: TotalOf<KeyType<C>, N>,
@@ -147,7 +147,7 @@ impl<C: Counters, Days> Total<C, ParentRow<C>, Days> {
 // Expressions for the first columns of a key.
 macro_rules! expressions {
     ($($number:literal: $([$i:tt $S:ident $K:ident])*;)*) => {$(
-        #[allow(unused_variables)] // of a key without columns
+        #[allow(unused_variables)] // for a key without columns
         impl<$($K: QueryFragment<DB>,)* DB: Backend> Values<DB> for ($($K,)*) {
             fn columns(&self) -> usize {
                 $number
@@ -170,8 +170,8 @@ macro_rules! expressions {
 
 each_key!(expressions);
 
-/// An expression for the key of a [`Total`], which has the SQL types `Key`, or for its first
-/// columns. The compiler infers `Columns`, their number.
+/// An expression for the key of a [`Total`], or for its first columns. `Key` has the SQL types of
+/// the key. The compiler infers `Columns`, the number of columns.
 #[diagnostic::on_unimplemented(
     message = "this is not an expression for a key of this counter table, whose key has the SQL types `{Key}`",
     label = "this is a `{Self}`"
@@ -224,7 +224,7 @@ each_key!(total_of);
 /// name.
 const COUNTED: Name<'static> = Name("diesel_counters_counted");
 
-/// The names that the columns of the key get there, if they get others.
+/// The names of the key's columns in the subquery, if they are renamed.
 const RENAMED: [&str; 5] = numbered!(identity, "diesel_counters_key": "" "_1" "_2" "_3" "_4");
 
 impl<C, D, Id, DB> QueryFragment<DB> for Total<C, Id, D>
@@ -238,9 +238,9 @@ where
         let db = Dialect::of(&out);
         let shape = C::Table::shape();
         let entity = &shape.entity()[..self.entity.columns()];
-        // In a RETURNING of SQLite, Diesel writes the key of the parent without its table. If the
-        // counter table had a column with this name, the condition would compare that with itself.
-        // So its columns get other names there.
+        // In a RETURNING on SQLite, Diesel writes the parent's key without its table. If the
+        // counter table had a column with the same name, the condition would compare that column
+        // with itself. So the counter table's columns are renamed there.
         let is_renamed = db == Dialect::Sqlite;
         let (day, count) = if is_renamed {
             (Name("diesel_counters_day"), Name("diesel_counters_count"))
@@ -299,13 +299,13 @@ where
     }
 }
 
-// In a left join the key can be NULL. The total is 0 then, and not NULL.
+// In a left join, the key can be NULL. The total is 0 then, not NULL.
 impl<C: Counters, Days, Id: AppearsOnTable<QS>, QS: ?Sized> SelectableExpression<QS>
     for Total<C, Id, Days>
 {
 }
 
-/// An expression for the primary key of a row of the parent table. It is the default entity of a
+/// The primary key of a row of the parent table, as an expression. It is the default entity of a
 /// [`Total`].
 #[derive(Debug, Clone, Copy, QueryId)]
 pub struct ParentRow<C>(PhantomData<C>);
@@ -357,7 +357,7 @@ where
 {
 }
 
-/// A table that is in the query of `QS` exactly once.
+/// A table that occurs exactly once in the query `QS`.
 #[diagnostic::on_unimplemented(
     message = "this total requires the table `{Self}`, which is not in this query",
     label = "this query does not have the table `{Self}`",

@@ -15,10 +15,10 @@ use crate::typed::counters::{Counters, amounts};
 
 /// Reads the total of one or more counters of an entity.
 ///
-/// The entity is given with [`of`](Sums::of), and several entities with [`of_many`](Sums::of_many).
-/// It reads all days, unless a day is given with [`on`](Sums::on) or a range with
-/// [`between`](Sums::between). It is a Diesel query of one row, with a `BigInt` for each counter.
-/// An entity that was never counted has 0.
+/// You set the entity with [`of`](Sums::of), or several entities with [`of_many`](Sums::of_many).
+/// It reads all days, unless you set a day with [`on`](Sums::on) or a range with
+/// [`between`](Sums::between). It's a Diesel query that returns one row, with a `BigInt` for each
+/// counter. If the entity was never counted, it returns 0.
 ///
 /// ```
 /// # include!("../../docs/doctest_setup.rs");
@@ -41,23 +41,23 @@ use crate::typed::counters::{Counters, amounts};
 /// # }
 /// ```
 ///
-/// While the columns `views` and `likes` are in scope, give variables other names. It reads one row
-/// for each slot and day that the entity was counted in: [keep tables
+/// While the columns `views` and `likes` are in scope, give your variables other names. The query
+/// reads one row for each slot and day that the entity was counted in, so [keep your tables
 /// small](crate::guide::operations#keeping-tables-small).
 ///
 /// # Errors
 ///
-/// The query returns the database's own errors. It fails with:
+/// The query returns the database's own errors. It also fails with:
 ///
 /// - an [overflow](crate::is_overflow()), if a sum is out of the range of an `i64`. On SQLite, it
-///   also does if the sum of some of the rows is out of this range;
+///   also fails if the sum of only some of the rows is out of this range;
 /// - a [`SerializationError`](diesel::result::Error::SerializationError), if the day of
 ///   [`on`](Sums::on) is outside of 1000-01-01 to 9999-12-31.
 pub fn counter_value<C: Counters>(_counters: C) -> CounterValue<C> {
     Sums::new((), Ungrouped, AllDays)
 }
 
-/// A query of the counters `C` of the entities `Id`; made by [`counter_value`].
+/// A query for the counters `C` of the entities `Id`; made by [`counter_value`].
 pub type CounterValue<C, Id = (), Days = AllDays> = Sums<C, Id, Ungrouped, Days>;
 
 /// A row for each value of the columns `Columns`.
@@ -80,10 +80,11 @@ where
 }
 
 impl<C: Counters, Id, Days> CounterValue<C, Id, Days> {
-    /// Reads a row for each value of these columns of the counter table, in their order: the
-    /// values, and the sums. For an index to be used, they follow those given with
-    /// [`of`](Sums::of): the counts of each emoji of an article are
-    /// `counter_value(given).of(7).group_by(emoji).load::<(String, i64)>(conn)`.
+    /// Reads a row for each value of these columns of the counter table, in the order of the
+    /// values. A row has the values and the sums. For example,
+    /// `counter_value(given).of(7).group_by(emoji).load::<(String, i64)>(conn)` reads how often
+    /// each emoji was given to an article. For an index to be used, these columns must follow the
+    /// ones that you set with [`of`](Sums::of).
     pub fn group_by<G>(self, columns: G) -> Sums<C, Id, Grouped<G>, Days>
     where
         G: SelectableExpression<C::Table> + ValidGrouping<(), IsAggregate = is_aggregate::No>,
@@ -92,7 +93,7 @@ impl<C: Counters, Id, Days> CounterValue<C, Id, Days> {
     }
 }
 
-/// The values of the columns that sums of the counters `C` are grouped by, each with the sums.
+/// The values of the columns that the counters `C` are grouped by, each with its sums.
 pub type GroupedCounts<R, C> = Vec<(R, <C as Counters>::Value)>;
 
 impl<C, Types, K, D> Sums<C, Many<Types, K>, Ungrouped, D>
@@ -101,7 +102,7 @@ where
     Types: KeyTypes,
     D: Days,
 {
-    /// Runs the query. Returns a value for each key, in the order of the keys.
+    /// Runs the query. Returns a value for each key, in the order in which you gave the keys.
     ///
     /// # Errors
     ///
@@ -128,8 +129,8 @@ where
     G: Expression,
     D: Days,
 {
-    /// Runs the query. Returns [`GroupedCounts`] for each key, in the order of the keys. An entity
-    /// that was never counted has none.
+    /// Runs the query. Returns [`GroupedCounts`] for each key, in the order in which you gave the
+    /// keys. An entity that was never counted has none.
     ///
     /// # Errors
     ///

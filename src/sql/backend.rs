@@ -1,4 +1,4 @@
-//! The backends: the SQL dialect of each, and the values that it binds and returns.
+//! The backends: their SQL dialects, and the values that they bind and return.
 
 use chrono::NaiveDate;
 use diesel::QueryResult;
@@ -12,10 +12,10 @@ use diesel::sql_types::{BigInt, Bool, Date, HasSqlType, Nullable, SingleValue, S
 use crate::day::Day;
 use crate::error::refuse;
 
-/// A Diesel backend that counters support.
+/// A Diesel backend that this crate supports.
 ///
-/// It is implemented for Diesel's `Pg`, `Mysql` and `Sqlite`, with the features of these names. For
-/// a [`MultiConnection`], write [`counter_backend!`](crate::counter_backend).
+/// It's implemented for Diesel's `Pg`, `Mysql` and `Sqlite`, with the features `postgres`, `mysql`
+/// and `sqlite`. For a [`MultiConnection`], write [`counter_backend!`](crate::counter_backend).
 ///
 /// [`MultiConnection`]: diesel::MultiConnection
 #[diagnostic::on_unimplemented(
@@ -24,11 +24,11 @@ use crate::error::refuse;
     note = "for a `#[derive(MultiConnection)]`, write `diesel_counters::counter_backend!(MultiBackend {{ … }});`"
 )]
 pub trait CounterBackend: Binds + 'static {
-    /// The only [`dialect`](CounterBackend::dialect), if there is one.
+    /// The [`dialect`](CounterBackend::dialect), if the backend has only one.
     #[doc(hidden)]
     const DIALECT: Option<Dialect> = None;
 
-    /// Whether a bind value can be an array, so that one statement takes any number of rows.
+    /// Whether a bind value can be an array, so that one statement can take any number of rows.
     #[doc(hidden)]
     const HAS_ARRAYS: bool = false;
 
@@ -47,8 +47,8 @@ pub trait CounterBackend: Binds + 'static {
     }
 }
 
-/// Implements [`CounterBackend`] for the backend of a [`MultiConnection`]. Give the [`Dialect`] of
-/// each variant. If a variant has a `#[cfg(…)]`, write the same one before it.
+/// Implements [`CounterBackend`] for the backend of a [`MultiConnection`]. Give each variant its
+/// [`Dialect`]. If a variant has a `#[cfg(…)]`, repeat it here.
 ///
 /// ```
 /// # include!("../../docs/doctest_setup.rs");
@@ -163,7 +163,7 @@ pub enum Bind<'a> {
     Amounts(&'a [i64]),
 }
 
-/// A backend that takes and returns the values of counter tables, as all of Diesel's do.
+/// A backend that binds and returns the values of counter tables. All of Diesel's do.
 pub trait Binds: Backend + HasSqlType<Date> + HasSqlType<SmallInt> + HasSqlType<BigInt> {
     /// Adds a bind value to the statement.
     #[doc(hidden)]
@@ -243,8 +243,8 @@ where
 
 /// A backend that takes a `T` as a bind value of the SQL type `ST`: `T` is `ToSql<ST, Self>`.
 // If keys had the bound `T: ToSql<ST, DB>` themselves, the compiler would infer from it, in a
-// program of one database, that every connection is one to this database. Generic code would get
-// "type mismatch resolving `Backend == Sqlite`", and no advice.
+// program for one database, that every connection is to that database. Generic code would then fail
+// with "type mismatch resolving `Backend == Sqlite`", and no advice.
 pub trait BindsAs<ST, T>: CounterBackend {
     /// Adds a bind value to the statement.
     #[doc(hidden)]
@@ -271,9 +271,9 @@ where
 }
 
 /// A backend that returns values of the SQL type `ST` as a `T`: `T` is `FromSql<ST, Self>`.
-// It is a trait of the backend for the same reason as `BindsAs`.
+// This is a trait of the backend for the same reason as `BindsAs`.
 pub trait LoadsAs<ST, T>: Backend {
-    /// Returns the field with this index of a row.
+    /// Returns a row's field at this index.
     #[doc(hidden)]
     fn field<'a>(row: &impl Row<'a, Self>, column: usize) -> deserialize::Result<T>;
 }
@@ -288,7 +288,7 @@ where
     }
 }
 
-/// Returns the field with this index of a row.
+/// Returns a row's field at this index.
 pub(crate) fn field<'a, ST, T, DB>(row: &impl Row<'a, DB>, column: usize) -> deserialize::Result<T>
 where
     DB: Backend,

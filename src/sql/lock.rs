@@ -1,11 +1,11 @@
-//! Locks, and what a query reads beside other transactions.
+//! Locks, and which rows a query sees while other transactions run.
 
 use super::{Bind, CounterBackend, Dialect, Part, Sql, sql};
 use crate::shape::{Name, TableName};
 
 impl Dialect {
-    /// An index hint, after the table in a `FROM`: MySQL and MariaDB find the rows by the primary
-    /// key, so that they lock no other rows.
+    /// An index hint, which follows the table in a `FROM`: it makes MySQL and MariaDB find rows by
+    /// the primary key, so that they lock no others.
     pub(crate) fn by_key(self) -> &'static str {
         match self {
             Dialect::MySql => " FORCE INDEX (PRIMARY)",
@@ -13,12 +13,11 @@ impl Dialect {
         }
     }
 
-    /// The end of a `SELECT` of an entity's rows, so that it reads the latest committed rows.
+    /// The end of a `SELECT` of an entity's rows, which makes it read the latest committed rows.
     ///
-    /// On MySQL and MariaDB, it locks the rows, from the last row of the primary key to the first.
-    /// A merge cannot move the counts of a locked row. It moves the counts of other rows
-    /// towards the first row, which the query reads later. So the query neither misses a count
-    /// nor reads it twice.
+    /// On MySQL and MariaDB, it locks the rows, from the last one in the primary key to the first.
+    /// A merge can't move the counts of a locked row. It moves other counts towards the first row,
+    /// which the query reads later. So the query neither misses a count nor reads it twice.
     ///
     /// On PostgreSQL, a statement reads the rows that were committed when it began; see
     /// [`keep_rows`](crate::correct::keep_rows) for REPEATABLE READ. SQLite has one writer.
@@ -31,10 +30,10 @@ impl Dialect {
         is_mysql.then(|| sql!(" ORDER BY {day} DESC, {slot} DESC LOCK IN SHARE MODE"))
     }
 
-    /// The end of a `SELECT` of rows that this transaction has locked, or changes next, so that
-    /// MySQL and MariaDB read the latest committed rows, and lock them. An `UPDATE` that
-    /// changes nothing locks a row, and a query of the transaction still reads what the row was
-    /// when the transaction began.
+    /// The end of a `SELECT` of rows that this transaction has locked or will change next. It makes
+    /// MySQL and MariaDB read the latest committed rows, and lock them. Without it, a query can
+    /// still read a row as it was when the transaction began, even if an `UPDATE` that changed
+    /// nothing has locked it.
     pub(crate) fn read_latest_to_change(self) -> &'static str {
         match self {
             Dialect::MySql => " FOR UPDATE",
@@ -42,20 +41,20 @@ impl Dialect {
         }
     }
 
-    /// A statement that reads and changes nothing. Only a connection to any database runs it.
+    /// A statement that reads and changes nothing. It only runs on a `MultiConnection`, which has
+    /// to run something to find out its database.
     pub(crate) fn nothing<'a, DB: CounterBackend>(self) -> Sql<'a, DB> {
         match self {
-            // A `SELECT` has a result, which the client would have to read.
-            // Vitess does not prepare a `DO` in a session of one shard.
+            // A `SELECT` has a result, which the client would have to read. In a session of one
+            // shard, Vitess doesn't prepare a `DO`.
             Dialect::MySql => sql!("SET @diesel_counters_nothing = NULL"),
             _ => sql!("SELECT 1"),
         }
     }
 
-    /// A sum of the latest rows, in a transaction that `is_later` than its first query. On MySQL
-    /// and MariaDB, whose queries then read old rows above READ COMMITTED, it is the greatest
-    /// BIGINT there. The level is the session's: MySQL runs the first comment, and MariaDB the
-    /// second one.
+    /// A sum of the latest rows. If the transaction `is_later` than its first query, MySQL and
+    /// MariaDB read old rows above READ COMMITTED, so there it's the maximum BIGINT instead. This
+    /// goes by the session's level: MySQL runs the first comment, and MariaDB the second one.
     pub(crate) fn sum_of_latest<'a, DB: CounterBackend>(
         self,
         sum: impl Part<'a, DB>,
@@ -70,7 +69,7 @@ impl Dialect {
         )
     }
 
-    /// The end of a `SELECT`: it locks its rows.
+    /// The end of a `SELECT` that locks its rows.
     pub(crate) fn lock_rows(self) -> &'static str {
         match self {
             Dialect::Sqlite => "",
@@ -78,7 +77,7 @@ impl Dialect {
         }
     }
 
-    /// The end of a `SELECT`: it locks its rows, and skips rows that another transaction has
+    /// The end of a `SELECT` that locks its rows, and skips rows that another transaction has
     /// locked.
     pub(crate) fn lock_free_rows(self) -> &'static str {
         match self {
@@ -88,9 +87,9 @@ impl Dialect {
         }
     }
 
-    /// A query that takes the advisory lock of merges of a table, without waiting for it, or
-    /// releases it. It returns true, or false or NULL if it did not. The lock belongs to the session.
-    /// `quoted` is the table's name with quotes.
+    /// A query that takes a table's advisory lock for merges without waiting, or releases it. It
+    /// returns true if it did, and false or NULL if it didn't. The lock belongs to the session.
+    /// `quoted` is the table's quoted name.
     pub(crate) fn merge_lock<'a, DB: CounterBackend>(
         self,
         takes: bool,
@@ -110,8 +109,8 @@ impl Dialect {
                     "{select}{lock}(hashtext('diesel_counters/merge'), {name}::regclass::oid::int)"
                 )
             }
-            // A lock belongs to the server, so its name has the database's. It has at most 64
-            // characters.
+            // All databases of a server share its locks, so the name includes the database's. It
+            // can have at most 64 characters.
             Dialect::MySql => {
                 let (lock, wait) = if takes {
                     ("GET_LOCK", ", 0")

@@ -1,6 +1,6 @@
 //! A statement as a value: SQL with names and bind values in it.
 //!
-//! SQL itself is a `&'static str`, so that no name and no value can become SQL.
+//! The SQL itself is a `&'static str`, so that no name or value can become SQL.
 
 pub(crate) mod backend;
 mod lock;
@@ -36,36 +36,37 @@ pub(crate) use rows::NUMBER;
 pub(crate) use upsert::STORED;
 pub use values::Values;
 
-/// `sql!("DELETE FROM {table} WHERE {day} < {before}")`, where each of `table`, `day` and
-/// `before` is a [`Part`]. It makes a list, a [`Sql`], from parts that are known when the
+/// Makes a list, a [`Sql`], from a template: `sql!("DELETE FROM {table} WHERE {day} < {before}")`,
+/// where `table`, `day` and `before` are [`Part`]s. Use it if the parts are only known when the
 /// statement runs.
 pub(crate) use diesel_counters_derive::sql;
 
-/// A template as that of [`sql!`], which makes a [`Part`] that keeps nothing but what it
-/// captures. It is for the statements that run most: Diesel walks a statement two or three
-/// times for each run, and a list costs more to make than the walks.
+/// Makes a [`Part`] from a template like that of [`sql!`]. It keeps nothing but what it captures.
+/// Use it for the statements that run most: Diesel walks a statement two or three times per run,
+/// and making a list costs more than the walks.
 ///
-/// These are two macros because a list can be returned from any place, and owns its parts:
-/// that is what a statement with many cases needs. A part has a type of its own. `part!(match
-/// …)` with a template in each arm is therefore one part. What stands in braces is evaluated
-/// at each walk: evaluate what is random, or costs something, before.
+/// There are two macros because a list owns its parts and can be returned from anywhere, which a
+/// statement with many cases needs. A part has a type of its own, so `part!(match …)` takes a
+/// template in every arm and is still one part. What stands in braces is evaluated on every walk:
+/// if it's random or expensive, evaluate it before.
 pub(crate) use diesel_counters_derive::part;
 
-/// SQL for the backend `DB`, as a list. It borrows its names and its values.
+/// SQL for the backend `DB`, as a list that borrows its names and its values.
 #[allow(missing_debug_implementations)] // No user can name it.
 pub struct Sql<'a, DB: Backend>(Vec<Piece<'a, DB>>);
 
 impl<'a, DB: CounterBackend> Sql<'a, DB> {
     /// The list of what `write` writes.
     pub(crate) fn of(write: impl FnOnce(&mut Out<'_, 'a, DB>)) -> Self {
-        // The pieces of most parts, in less than 1 KiB: a statement is made of many parts.
+        // Enough for the pieces of most parts, in less than 1 KiB: a statement is made of many
+        // parts.
         let mut pieces = Vec::with_capacity(21);
         write(&mut Out::List(&mut pieces));
         Sql(pieces)
     }
 }
 
-/// A part for each of these items, with a text between them.
+/// A part for every item, with `separator` between them.
 pub(crate) fn each<'a, 's, DB: CounterBackend, T, P: Part<'a, DB>>(
     separator: &'static str,
     items: &'s [T],
@@ -81,7 +82,7 @@ pub(crate) fn each<'a, 's, DB: CounterBackend, T, P: Part<'a, DB>>(
     })
 }
 
-/// These parts, with a text between them.
+/// These parts, with `separator` between them.
 pub(crate) fn list<'a, DB: CounterBackend>(
     separator: &'static str,
     parts: impl IntoIterator<Item: Part<'a, DB>>,
@@ -108,7 +109,7 @@ pub(crate) fn where_both<'a, DB: CounterBackend>(
     })
 }
 
-/// ` WHERE` and all these conditions, with ` AND ` between them, or nothing if there is none.
+/// ` WHERE` and all these conditions, with ` AND ` between them, or nothing if there are none.
 pub(crate) fn where_all<'a, DB: CounterBackend>(
     conditions: impl IntoIterator<Item = Option<Sql<'a, DB>>>,
 ) -> Option<Sql<'a, DB>> {
@@ -133,7 +134,7 @@ pub(crate) fn named<'a, DB: CounterBackend>(
     list(", ", named)
 }
 
-/// SQL that writes itself.
+/// One of Diesel's fragments, which writes its own SQL.
 pub(crate) fn fragment<'a, DB: CounterBackend>(fragment: &'a dyn QueryFragment<DB>) -> Sql<'a, DB> {
     Sql(vec![Piece::Fragment(fragment)])
 }
@@ -154,7 +155,7 @@ pub(crate) fn row<DB: CounterBackend>(values: &dyn Values<DB>, row: usize) -> Ve
     columns.map(value).collect()
 }
 
-/// The values of rows, an array for each column.
+/// The values of rows, with an array for each column.
 pub(crate) fn arrays<DB: CounterBackend>(
     values: &dyn Values<DB>,
     rows: Range<usize>,
@@ -164,8 +165,8 @@ pub(crate) fn arrays<DB: CounterBackend>(
     columns.map(array).collect()
 }
 
-/// SQL that is made when the database is known: a `MultiConnection` knows it only then. Diesel
-/// caches the statement by its text.
+/// SQL that is made once the database is known, which is only when the statement runs on a
+/// `MultiConnection`. Diesel caches the statement by its text.
 struct Statement<'a, DB: Backend, S> {
     make: S,
     sql: OnceCell<Sql<'a, DB>>,
@@ -191,8 +192,7 @@ impl<DB: Backend, S> Query for Statement<'_, DB, S> {
     type SqlType = Untyped;
 }
 
-/// Runs a statement, which `make` makes for the database. Returns the number of rows that it
-/// changed.
+/// Runs the statement that `make` makes for the database. Returns how many rows it changed.
 pub(crate) fn execute<'a, Conn: Connection<Backend: CounterBackend>>(
     conn: &mut Conn,
     make: impl Fn(Dialect) -> Sql<'a, Conn::Backend>,
@@ -201,9 +201,9 @@ pub(crate) fn execute<'a, Conn: Connection<Backend: CounterBackend>>(
     ExecuteDsl::execute(Statement { make, sql }, conn)
 }
 
-/// Runs a statement that writes this number of rows of a table. It is an error if the database
-/// reports fewer: a trigger of PostgreSQL or SQLite can skip a row. MySQL and MariaDB have no such
-/// triggers, and report other numbers.
+/// Runs a statement that writes this number of rows of a table. It's an error if the database
+/// reports fewer, because a trigger of PostgreSQL or SQLite can skip a row. MySQL and MariaDB have
+/// no such triggers, and report other numbers.
 pub(crate) fn write<'a, Conn: Connection<Backend: CounterBackend>>(
     conn: &mut Conn,
     table: &str,
@@ -221,7 +221,7 @@ pub(crate) fn write<'a, Conn: Connection<Backend: CounterBackend>>(
     Ok(())
 }
 
-/// Runs a query, which `make` makes for the database. Returns what `read` reads of each row.
+/// Runs the query that `make` makes for the database. Returns what `read` reads from each row.
 pub(crate) fn load<'c, 'a, T, Conn: LoadConnection<Backend: CounterBackend>>(
     conn: &'c mut Conn,
     make: impl Fn(Dialect) -> Sql<'a, Conn::Backend> + 'a,
@@ -233,7 +233,7 @@ pub(crate) fn load<'c, 'a, T, Conn: LoadConnection<Backend: CounterBackend>>(
         .collect()
 }
 
-/// Names that differ in their last characters.
+/// Names that begin the same and differ at the end.
 macro_rules! numbered {
     ($Name:path, $name:literal: $($end:literal)*) => { [$($Name(concat!($name, $end))),*] };
 }
@@ -242,7 +242,7 @@ pub(crate) use numbered;
 /// The names of the columns of an entity's key in a query.
 pub(crate) const ENTITY: [Name<'static>; 5] = numbered!(Name, "entity": "" "_1" "_2" "_3" "_4");
 
-/// Runs a query of one number.
+/// Runs a query that returns one number.
 pub(crate) fn load_number<'a, Conn: LoadConnection<Backend: CounterBackend>>(
     conn: &mut Conn,
     make: impl Fn(Dialect) -> Sql<'a, Conn::Backend> + 'a,

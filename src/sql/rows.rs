@@ -1,4 +1,4 @@
-//! Statements on a list of rows, and on many keys.
+//! Statements for a list of rows, and for many keys.
 
 use std::convert::identity;
 
@@ -9,23 +9,23 @@ use super::{
 };
 use crate::shape::{Name, TableName};
 
-/// A list of rows in a `FROM`.
+/// The name of a list of rows in a `FROM`.
 pub(crate) const WANTED: &str = "wanted";
 
-/// The column of a list with the number of the row, from 1.
+/// The list's column that has the number of the row, from 1.
 pub(crate) const NUMBER: &str = "wanted.ordinality";
 
-/// The names of the columns of a list of keys, and of two days.
+/// The names of a list's columns: a key, and two days.
 pub(crate) const WANTED_KEY: [&str; 7] =
     numbered!(identity, "entity": "" "_1" "_2" "_3" "_4" "_5" "_6");
 
-/// The names that PostgreSQL and SQLite give to the columns of a `VALUES` list: a key, and eight
-/// counters, twice.
+/// The names that PostgreSQL and SQLite give to the columns of a `VALUES` list. They are enough for
+/// a key, and for eight counters twice.
 const LISTED: [&str; 21] =
     numbered!(identity, "column": 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21);
 
-/// The greatest number of keys that one read or one deletion lists. MySQL and MariaDB compare each
-/// key that they find with each of them.
+/// The maximum number of keys that one read or one deletion lists. MySQL and MariaDB compare every
+/// key that they find with every listed one.
 pub(crate) fn most_numbered<DB: CounterBackend>() -> usize {
     match DB::DIALECT {
         Some(Dialect::PostgreSql) => usize::MAX,
@@ -34,7 +34,7 @@ pub(crate) fn most_numbered<DB: CounterBackend>() -> usize {
     }
 }
 
-/// The number of keys to list in place of `keys`, so that few texts are prepared.
+/// How many keys to list instead of `keys`, so that few different statements are prepared.
 pub(crate) fn padded<DB: CounterBackend>(keys: usize) -> usize {
     if DB::HAS_ARRAYS {
         keys
@@ -43,8 +43,8 @@ pub(crate) fn padded<DB: CounterBackend>(keys: usize) -> usize {
     }
 }
 
-/// As [`padded`], for a query that begins with [`Dialect::select`]. On MySQL and MariaDB, the list
-/// is not padded, because the query is prepared each time.
+/// Like [`padded`], for a query that begins with [`Dialect::select`]. On MySQL and MariaDB, the
+/// list isn't padded, because the query is prepared every time.
 pub(crate) fn padded_for_query<DB: CounterBackend>(keys: usize) -> usize {
     match DB::DIALECT {
         Some(Dialect::MySql) => keys,
@@ -52,9 +52,9 @@ pub(crate) fn padded_for_query<DB: CounterBackend>(keys: usize) -> usize {
     }
 }
 
-/// The number of rows in the next statement, of `rows` that are left. With arrays, these are all.
-/// Without, it is the greatest power of two that is at most `rows` and 256, which makes nine texts,
-/// far from any database's limit of bind values.
+/// How many of the `rows` that are left the next statement inserts. With arrays, that's all of
+/// them. Without, it's the largest power of two up to `rows` and up to 256. So there are nine
+/// different statements, and they stay far below any database's limit of bind values.
 pub(crate) fn in_one_insert<DB: CounterBackend>(rows: usize) -> usize {
     if DB::HAS_ARRAYS {
         rows
@@ -63,8 +63,9 @@ pub(crate) fn in_one_insert<DB: CounterBackend>(rows: usize) -> usize {
     }
 }
 
-/// The greatest number of rows in a list, each of `columns`. MariaDB reads a list of 1,000 values or
-/// more as a table (`in_predicate_conversion_threshold`), and then locks all rows of a small one.
+/// The maximum number of rows in a list if each has this many `columns`. MariaDB reads a list of
+/// 1,000 values or more as a table (`in_predicate_conversion_threshold`), and then locks every row
+/// of a small counter table.
 pub(crate) fn most_listed<DB: CounterBackend>(columns: usize) -> usize {
     if Dialect::MySql.could_be::<DB>() {
         999 / columns
@@ -73,17 +74,17 @@ pub(crate) fn most_listed<DB: CounterBackend>(columns: usize) -> usize {
     }
 }
 
-/// The values of a row of a list.
+/// The values of a listed row.
 pub(crate) type Row<'a, DB> = Vec<Sql<'a, DB>>;
 
 impl Dialect {
-    /// `FROM` the table, restricted to a list of keys. Each number of rows has a text of its own, so
-    /// it is not cached.
+    /// `FROM` the table, restricted to a list of keys. It isn't cached, because the text differs
+    /// for every number of rows.
     ///
-    /// MySQL and MariaDB lock every row that they read, so this forces the primary key. For a query
-    /// that reads nothing but the key, they would still scan it: see
-    /// [`rows_to_delete`](Dialect::rows_to_delete). MariaDB scans it for a list of
-    /// [1,000 values](most_listed) or more, too.
+    /// MySQL and MariaDB lock every row that they read, so this forces them to use the primary key.
+    /// They would still scan it for a query that reads nothing but the key (see
+    /// [`rows_to_delete`](Dialect::rows_to_delete)), and MariaDB would also scan it for a list of
+    /// [1,000 values](most_listed) or more.
     pub(crate) fn listed_rows<'a, DB: CounterBackend>(
         self,
         table: TableName<'a>,
@@ -94,9 +95,9 @@ impl Dialect {
         sql!("{Uncached}FROM {table}{self.by_key()} WHERE {is_listed}")
     }
 
-    /// `DELETE FROM` the table, restricted to a list of keys. On a small table, MySQL and MariaDB
-    /// would scan the primary key for an `IN`, and wait for the locks of other rows: with a join,
-    /// they find each row by its key.
+    /// `DELETE FROM` the table, restricted to a list of keys. For an `IN`, MySQL and MariaDB would
+    /// scan the primary key of a small table, and wait for the locks of other rows. With a join,
+    /// they find every row by its key.
     pub(crate) fn rows_to_delete<'a, DB: CounterBackend>(
         self,
         table: TableName<'a>,
@@ -113,7 +114,7 @@ impl Dialect {
         sql!("{Uncached}DELETE {STORED} FROM {wanted}{stored} ON {is_wanted}")
     }
 
-    /// A condition: the columns `key` are one of the keys, of which there are `len`.
+    /// A condition: the columns `key` are one of these `len` keys.
     pub(crate) fn is_in<'a, DB: CounterBackend>(
         self,
         key: &[Name<'a>],
@@ -127,14 +128,14 @@ impl Dialect {
                 _ => sql!("({key}) IN (SELECT * FROM unnest({values}))"),
             };
         }
-        // For a list of one key of several columns, a `DELETE` of MariaDB reads all rows, and locks
-        // them.
+        // For a list of just one key of several columns, MariaDB's `DELETE` would read and lock all
+        // rows, so the key is listed twice.
         let is_twice = self == Dialect::MySql && len == 1 && key.len() > 1;
         let rows = (0..len).chain(is_twice.then_some(0));
         self.is_listed(key, rows.map(|i| row(keys, i)))
     }
 
-    /// As [`is_in`](Dialect::is_in), on every backend.
+    /// Like [`is_in`](Dialect::is_in), but without arrays.
     pub(crate) fn is_listed<'a, DB: CounterBackend>(
         self,
         key: &[Name<'a>],
@@ -144,7 +145,8 @@ impl Dialect {
             let values = list(", ", rows.flatten());
             return sql!("{column} IN ({values})");
         }
-        // `VALUES` would be a table, for which MySQL and MariaDB read all rows. SQLite requires it.
+        // With `VALUES`, the list would be a table, for which MySQL and MariaDB read all rows.
+        // SQLite requires it.
         let values = match self {
             Dialect::MySql => "",
             _ => "VALUES ",
@@ -152,7 +154,7 @@ impl Dialect {
         sql!("({key}) IN ({values}{tuples(rows)})")
     }
 
-    /// ` FROM` keys and their numbers, from 1. `key` are their columns in `table`.
+    /// ` FROM` a list of keys and their numbers, from 1. `key` are their columns in `table`.
     pub(crate) fn numbered_keys<'a, DB: CounterBackend>(
         self,
         table: TableName<'a>,
@@ -172,7 +174,7 @@ impl Dialect {
         self.numbered_rows(table, key, rows)
     }
 
-    /// As [`numbered_keys`](Dialect::numbered_keys), on every backend.
+    /// Like [`numbered_keys`](Dialect::numbered_keys), but without arrays.
     pub(crate) fn numbered_rows<'a, DB: CounterBackend>(
         self,
         table: TableName<'a>,
@@ -192,7 +194,7 @@ impl Dialect {
         sql!(" FROM {wanted}")
     }
 
-    /// A join of numbered keys to the counter table, where its columns `key` are the key.
+    /// Joins numbered keys to the counter table by its columns `key`.
     pub(crate) fn join_numbered<'a, DB: CounterBackend>(
         self,
         table: TableName<'a>,
@@ -200,17 +202,17 @@ impl Dialect {
         keys: &'a dyn Values<DB>,
         len: usize,
     ) -> Sql<'a, DB> {
-        // With the join alone, the planner of PostgreSQL scans a whole table of about 100,000 rows.
-        // For a key of several columns, this condition on the first one could be true for
-        // most rows.
+        // With the join alone, PostgreSQL's planner scans a whole table of about 100,000 rows. If
+        // the key has several columns, this condition on the first one could be true for most rows,
+        // so it's left out.
         let by_array = DB::HAS_ARRAYS && key.len() == 1;
         let is_in = by_array.then(|| sql!(" AND {table.name}.{self.is_in(key, keys, len)}"));
         sql!(" JOIN {table} ON {is_wanted(table.name, key)}{is_in}")
     }
 
-    /// A join of numbered keys to the counter table, where its columns `key`, the last of which is
-    /// the day, are the key. If the list `has_last` the last day of a period too, it joins all
-    /// rows of the period.
+    /// Joins numbered keys and days to the counter table by its columns `key`, the last of which is
+    /// the day. If the list `has_last` the last day of a period too, this joins every row of the
+    /// period.
     pub(crate) fn join_days<'a, DB: CounterBackend>(
         self,
         table: TableName<'a>,
@@ -235,8 +237,8 @@ impl Dialect {
         }
     }
 
-    /// A list of rows as a table in a `FROM`. Each of its columns has the type of one of `columns`
-    /// of `table`, and one of `names`. `number` is one more column.
+    /// A list of rows as a table in a `FROM`. Its columns have the types of `columns` in `table`,
+    /// and are called `names`. `number` is one more column.
     pub(crate) fn list_of<'a, DB: CounterBackend>(
         self,
         rows: impl IntoIterator<Item = Row<'a, DB>>,
@@ -248,9 +250,10 @@ impl Dialect {
         let comma = if columns.is_empty() { "" } else { ", " };
         let number = number.map(|number| sql!("{comma}{number} AS ordinality"));
         if self == Dialect::MySql {
-            // MariaDB cannot name the columns of a `VALUES` list. A query of the table without rows
-            // gives the list its names and types, and with the types the collations. With a false
-            // condition in place of the limit, Vitess would read the list once for each shard.
+            // MariaDB can't name the columns of a `VALUES` list. So the list begins with a query of
+            // the table that returns no rows, and gets its names, types and collations from it.
+            // With a false condition instead of the limit, Vitess would read the list once for each
+            // shard.
             let rows = rows.into_iter().map(|row| sql!(" UNION ALL SELECT {row}"));
             let rows = list("", rows);
             let columns = named(columns.iter().copied(), names);
@@ -262,7 +265,7 @@ impl Dialect {
     }
 }
 
-/// A condition: the columns `key` of a table are those of a listed key.
+/// A condition: the columns `key` of a table equal those of a listed key.
 pub(crate) fn is_wanted<'a, DB: CounterBackend>(
     table: impl Part<'a, DB> + Copy,
     key: &[Name<'a>],
@@ -279,8 +282,8 @@ pub(crate) fn tuples<'a, DB: CounterBackend>(
     list(", ", rows.into_iter().map(|row| sql!("({row})")))
 }
 
-/// A condition: `(a, b) > (?, ?)`, or with `<=`. MySQL finds no index range for row values, so
-/// there it is `a > ? OR a = ? AND (b > ?)`.
+/// A condition: `(a, b) > (?, ?)`, or with `<=`. MySQL finds no index range for row values, so it
+/// gets `a > ? OR a = ? AND (b > ?)` instead.
 pub(crate) fn compare<'a, DB: CounterBackend>(
     db: Dialect,
     key: &[impl Part<'a, DB>],

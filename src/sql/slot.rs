@@ -1,12 +1,12 @@
-//! The slot of a connection, and the number that it claims.
+//! A connection's slot, and the number that it claims.
 
 use super::{CounterBackend, Dialect, Number, Part, Sql, part, sql};
 use crate::shape::Shape;
 use crate::slot::Slot;
 
 impl Dialect {
-    /// Returns an SQL expression for the number of the current connection. On PostgreSQL, it claims
-    /// one.
+    /// Returns an SQL expression for the current connection's number. On PostgreSQL, the expression
+    /// claims one.
     #[doc(hidden)]
     pub fn connection_number(self) -> &'static str {
         match self {
@@ -16,7 +16,7 @@ impl Dialect {
         }
     }
 
-    /// The slot in which this connection counts.
+    /// The slot that this connection counts in.
     pub(crate) fn slot<'a, DB: CounterBackend>(
         self,
         shape: &Shape<'_>,
@@ -34,7 +34,7 @@ impl Dialect {
         })
     }
 
-    /// A statement that claims a number for the session, unless it has one.
+    /// A statement that claims a number for the session, unless it already has one.
     pub(crate) fn claim<'a, DB: CounterBackend>(self) -> Sql<'a, DB> {
         match self {
             Dialect::PostgreSql => sql!("SELECT {POSTGRES_NUMBER}"),
@@ -46,10 +46,11 @@ impl Dialect {
     }
 }
 
-/// The number that the session has claimed, or else the lowest free one, which it claims. The session
-/// holds an advisory lock on it until it ends, and keeps it in a setting. If the transaction that
+/// The session's number. If it has none, it claims the lowest free one: it holds an advisory lock
+/// on the number until the session ends, and keeps the number in a setting. If the transaction that
 /// claimed it rolls back, the setting is an empty text, and the next statement claims a number
-/// again: a session can take its own lock twice.
+/// again, because a session can take its own lock twice. If all 1,000 numbers are taken, this is
+/// the process ID of the backend.
 const POSTGRES_NUMBER: &str = "\
     COALESCE(NULLIF(current_setting('diesel_counters.number', true), '')::int, \
     (SELECT set_config('diesel_counters.number', n::text, false)::int \
@@ -58,9 +59,9 @@ const POSTGRES_NUMBER: &str = "\
 
 const MYSQL_NUMBER: &str = "COALESCE(@diesel_counters_number, CONNECTION_ID())";
 
-/// Claims the lowest number that no other session of the database has. It is a recursion, because a
+/// Claims the lowest number that no other session of the database has. It's a recursion, because a
 /// `WHERE` could lock all numbers before a `LIMIT` ends the query. MySQL and MariaDB end a
-/// recursion after 1,000 steps by default. The name of a lock has at most 64 characters.
+/// recursion after 1,000 steps by default. A lock's name can have at most 64 characters.
 const MYSQL_CLAIM: &str = "\
     (WITH RECURSIVE numbers (n, is_claimed) AS (\
     SELECT 0, GET_LOCK(SHA2(CONCAT_WS('/', 'diesel_counters.number', DATABASE(), 0), 224), 0) \

@@ -6,7 +6,7 @@ use super::{CounterBackend, Dialect, Part, Sql, each, numbered, part, sql};
 use crate::day::Period;
 use crate::shape::Name;
 
-/// `abs` of the least integer fails with "integer overflow".
+/// `abs` of the smallest integer fails with "integer overflow".
 pub(super) const SQLITE_ELSE_ERROR: &str = " ELSE abs(-9223372036854775807 - 1) END";
 
 /// The names of sums in a query.
@@ -16,8 +16,9 @@ pub(crate) const SUMS: [&str; 8] =
 impl Dialect {
     /// `SELECT `, at the beginning of a query.
     ///
-    /// On MySQL and MariaDB the query is not cached: MariaDB's client library hangs when it runs a
-    /// prepared query again whose rows it could not read, because of a deadlock or a timeout.
+    /// On MySQL and MariaDB, the query isn't cached: if MariaDB's client library couldn't read the
+    /// rows of a prepared query, because of a deadlock or a timeout, it hangs when it runs the
+    /// query again.
     pub(crate) fn select<'a, DB: CounterBackend>(self) -> impl Part<'a, DB> + Copy {
         part!(match self {
             Dialect::MySql => "{super::Uncached}SELECT ",
@@ -25,11 +26,13 @@ impl Dialect {
         })
     }
 
-    /// A query of one row, whose columns are [`SUMS`]. It is cached, also on MySQL and MariaDB, so
-    /// `query` begins with a plain `SELECT`, not with [`select`](Dialect::select). As const table
-    /// on MySQL, and as part of a `UNION` on MariaDB, the row is read before the first packet of
-    /// the result is sent. If it cannot be read, the client library gets an error alone. The
-    /// second `SELECT` has no rows: it only makes the query a `UNION`.
+    /// A query of one row with the columns [`SUMS`]. It's cached on MySQL and MariaDB too, so
+    /// `query` begins with a plain `SELECT`, not with [`select`](Dialect::select).
+    ///
+    /// It can be cached because the server reads the row before it sends the first packet of the
+    /// result: on MySQL because it's a const table, and on MariaDB because it's part of a `UNION`.
+    /// If the row can't be read, the client library gets nothing but an error. The second `SELECT`
+    /// has no rows: it only makes the query a `UNION`.
     pub(crate) fn one_row<'a, DB: CounterBackend>(
         self,
         columns: usize,
@@ -43,12 +46,13 @@ impl Dialect {
         })
     }
 
-    /// A condition: the value in the column `day` is a day. SQLite stores and sorts any text there.
+    /// A condition: the value in the column `day` is a date. SQLite stores and sorts any text
+    /// there.
     pub(crate) fn is_day<'a, DB: CounterBackend>(self, day: Name<'a>) -> Option<Sql<'a, DB>> {
         (self == Dialect::Sqlite).then(|| sql!("{day} IS date({day})"))
     }
 
-    /// A text that differs if what is stored in a column differs.
+    /// A text that differs if the stored values of a column differ.
     pub(crate) fn stored_text<'a, DB: CounterBackend>(self, column: Name<'a>) -> Sql<'a, DB> {
         match self {
             Dialect::PostgreSql => sql!("CAST({column} AS TEXT)"),
@@ -77,7 +81,7 @@ impl Dialect {
             (_, Period::Day) => sql!("{day}"),
             (Dialect::Sqlite, Period::Total) => sql!("'1970-01-01'"),
             (_, Period::Total) => sql!("DATE '1970-01-01'"),
-            // Of a date alone, `date_trunc` would make a timestamp with a time zone.
+            // From a date alone, `date_trunc` would make a timestamp with a time zone.
             (Dialect::PostgreSql, Period::Month) => {
                 sql!("CAST(date_trunc('month', CAST({day} AS TIMESTAMP)) AS DATE)")
             }
@@ -104,8 +108,8 @@ impl Dialect {
         }
     }
 
-    /// The sum of a counter over the rows of the query. It is a BIGINT, and 0 if there are no rows.
-    /// The statement fails if the sum is out of the range of a BIGINT.
+    /// The sum of a counter over the query's rows, as a BIGINT. It's 0 if there are no rows. The
+    /// statement fails if the sum doesn't fit a BIGINT.
     pub(crate) fn sum<'a, DB: CounterBackend>(
         self,
         counter: impl Part<'a, DB> + Copy,
@@ -113,23 +117,23 @@ impl Dialect {
         let sum = part!("COALESCE(SUM({counter}), 0)");
         part!(match self {
             Dialect::PostgreSql => "CAST({sum} AS BIGINT)",
-            // A value that is not an integer was not written by this library: the query fails.
+            // If a value isn't an integer, this library didn't write it, and the query fails.
             Dialect::Sqlite => "CASE typeof({sum}) WHEN 'integer' THEN {sum}{SQLITE_ELSE_ERROR}",
-            // A CAST would return the nearest BIGINT, with a warning.
+            // If the sum doesn't fit, a CAST would return the nearest BIGINT, with a warning.
             Dialect::MySql => "{sum} DIV 1",
         })
     }
 
-    /// The sum of a counter, to insert. The statement fails if it is out of the range of a BIGINT.
+    /// The sum of a counter, to insert. The statement fails if it doesn't fit a BIGINT.
     pub(crate) fn sum_to_insert<'a, DB: CounterBackend>(self, counter: Name<'a>) -> Sql<'a, DB> {
         match self {
-            // Without its strict mode, MySQL would insert the nearest BIGINT.
+            // Without strict mode, MySQL would insert the nearest BIGINT.
             Dialect::MySql => sql!("COALESCE(SUM({counter}), 0) DIV 1"),
             _ => sql!("COALESCE(SUM({counter}), 0)"),
         }
     }
 
-    /// The sums of counters, with their names: [`SUMS`].
+    /// The sums of counters, called [`SUMS`].
     pub(crate) fn sums<'a, DB: CounterBackend>(
         self,
         counters: &[Name<'a>],

@@ -1,4 +1,4 @@
-//! Transactions: the caller's, and those of operations that have several statements.
+//! Transactions: the caller's, and those of operations with several statements.
 
 use std::cell::Cell;
 
@@ -15,9 +15,9 @@ pub(crate) fn is_in_a_transaction<Conn: Connection>(conn: &mut Conn) -> QueryRes
 }
 
 /// Returns whether a transaction is open that can be committed. One that `begin_test_transaction`
-/// began cannot: nobody else sees what it writes, and what it locks is released by the test's end.
+/// began can't be: nobody else sees what it writes, and its locks are gone when the test ends.
 pub(crate) fn is_in_a_lasting_transaction<Conn: Connection>(conn: &mut Conn) -> QueryResult<bool> {
-    // Diesel reports a connection as broken if a transaction is open that is not a test's.
+    // Diesel reports a connection as broken if a transaction is open that isn't a test's.
     Ok(is_in_a_transaction(conn)? && Conn::TransactionManager::is_broken_transaction_manager(conn))
 }
 
@@ -49,8 +49,8 @@ pub(crate) fn is_connected_to<Conn: Connection<Backend: CounterBackend>>(
     Ok(is_it.get())
 }
 
-/// Fails if a query can read an old snapshot. It fails before there is a statement, because an
-/// instrumentation prints statements, and an error while one is written is a panic there.
+/// Fails if a query can read an old snapshot. It fails before there is a statement, because
+/// Diesel's instrumentation prints statements, and panics if writing one fails.
 pub(crate) fn refuse_old_snapshots<Conn: Connection<Backend: CounterBackend>>(
     conn: &mut Conn,
 ) -> QueryResult<()> {
@@ -63,9 +63,9 @@ pub(crate) fn refuse_old_snapshots<Conn: Connection<Backend: CounterBackend>>(
     )
 }
 
-/// Runs `work` in a [`transaction`]. If it has to begin one, PostgreSQL then refuses to read a table
-/// some of whose rows a policy hides: `work` writes the difference to what it has read, so hidden
-/// rows would make it write wrong counts.
+/// Runs `work` in a [`transaction`]. If this has to begin one, PostgreSQL refuses to read a table
+/// if a policy hides some of its rows: `work` writes the difference to what it has read, so hidden
+/// rows would lead to wrong counts.
 pub(crate) fn transaction_on_all_rows<T, Conn: Connection<Backend: CounterBackend>>(
     conn: &mut Conn,
     work: impl FnOnce(&mut Conn) -> QueryResult<T>,
@@ -73,14 +73,14 @@ pub(crate) fn transaction_on_all_rows<T, Conn: Connection<Backend: CounterBacken
     let begins = !is_in_a_transaction(conn)?;
     transaction(conn, |conn| {
         if begins {
-            // It takes no snapshot, so that the next statement takes the transaction's.
+            // This takes no snapshot, so that the next statement takes the transaction's.
             execute_on(Dialect::PostgreSql, "SET LOCAL row_security = off", conn)?;
         }
         work(conn)
     })
 }
 
-/// Runs a statement, on this database only. Returns the number of rows that it changed.
+/// Runs a statement if this is the connection's database. Returns how many rows it changed.
 pub(crate) fn execute_on<'a, Conn: Connection<Backend: CounterBackend>>(
     database: Dialect,
     statement: impl Part<'a, Conn::Backend>,
@@ -98,7 +98,7 @@ pub(crate) fn execute_on<'a, Conn: Connection<Backend: CounterBackend>>(
     })
 }
 
-/// Runs a query as in [`transaction_on_all_rows`]. Only PostgreSQL requires a transaction for it.
+/// Runs a query like [`transaction_on_all_rows`] does. Only PostgreSQL needs a transaction for it.
 pub(crate) fn read_all_rows<T, Conn: Connection<Backend: CounterBackend>>(
     conn: &mut Conn,
     query: impl FnOnce(&mut Conn) -> QueryResult<T>,
@@ -113,7 +113,7 @@ pub(crate) fn read_all_rows<T, Conn: Connection<Backend: CounterBackend>>(
 /// Runs `work` in a transaction, or in a savepoint if a transaction is open.
 ///
 /// On MySQL and MariaDB, the transaction is READ COMMITTED. At REPEATABLE READ, its queries would
-/// read rows as they were before it waited for a lock; with `innodb_snapshot_isolation`, which
+/// read rows as they were before it waited for a lock. With `innodb_snapshot_isolation`, which
 /// MariaDB has on by default since 11.6.2, it would fail with error 1020 instead.
 pub(crate) fn transaction<T, Conn: Connection<Backend: CounterBackend>>(
     conn: &mut Conn,
@@ -125,8 +125,8 @@ pub(crate) fn transaction<T, Conn: Connection<Backend: CounterBackend>>(
     conflict.or(result)
 }
 
-/// An error of the work in a transaction or a savepoint, or of the statements that begin and end
-/// it.
+/// An error from the work in a transaction or a savepoint, or from the statements that begin and
+/// end it.
 pub(crate) enum TransactionError<E> {
     Work(E),
     Transaction(Error),
@@ -138,8 +138,9 @@ impl<E> From<Error> for TransactionError<E> {
     }
 }
 
-/// A conflict with another transaction, which a savepoint returns even if its rollback fails:
-/// MariaDB ends the whole transaction at error 1020, and then has no savepoint to roll back to.
+/// Keeps a conflict with another transaction, so that a savepoint returns it even if its rollback
+/// fails: at error 1020, MariaDB ends the whole transaction, and then there's no savepoint to roll
+/// back to.
 #[derive(Default)]
 pub(crate) struct Conflict(Option<Error>);
 
@@ -159,8 +160,8 @@ impl Conflict {
     }
 }
 
-/// On MySQL and MariaDB, the next transaction or statement is READ COMMITTED if no transaction is
-/// open.
+/// Makes the next transaction or statement READ COMMITTED on MySQL and MariaDB, unless a
+/// transaction is open.
 pub(crate) fn begin_read_committed(
     conn: &mut impl Connection<Backend: CounterBackend>,
 ) -> QueryResult<()> {

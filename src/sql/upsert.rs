@@ -1,10 +1,10 @@
-//! An `INSERT` that adds to the row that exists.
+//! An `INSERT` that adds to a row if it exists.
 
 use super::sum::SQLITE_ELSE_ERROR;
 use super::{CounterBackend, Dialect, Part, Sql, each, part, sql};
 use crate::shape::{Name, Shape, TableName};
 
-/// The counter table, next to new rows or to a list of rows.
+/// The counter table's alias, next to new rows or to a list of rows.
 pub(crate) const STORED: &str = "counters";
 
 impl Dialect {
@@ -18,13 +18,13 @@ impl Dialect {
         let comma = if counters.is_empty() { "" } else { ", " };
         part!(match self {
             Dialect::MySql => "INSERT INTO {table} ({key}{comma}{counters})",
-            // The alias lets a table be called `excluded`.
+            // With the alias, a table can be called `excluded`.
             _ => "INSERT INTO {table} AS {STORED} ({key}{comma}{counters})",
         })
     }
 
     /// The end of an `INSERT` into the counter table. If a row exists, the values of the columns
-    /// `counters` are added to it. Without counters, the row is only locked.
+    /// `counters` are added to it. If there are no counters, the row is only locked.
     pub(crate) fn on_conflict_add<'a, DB: CounterBackend>(
         self,
         shape: &Shape<'a>,
@@ -42,7 +42,7 @@ impl Dialect {
                 Dialect::MySql => "{*counter} = {*counter} + VALUES({*counter})",
             })
         });
-        // An update locks the row. The slot keeps its value.
+        // An update locks the row, and the slot keeps its value.
         let slot = key.last().filter(|_| counters.is_empty());
         let locked = slot.map(|slot| {
             part!(match self {
@@ -56,8 +56,8 @@ impl Dialect {
         })
     }
 
-    /// The end of an `INSERT` of rows with zeros. If a row exists, it does not change. On MySQL and
-    /// MariaDB it is locked: `INSERT IGNORE` would turn errors into warnings.
+    /// The end of an `INSERT` of rows with zeros. If a row exists, it doesn't change. On MySQL and
+    /// MariaDB, it's locked: `INSERT IGNORE` wouldn't, but would turn errors into warnings.
     pub(crate) fn on_conflict_keep<'a, DB: CounterBackend>(self, shape: &Shape<'a>) -> Sql<'a, DB> {
         let key = &shape.key;
         match self {

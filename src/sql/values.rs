@@ -1,4 +1,4 @@
-//! Values of rows.
+//! The values of rows.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use diesel::QueryResult;
 use diesel::backend::Backend;
 use diesel::query_builder::AstPass;
 
-/// Values of rows, column by column: bind values, or expressions of one row.
+/// The values of rows, column by column: bind values, or expressions for one row.
 pub trait Values<DB: Backend> {
     /// The number of columns.
     #[doc(hidden)]
@@ -21,7 +21,7 @@ pub trait Values<DB: Backend> {
         out: &mut AstPass<'_, 'b, DB>,
     ) -> QueryResult<()>;
 
-    /// Writes the values of a column as an array, for a backend that has
+    /// Writes a column's values as an array, for a backend that has
     /// [arrays](super::CounterBackend::HAS_ARRAYS). One row is never an array.
     #[doc(hidden)]
     fn push_array<'b>(

@@ -1,4 +1,4 @@
-//! What `materialize` copies, and the columns that it is copied into.
+//! What `materialize` copies, and the columns that it copies into.
 
 use diesel::sql_types::{BigInt, Integer, Nullable};
 use diesel::{Column, Expression};
@@ -8,11 +8,11 @@ use crate::shape::Name;
 use crate::typed::counters::{Counters, different};
 use crate::typed::table::CounterTable;
 
-/// What [`materialize`](crate::HasCounters::materialize) copies: a counter, such as `views`, the
-/// [`total`](crate::dsl::total()) of one, such as `total(views).between(first..)`, or a tuple of two
-/// to eight of them.
+/// What [`materialize`](crate::HasCounters::materialize) copies. It's a counter, for example
+/// `views`, or a counter's [`total`](crate::dsl::total()), for example
+/// `total(views).between(first..)`, or a tuple of two to eight of them.
 ///
-/// It is implemented for all of these. Do not implement it yourself.
+/// This trait is implemented for all of these. Don't implement it yourself.
 pub trait Copied: Expression<SqlType: CopiedType<Self>> + Sized {
     /// The counter table.
     type Table: CounterTable;
@@ -61,7 +61,7 @@ pub trait CopiedOne {
     fn count(&self) -> CopiedCount;
 }
 
-/// The count of some days, or of all.
+/// A count to copy, of some days or of all.
 #[derive(Debug, Clone)]
 pub struct CopiedCount {
     pub(crate) counter: Name<'static>,
@@ -85,7 +85,7 @@ where
 /// Columns of a parent table that totals are copied into: a `BigInt` or `Integer` column, which can
 /// be `Nullable`, or a tuple of two to eight of them.
 ///
-/// It is implemented for all of these. Do not implement it yourself.
+/// This trait is implemented for all of these. Don't implement it yourself.
 pub trait TotalColumns: Expression<SqlType: TotalColumnsType<Self>> + Sized {
     /// The parent table.
     type Table;
@@ -127,7 +127,7 @@ pub struct TotalColumn {
     pub(crate) holds: Holds,
 }
 
-/// The values that a column holds.
+/// The values that a column can hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holds {
     I32,
@@ -143,7 +143,7 @@ impl Holds {
     }
 }
 
-/// The SQL type of one such column.
+/// The SQL type of one column that totals are copied into.
 pub trait TotalType {
     #[doc(hidden)]
     const HOLDS: Holds;

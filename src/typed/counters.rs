@@ -13,18 +13,17 @@ use crate::shape::Name;
 use crate::sql::CounterBackend;
 use crate::typed::table::CounterTable;
 
-/// One counter, or a tuple of two to eight counters of one table: `views`, or
+/// One counter, or a tuple of two to eight counters of one table, for example `views` or
 /// `(views, likes)`.
 ///
-/// A counter is a `BigInt` column of a [`CounterTable`] that is not part of the primary key. This
-/// trait is implemented for every counter, and for tuples of counters. Do not implement it
-/// yourself.
+/// A counter is a `BigInt` column of a [`CounterTable`] that isn't part of the primary key. This
+/// trait is implemented for every counter, and for tuples of counters. Don't implement it yourself.
 pub trait Counters: Expression<SqlType: CounterType<Self>> + QueryId + Clone {
     /// The counter table.
     type Table: CounterTable;
     /// The type of an amount and of a count: `i64`, or a tuple with an `i64` for each counter.
     type Value: Copy + 'static;
-    /// The same as `Value`, as an array.
+    /// `Value` as an array.
     #[doc(hidden)]
     type Amounts: AsRef<[i64]> + AsMut<[i64]> + Copy + Default + fmt::Debug + Send + Sync + 'static;
     #[doc(hidden)]
@@ -38,8 +37,8 @@ pub trait Counters: Expression<SqlType: CounterType<Self>> + QueryId + Clone {
 /// The SQL types of the entity's key in the table of the counters `C`.
 pub type KeyType<C> = <<C as Counters>::Table as CounterTable>::KeyType;
 
-/// Returns the sum for each counter, or an overflow if a sum is out of the range of an `i64`. What
-/// is added in between can be: whether it is would depend on the order.
+/// Returns the sum for each counter, or an overflow if a sum doesn't fit an `i64`. A partial sum
+/// doesn't have to fit: whether it does would depend on the order.
 pub(crate) fn sum<'a, A>(amounts: impl IntoIterator<Item = &'a A>) -> QueryResult<A>
 where
     A: AsRef<[i64]> + AsMut<[i64]> + Default + 'a,
@@ -57,14 +56,14 @@ where
     Ok(exact)
 }
 
-/// The greatest number of counters in a tuple.
+/// The maximum number of counters in a tuple.
 const MOST_COUNTERS: usize = 8;
 
 pub(crate) fn is_zero(amounts: &impl AsRef<[i64]>) -> bool {
     amounts.as_ref().iter().all(|&amount| amount == 0)
 }
 
-/// Returns the counts in the columns of a row from `first` on.
+/// Returns the counts in a row's columns, starting with the column `first`.
 pub(crate) fn amounts<'a, C: Counters, DB: CounterBackend>(
     row: &impl Row<'a, DB>,
     first: usize,
@@ -76,8 +75,7 @@ pub(crate) fn amounts<'a, C: Counters, DB: CounterBackend>(
     Ok(amounts)
 }
 
-/// Returns the difference for each counter, or an overflow: the amount to add to `from` to get
-/// `to`.
+/// Returns the amount to add to `from` to get `to`, for each counter, or an overflow.
 pub(crate) fn difference<A: AsMut<[i64]>>(mut to: A, from: &impl AsRef<[i64]>) -> QueryResult<A> {
     for (to, from) in to.as_mut().iter_mut().zip(from.as_ref()) {
         *to = to.checked_sub(*from).ok_or_else(overflow)?;
@@ -86,7 +84,7 @@ pub(crate) fn difference<A: AsMut<[i64]>>(mut to: A, from: &impl AsRef<[i64]>) -
 }
 
 // The compiler rejects a blanket impl for columns next to one for tuples, because they could
-// overlap. Impls for their SQL types do not overlap: there is one impl for all `C`, and
+// overlap. Impls for their SQL types don't overlap: there is one impl for all `C`, and
 // `CounterType<C>` is implemented for `BigInt` and for tuples of it.
 impl<C> Counters for C
 where
@@ -146,7 +144,7 @@ where
 /// The table of the `BigInt` column or columns `C`.
 type TableOf<C> = <<C as Expression>::SqlType as CounterType<C>>::Table;
 
-/// Returns the names of counters. Fails to compile if a column is part of the primary key.
+/// Returns these names. Fails to compile if one of the columns is part of the primary key.
 const fn counters<T: CounterTable>(names: &'static [Name<'static>]) -> &'static [Name<'static>] {
     assert!(
         !share(names, T::KEY),
@@ -176,7 +174,7 @@ const fn share(names: &[Name<'static>], others: &[Name<'static>]) -> bool {
     i < names.len()
 }
 
-/// Returns whether one of these names is `name`, in a `const fn`, where `==` does not work.
+/// Returns whether one of these names is `name`. In a `const fn`, `==` doesn't work.
 const fn has(names: &[Name<'static>], name: &str) -> bool {
     let mut i = 0;
     while i < names.len() {
@@ -209,15 +207,15 @@ pub(crate) const fn assert_is_stock<C: Counters>() {
     );
 }
 
-/// Fails to compile as [`assert_program_counts`], but allows a stock alone.
+/// Like [`assert_program_counts`], but allows a stock alone.
 pub(crate) const fn assert_program_sets<C: Counters>() {
     if !has_stock::<C>() || C::NAMES.len() > 1 {
         assert_program_counts::<C>();
     }
 }
 
-/// Fails to compile if the database counts one of the counters `C`, or one is a stock. Every
-/// function that writes calls it itself, so that the compiler names the line of the caller.
+/// Fails to compile if the database counts one of the counters `C`, or if one is a stock. Every
+/// function that writes calls this itself, so that the compiler names the caller's line.
 pub(crate) const fn assert_program_counts<C: Counters>() {
     assert!(
         !has_stock::<C>(),

@@ -6,10 +6,10 @@ use diesel::Column;
 
 use crate::shape::{Name, TableName};
 
-/// Returns the name of a table. It is kept for as long as the program runs.
+/// Returns a table's name. It's kept for as long as the program runs.
 pub(crate) fn table_name(table: impl RenderName) -> TableName<'static> {
     let (quote, sql) = table.render();
-    // A quote in a name is doubled.
+    // A quote inside a name is doubled.
     let mut is_quoted = false;
     let names = sql.split(|char| {
         is_quoted ^= char == quote;
@@ -28,9 +28,9 @@ pub(crate) fn table_name(table: impl RenderName) -> TableName<'static> {
     }
 }
 
-/// A table whose name one of the enabled backends writes.
+/// A table whose name one of the enabled backends can write.
 pub trait RenderName {
-    /// Returns the quote of the backend, and the name as SQL.
+    /// Returns the backend's quote character, and the name as SQL.
     #[doc(hidden)]
     fn render(&self) -> (char, String);
 }

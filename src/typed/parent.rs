@@ -14,14 +14,14 @@ use crate::typed::table::CounterTable;
     label = "this requires a parent table of the counter table",
     note = "help: add the parent to the declaration of the table: `counter_table! {{ article_counters {{ parent = articles::id }} }}`"
 )]
-// `HasColumns<1>`: the key has one column or more.
+// `HasColumns<1>`: the key has at least one column.
 pub trait ChildOf<P>: CounterTable<KeyType: HasColumns<1>> {
     /// The columns of `P` that the first columns of this table's key refer to, as a tuple.
     type ParentKey: Expression<SqlType: StartOf<Self::KeyType>>
         + AppearsOnTable<P>
         + ColumnNames
         + 'static;
-    /// The value of `ParentKey`, whose columns a query writes.
+    /// The columns of `ParentKey`, for queries.
     #[doc(hidden)]
     const PARENT_KEY: &'static Self::ParentKey;
 }
@@ -34,6 +34,6 @@ pub trait ChildOf<P>: CounterTable<KeyType: HasColumns<1>> {
     note = "help: for a total, you can give the key of the entity instead: `total(…).of(articles::id)`"
 )]
 pub trait HasParent: ChildOf<Self::Parent> {
-    /// The parent table; if there are several, the first one.
+    /// The parent table, or the first one if there are several.
     type Parent;
 }
