@@ -152,7 +152,7 @@
 
 pub use crate::add::countable::Countable;
 #[cfg(feature = "postgres")]
-pub use crate::add::statement::And;
+pub use crate::add::statement::WithIncrement;
 pub use crate::correct::source::SourceRow;
 pub use crate::day::DayRange;
 pub use crate::key::{
@@ -161,8 +161,8 @@ pub use crate::key::{
 };
 pub use crate::model::CountersOf;
 pub use crate::read::days::{AllDays, Days};
-pub use crate::read::ranking::Ranked;
-pub use crate::read::series::Per;
+pub use crate::read::ranking::ByTotal;
+pub use crate::read::series::ByPeriod;
 pub use crate::read::sums::{GroupColumns, Many, Ungrouped};
 pub use crate::read::total::{ParentRow, TotalOf};
 pub use crate::read::value::Grouped;

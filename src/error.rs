@@ -43,7 +43,7 @@ pub fn is_overflow(error: &Error) -> bool {
 }
 
 /// Returns whether the error is one row's fault, and would come back if the row were written again.
-pub(crate) fn is_fault_of_row(error: &Error) -> bool {
+pub(crate) fn is_row_fault(error: &Error) -> bool {
     match error {
         // A value that can't be bound, such as a day that no database stores.
         Error::SerializationError(_) => true,
@@ -51,13 +51,13 @@ pub(crate) fn is_fault_of_row(error: &Error) -> bool {
             ForeignKeyViolation | CheckViolation | NotNullViolation | UniqueViolation,
             _,
         ) => true,
-        _ => is_overflow(error) || says_one_of(error, FAULTS_OF_ROW),
+        _ => is_overflow(error) || says_one_of(error, ROW_FAULTS),
     }
 }
 
 /// Returns whether other transactions or the server caused the error, so that it may pass.
-pub(crate) fn is_passing(error: &Error) -> bool {
-    is_retryable(error) || says_one_of(error, FAULTS_OF_SERVER) || is_interrupt(error)
+pub(crate) fn may_pass(error: &Error) -> bool {
+    is_retryable(error) || says_one_of(error, SERVER_FAULTS) || is_interrupt(error)
 }
 
 /// Returns whether this is SQLite's `SQLITE_INTERRUPT`. Compares the whole text, because the word
@@ -78,7 +78,7 @@ pub(crate) fn is_rolled_back(error: &Error) -> bool {
     if info.message().contains("vttablet: ") {
         return false;
     }
-    let is_of_a_constraint = matches!(
+    let is_constraint_violation = matches!(
         kind,
         UniqueViolation
             | ForeignKeyViolation
@@ -87,7 +87,7 @@ pub(crate) fn is_rolled_back(error: &Error) -> bool {
             | ExclusionViolation
             | RestrictViolation
     );
-    is_of_a_constraint
+    is_constraint_violation
         || *kind == SerializationFailure
         || says_one_of(error, CONFLICTS)
         || says_one_of(error, ROLLED_BACK)
@@ -102,8 +102,8 @@ pub(crate) fn refuse<T>(message: impl Into<Box<dyn StdError + Send + Sync>>) -> 
 /// or a rule can skip rows.
 pub(crate) fn not_written<T>(table: &str) -> QueryResult<T> {
     refuse(format!(
-        "the database did not write all rows of a statement to `{table}`, so this has failed and must be rolled \
-         back: a trigger or a rule of the table may skip rows. `diesel-counters check {table}` lists them"
+        "the database wrote fewer rows to `{table}` than it should have, so roll the transaction back. A trigger \
+         or a rule on the table may skip rows: `diesel-counters check {table}` lists them"
     ))
 }
 
@@ -143,7 +143,7 @@ const OVERFLOWS: &[&str] = &[
     "integer overflow", // SQLite
 ];
 
-const FAULTS_OF_ROW: &[&str] = &[
+const ROW_FAULTS: &[&str] = &[
     // PostgreSQL: 22001, 22021
     "value too long for type",
     "invalid byte sequence for encoding",
@@ -156,7 +156,7 @@ const FAULTS_OF_ROW: &[&str] = &[
     "cannot store",
 ];
 
-const FAULTS_OF_SERVER: &[&str] = &[
+const SERVER_FAULTS: &[&str] = &[
     // PostgreSQL: 57014, 53100, 53200
     "canceling statement due to",
     "could not extend file",
@@ -234,27 +234,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_at_fault_an_error_that_passes_and_a_commit_that_was_rolled_back_differ() {
+    fn errors_are_told_apart() {
         let error = |message: &str| Error::DatabaseError(Unknown, Box::new(message.to_owned()));
         let row = error("value too long for type character varying(9)");
-        assert!(is_fault_of_row(&row) && !is_passing(&row));
+        assert!(is_row_fault(&row) && !may_pass(&row));
         let null = Error::DatabaseError(NotNullViolation, Box::new(String::new()));
-        assert!(is_fault_of_row(&null) && !is_passing(&null));
+        assert!(is_row_fault(&null) && !may_pass(&null));
         let full = error("The table 'article_counters' is full");
-        assert!(is_passing(&full) && !is_fault_of_row(&full));
+        assert!(may_pass(&full) && !is_row_fault(&full));
         // Messages of triggers.
         for text in ["the event is full", "the sale was interrupted"] {
-            assert!(!is_passing(&error(text)), "{text}");
+            assert!(!may_pass(&error(text)), "{text}");
         }
-        assert!(is_passing(&error("interrupted")));
+        assert!(may_pass(&error("interrupted")));
         // A second try would count twice if these had committed.
         let busy = error(SQLITE_BUSY);
-        assert!(is_rolled_back(&busy) && is_passing(&busy));
+        assert!(is_rolled_back(&busy) && may_pass(&busy));
         let io = error("disk I/O error");
-        assert!(!is_rolled_back(&io) && is_passing(&io));
+        assert!(!is_rolled_back(&io) && may_pass(&io));
         let full = error("database or disk is full");
-        assert!(is_rolled_back(&full) && is_passing(&full));
+        assert!(is_rolled_back(&full) && may_pass(&full));
         let ambiguous = error("result is ambiguous: error=rpc error [exhausted]");
-        assert!(!is_rolled_back(&ambiguous) && !is_passing(&ambiguous));
+        assert!(!is_rolled_back(&ambiguous) && !may_pass(&ambiguous));
     }
 }

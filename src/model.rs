@@ -214,7 +214,7 @@ pub trait HasCounters: Sized {
         const {
             assert!(
                 matches!(C::Table::PERIOD, Period::Day),
-                "the table does not count by day: use `counter_series(…)`, which reads by the table's period"
+                "this table doesn't count by day: use `counter_series(…)` instead, which reads by the table's period"
             );
         }
         let series = counter_series(counters).of(self).between(days);
@@ -295,11 +295,11 @@ type ModelKey<'a, M, C> = KeyPrefix<ModelTypes<'a, M, C>, <M as HasCounters>::Ke
 
 /// Marks a model that's given in place of a key.
 #[derive(Debug)]
-pub struct OfModel;
+pub struct ByModel;
 
 #[doc(hidden)]
 #[diagnostic::do_not_recommend]
-impl<'m, M, Key> KeyOf<Key, OfModel> for &'m M
+impl<'m, M, Key> KeyOf<Key, ByModel> for &'m M
 where
     M: HasCounters,
     M::KeyRef<'m>: KeyOf<Key, M::KeyColumns>,

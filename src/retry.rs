@@ -128,7 +128,7 @@ impl<E> Retry<'_, E> {
         F: From<Error>,
         T: Retried<F, E>,
     {
-        T::retry(self).run_each(conn, |conn| {
+        T::retry(self).run_attempts(conn, |conn| {
             let mut is_at_commit = false;
             let result = conn.transaction(|conn| {
                 let done = work(conn).map_err(TransactionError::Work)?;
@@ -159,10 +159,10 @@ impl<E> Retry<'_, E> {
         Conn: Connection,
         T: Retried<F, E>,
     {
-        T::retry(self).run_each(conn, |conn| work(conn).map_err(Failure::work_failed))
+        T::retry(self).run_attempts(conn, |conn| work(conn).map_err(Failure::work_failed))
     }
 
-    fn run_each<Conn: Connection, T>(
+    fn run_attempts<Conn: Connection, T>(
         mut self,
         conn: &mut Conn,
         mut attempt: impl FnMut(&mut Conn) -> Result<T, Failure<E>>,

@@ -33,7 +33,7 @@ pub enum Slot {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum InSlot {
     /// The slot that the table's [`Slot`] chooses.
-    Counted,
+    Chosen,
     /// Slot 0, which holds merged rows.
     Merged,
 }

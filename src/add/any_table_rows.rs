@@ -14,9 +14,11 @@ pub(crate) trait AnyTableRows<Conn>: Send {
     fn any(&self) -> &dyn Any;
     fn any_mut(&mut self) -> &mut dyn Any;
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
-    /// Returns the table's name and the names of its types, to sort tables by. `TypeId`s could be
-    /// in another order in another program.
-    fn table(&self) -> (&'static str, &'static str);
+    /// Returns the table's name.
+    fn table(&self) -> &'static str;
+    /// Returns what to sort tables by: the table's name and the names of its types. `TypeId`s could
+    /// be in another order in another program.
+    fn sort_key(&self) -> (&'static str, &'static str);
     fn len(&self) -> usize;
     /// Adds rows of the same table. Returns how many of their keys were there already.
     fn append(&mut self, later: Box<dyn AnyTableRows<Conn>>) -> usize;

@@ -46,10 +46,10 @@ impl<Conn: Connection<Backend: CounterBackend>> Gathered<Conn> {
     /// Adds what was counted later. Returns how many of its keys were there already.
     pub(crate) fn append(&mut self, later: Self) -> usize {
         let mut known = 0;
-        for (of, later) in later.0 {
-            match self.0.iter_mut().find(|(other, _)| *other == of) {
+        for (types, later) in later.0 {
+            match self.0.iter_mut().find(|(other, _)| *other == types) {
                 Some((_, earlier)) => known += earlier.append(later),
-                None => self.0.push((of, later)),
+                None => self.0.push((types, later)),
             }
         }
         known
@@ -63,7 +63,7 @@ impl<Conn: Connection<Backend: CounterBackend>> Gathered<Conn> {
         counters: &[Name<'_>],
     ) -> Vec<i128> {
         let wanted = TypeId::of::<TableRows<T, K>>();
-        let rows = self.0.iter().find(|(of, _)| *of == wanted);
+        let rows = self.0.iter().find(|(types, _)| *types == wanted);
         let rows = rows.and_then(|(_, rows)| rows.any().downcast_ref());
         let rows: Option<&TableRows<T, K>> = rows;
         rows.map_or_else(Vec::new, |rows| rows.pending(key, counters))
@@ -71,7 +71,7 @@ impl<Conn: Connection<Backend: CounterBackend>> Gathered<Conn> {
 
     /// Sorts the tables into the order in which every transaction writes them, and returns them.
     pub(crate) fn sorted(&mut self) -> impl ExactSizeIterator<Item = &mut dyn AnyTableRows<Conn>> {
-        self.0.sort_by_key(|(_, rows)| rows.table());
+        self.0.sort_by_key(|(_, rows)| rows.sort_key());
         self.0.iter_mut().map(|(_, rows)| &mut **rows as _)
     }
 
@@ -87,8 +87,8 @@ impl<Conn: Connection<Backend: CounterBackend>> Gathered<Conn> {
         K: OwnedKey<T::KeyType, Conn::Backend> + Hash + Send + 'static,
     {
         let wanted = TypeId::of::<TableRows<T, K>>();
-        let mut types = self.0.iter().map(|(of, _)| *of);
-        let at = types.position(|of| of == wanted).unwrap_or_else(|| {
+        let mut known = self.0.iter().map(|(types, _)| *types);
+        let at = known.position(|types| types == wanted).unwrap_or_else(|| {
             self.0
                 .push((wanted, Box::new(TableRows::<T, K>::default())));
             self.0.len() - 1

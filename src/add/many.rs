@@ -73,7 +73,7 @@ impl<C: Counters, K: Ord> IncrementMany<C, K> {
         sums.retain(|(_, amounts)| !is_zero(amounts));
         let number = sums.len();
         let rows = sums.into_iter().map(|(key, amounts)| (key, day, amounts));
-        add_rows::<KeyType<C>, K, _, _>(C::Table::shape(), C::NAMES, InSlot::Counted, rows, conn)?;
+        add_rows::<KeyType<C>, K, _, _>(C::Table::shape(), C::NAMES, InSlot::Chosen, rows, conn)?;
         Ok(number)
     }
 }
@@ -128,7 +128,7 @@ where
             if Conn::Backend::HAS_ARRAYS && end - first > 1 {
                 // A subquery runs once, but an expression runs once for each row.
                 let slot = part!(match slot {
-                    InSlot::Counted => "(SELECT {counted})",
+                    InSlot::Chosen => "(SELECT {counted})",
                     InSlot::Merged => "0",
                 });
                 let insert = db.insert_into(shape.table, &shape.key, counters);
@@ -145,7 +145,7 @@ where
                 );
             }
             let slot = part!(match slot {
-                InSlot::Counted => "{counted}",
+                InSlot::Chosen => "{counted}",
                 InSlot::Merged => "0",
             });
             let insert = db.insert_into(shape.table, &shape.key, counters);

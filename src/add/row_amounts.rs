@@ -31,7 +31,7 @@ impl RowAmounts {
                 return;
             }
         }
-        *self.many(place) += i128::from(amount);
+        *self.amount_mut(place) += i128::from(amount);
     }
 
     /// Adds all amounts of another row. `places` has the place in this row for each of its
@@ -41,7 +41,7 @@ impl RowAmounts {
             RowAmounts::One(amount) => self.add(places[0], *amount),
             RowAmounts::Many(amounts) => {
                 for (place, amount) in places.iter().zip(amounts) {
-                    *self.many(*place) += amount;
+                    *self.amount_mut(*place) += amount;
                 }
             }
         }
@@ -55,7 +55,7 @@ impl RowAmounts {
     }
 
     /// Makes room for the counter at this place, and returns its amount.
-    fn many(&mut self, place: usize) -> &mut i128 {
+    fn amount_mut(&mut self, place: usize) -> &mut i128 {
         let known = match self {
             RowAmounts::One(_) => 1,
             RowAmounts::Many(amounts) => amounts.len(),

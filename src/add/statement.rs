@@ -66,7 +66,7 @@ pub trait CountingDsl: Sized {
     fn counting<C: Counters, K>(
         self,
         increment: Increment<C, K>,
-    ) -> CountingStatement<Self, And<(), Increment<C, K>>> {
+    ) -> CountingStatement<Self, WithIncrement<(), Increment<C, K>>> {
         let none = CountingStatement {
             statement: self,
             increments: (),
@@ -81,10 +81,10 @@ impl<T: QuerySource, U, V, Ret> CountingDsl for UpdateStatement<T, U, V, Ret> {}
 impl<T: QuerySource, U, Ret> CountingDsl for DeleteStatement<T, U, Ret> {}
 
 /// The statement `S` with the increments `I`; made by [`counting`](CountingDsl::counting). It
-/// returns rows if `IS_QUERY` is `true`.
+/// returns rows if `RETURNS_ROWS` is `true`.
 #[must_use = "a statement does nothing until it is executed"]
 #[derive(Debug, Clone, Copy, QueryId)]
-pub struct CountingStatement<S, I, const IS_QUERY: bool = false> {
+pub struct CountingStatement<S, I, const RETURNS_ROWS: bool = false> {
     statement: S,
     increments: I,
     /// The number of increments.
@@ -96,12 +96,12 @@ impl<S, I> CountingStatement<S, I> {
     pub fn counting<C: Counters, K>(
         self,
         increment: Increment<C, K>,
-    ) -> CountingStatement<S, And<I, Increment<C, K>>> {
+    ) -> CountingStatement<S, WithIncrement<I, Increment<C, K>>> {
         let number = self.number + 1;
         CountingStatement {
             statement: self.statement,
-            increments: And {
-                others: self.increments,
+            increments: WithIncrement {
+                earlier: self.increments,
                 increment,
                 number,
             },
@@ -145,30 +145,30 @@ impl<S: Query, I> Query for CountingStatement<S, I, true> {
 
 /// A backend that can write other rows in a statement's `WITH`.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot count in the statement that writes the row: only PostgreSQL can",
+    message = "`counting` works only on PostgreSQL, not on `{Self}`",
     label = "on this database, run the statement and the increment in one transaction"
 )]
 pub trait WritesInWith: Backend {}
 impl WritesInWith for Pg {}
 
-/// The increments `Others` of a statement, followed by another one.
+/// The increments `Earlier` of a statement, followed by another one.
 #[derive(Debug, Clone, Copy, QueryId)]
-pub struct And<Others, I> {
-    others: Others,
+pub struct WithIncrement<Earlier, I> {
+    earlier: Earlier,
     increment: I,
     /// The increment's number in the statement, starting at 1.
     number: usize,
 }
 
 /// Writes what follows `WITH`: `"diesel_counters_counted_1" AS (…), …`.
-impl<Others, I, DB> QueryFragment<DB> for And<Others, I>
+impl<Earlier, I, DB> QueryFragment<DB> for WithIncrement<Earlier, I>
 where
-    Others: QueryFragment<DB>,
+    Earlier: QueryFragment<DB>,
     I: QueryFragment<DB>,
     DB: Backend,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        self.others.walk_ast(out.reborrow())?;
+        self.earlier.walk_ast(out.reborrow())?;
         if self.number > 1 {
             out.push_sql(", ");
         }

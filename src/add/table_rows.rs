@@ -160,7 +160,11 @@ where
         self
     }
 
-    fn table(&self) -> (&'static str, &'static str) {
+    fn table(&self) -> &'static str {
+        module_name::<T>()
+    }
+
+    fn sort_key(&self) -> (&'static str, &'static str) {
         (module_name::<T>(), type_name::<(T, K)>())
     }
 
@@ -232,7 +236,7 @@ where
         let rows: Vec<(K, Day, Vec<i64>)> = rows.collect::<QueryResult<_>>()?;
         let number = rows.len();
         let rows = rows.into_iter();
-        add_rows::<T::KeyType, K, _, _>(T::shape(), &names, InSlot::Counted, rows, conn)?;
+        add_rows::<T::KeyType, K, _, _>(T::shape(), &names, InSlot::Chosen, rows, conn)?;
         Ok(number)
     }
 

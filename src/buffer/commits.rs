@@ -47,7 +47,7 @@ impl Commits {
 
     /// Waits until all COMMITs are answered, and returns the number of COMMITs that have begun.
     /// Returns `None` if one takes too long.
-    pub(super) fn answered(&self) -> Option<u64> {
+    pub(super) fn wait_until_answered(&self) -> Option<u64> {
         let state = lock(&self.state);
         let passed = state.unanswered_since.map(|since| since.elapsed());
         let wait = WAIT_FOR_AN_ANSWER.saturating_sub(passed.unwrap_or_default());
@@ -58,9 +58,9 @@ impl Commits {
     }
 
     /// Makes the next batch wait until the result is dropped.
-    pub(super) fn hold_back(&self) -> HeldBack<'_> {
+    pub(super) fn block_next_batch(&self) -> BatchBlocked<'_> {
         lock(&self.state).reads += 1;
-        HeldBack(self)
+        BatchBlocked(self)
     }
 
     /// Waits for the reads that hold batches back. Don't call it while you hold a lock that they
@@ -87,9 +87,9 @@ impl Drop for Unanswered<'_> {
 }
 
 /// A read that the next batch waits for.
-pub(super) struct HeldBack<'a>(&'a Commits);
+pub(super) struct BatchBlocked<'a>(&'a Commits);
 
-impl Drop for HeldBack<'_> {
+impl Drop for BatchBlocked<'_> {
     fn drop(&mut self) {
         lock(&self.0.state).reads -= 1;
         self.0.changed.notify_all();

@@ -14,7 +14,7 @@ use crate::add::countable::Countable;
 use crate::add::gathered::Gathered;
 use crate::background::{Background, BackgroundError, Source, lock};
 use crate::buffer::read::Pending;
-use crate::buffer::shared::{OnWrite, Shared};
+use crate::buffer::shared::{InShard, OnWrite, Shared};
 use crate::buffer::write::{BufferError, Write};
 use crate::key::OwnedKey;
 use crate::sql::CounterBackend;
@@ -143,7 +143,7 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBuffer<Conn> {
         let max_keys = self.shared.max_keys;
         let room = max_keys.saturating_sub(self.pending());
         let second = Some(shared.second.load(Ordering::Relaxed));
-        let (calls, counted) = &mut *lock(shared.shard());
+        let InShard { calls, counted } = &mut *lock(shared.shard());
         // Checked while the shard is locked: the last write locks it later, so it gets all counts.
         if shared.is_stopped.load(Ordering::Relaxed) {
             return Err(BufferError::Stopped);
@@ -294,8 +294,8 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBufferBuilder<C
     }
 
     /// Sets the maximum number of pending keys, for all tables together. Defaults to 1,000,000,
-    /// which takes about 120 MB if the keys are numbers, less than 500 MB if they are short texts,
-    /// and twice as much during a write.
+    /// which takes about 50 MB if the keys are numbers, 130 MB if they are texts of 20 bytes, and
+    /// twice as much during a write. (A key of several counters takes more.)
     ///
     /// A key counts once for each day. Until the next write, it also counts once for each thread
     /// that counts it. Its length makes no difference, so if your keys come from visitors, limit

@@ -18,11 +18,11 @@ pub struct Pending<'a, Conn: Connection<Backend: CounterBackend> + 'static> {
 }
 
 /// From this call on, the next batch waits for the read.
-const HOLDS_BACK_FROM: usize = 4;
+const BLOCKS_FROM: usize = 4;
 
 /// A batch that began earlier can still commit during the call before this one, but none can commit
 /// during this one.
-const LAST_CALL: usize = HOLDS_BACK_FROM + 1;
+const LAST_CALL: usize = BLOCKS_FROM + 1;
 
 impl<Conn: Connection<Backend: CounterBackend> + 'static> Shared<Conn> {
     /// Calls `read` until no COMMIT overlaps it.
@@ -30,12 +30,12 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> Shared<Conn> {
         &self,
         mut read: impl FnMut(&Pending<'_, Conn>) -> Result<T, E>,
     ) -> Result<T, E> {
-        let mut held_back = None;
+        let mut blocked = None;
         for call in 1..=LAST_CALL {
-            if call == HOLDS_BACK_FROM {
-                held_back = Some(self.commits.hold_back());
+            if call == BLOCKS_FROM {
+                blocked = Some(self.commits.block_next_batch());
             }
-            let Some(begun) = self.commits.answered() else {
+            let Some(begun) = self.commits.wait_until_answered() else {
                 break;
             };
             let pending = Pending { shared: Some(self) };
@@ -44,7 +44,7 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> Shared<Conn> {
                 return Ok(found);
             }
         }
-        drop(held_back);
+        drop(blocked);
         read(&Pending { shared: None })
     }
 }

@@ -40,10 +40,25 @@ pub(super) struct Shared<Conn> {
     on_write: Box<OnWrite>,
 }
 
-/// The number of calls, which wraps, and what they have counted. It is aligned so that shards don't
-/// share a line of the processor's cache.
+/// It is aligned so that shards don't share a line of the processor's cache.
 #[repr(align(128))]
-struct Shard<Conn>(Mutex<(u8, Gathered<Conn>)>);
+struct Shard<Conn>(Mutex<InShard<Conn>>);
+
+/// What the threads of a shard have counted.
+pub(super) struct InShard<Conn> {
+    /// The number of calls, which wraps.
+    pub(super) calls: u8,
+    pub(super) counted: Gathered<Conn>,
+}
+
+impl<Conn> Default for InShard<Conn> {
+    fn default() -> Self {
+        InShard {
+            calls: 0,
+            counted: Gathered::default(),
+        }
+    }
+}
 
 /// The number of shards, enough to spread many threads over.
 const SHARDS: usize = 64;
@@ -66,7 +81,7 @@ impl<Conn: Connection<Backend: CounterBackend>> Shared<Conn> {
     }
 
     /// The shard that this thread counts in.
-    pub(super) fn shard(&self) -> &Mutex<(u8, Gathered<Conn>)> {
+    pub(super) fn shard(&self) -> &Mutex<InShard<Conn>> {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         thread_local! {
             static SHARD: usize = NEXT.fetch_add(1, Ordering::Relaxed) % SHARDS;
@@ -85,7 +100,7 @@ impl<Conn: Connection<Backend: CounterBackend>> Shared<Conn> {
         let mut sums = backlog.pending::<C::Table, K>(key, C::NAMES);
         sums.resize(C::NAMES.len(), 0);
         for shard in &self.shards {
-            let pending = lock(&shard.0).1.pending::<C::Table, K>(key, C::NAMES);
+            let pending = lock(&shard.0).counted.pending::<C::Table, K>(key, C::NAMES);
             sums.iter_mut().zip(pending).for_each(|(sum, n)| *sum += n);
         }
         drop(backlog);
@@ -126,7 +141,7 @@ impl<Conn: Connection<Backend: CounterBackend>> Shared<Conn> {
     fn gather(&self) {
         let mut backlog = lock(&self.backlog);
         for shard in &self.shards {
-            let counted = mem::take(&mut lock(&shard.0).1);
+            let counted = mem::take(&mut lock(&shard.0).counted);
             let known = backlog.append(counted);
             self.keys.fetch_sub(known, Ordering::Relaxed);
         }

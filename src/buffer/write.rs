@@ -106,12 +106,11 @@ impl fmt::Display for BufferError {
         match self {
             BufferError::Full { max_keys } => write!(
                 f,
-                "the buffer is full: {max_keys} keys are not written yet; on_write reports why the \
-                 database does not take them"
+                "the buffer is full: {max_keys} keys haven't been written yet; `on_write` reports why"
             ),
             BufferError::Forked => f.write_str(FORKED),
             BufferError::Stopped => f.write_str(
-                "the buffer was stopped, and counts nothing more; stop it when nothing counts any longer",
+                "the buffer was stopped and no longer counts; stop it only when nothing counts any more",
             ),
         }
     }

@@ -18,7 +18,7 @@ use crate::add::gathered::Gathered;
 use crate::background::{BackgroundError, WithSource, caught, lock};
 use crate::buffer::commits::{Commits, Unanswered};
 use crate::buffer::write::{Dropped, Write};
-use crate::error::{SQLITE_BUSY, is_fault_of_row, is_passing, is_rolled_back};
+use crate::error::{SQLITE_BUSY, is_rolled_back, is_row_fault, may_pass};
 use crate::sql::transaction::{begin_read_committed, execute_on, is_in_a_lasting_transaction};
 use crate::sql::{CounterBackend, Dialect};
 
@@ -45,11 +45,11 @@ const BATCH: usize = 2_500;
 
 /// A batch that fails is split into this many parts, and a part that fails is split into this many
 /// again. It's the square root of `BATCH`, so the parts of a part are single rows.
-const PARTS: usize = 50;
+const SPLIT_INTO: usize = 50;
 
 /// How many failed rows of a table are left for the next write before this one goes on with the
 /// next table. If the rows aren't at fault, all others would fail too.
-const MOST_HELD: usize = 10;
+const MAX_LEFT: usize = 10;
 
 /// An error that comes sooner than this isn't a lock timeout, because a statement waits for a lock
 /// for a second. We go by the time, because the text doesn't tell: servers translate it, and
@@ -66,7 +66,7 @@ const LIMIT_ON_POSTGRES: &str = "SET LOCAL lock_timeout = '1s'";
 /// User variables keep the earlier settings. A write that panics doesn't restore them, so a
 /// variable that already has a value keeps it. A user variable that is NULL counts as text, which
 /// MySQL doesn't accept as a number of seconds.
-const LIMIT_ON_MYSQL: &str = "SET \
+const SET_UP_MYSQL: &str = "SET \
      @diesel_counters_row_wait = \
      CAST(COALESCE(@diesel_counters_row_wait, @@SESSION.innodb_lock_wait_timeout) AS SIGNED), \
      @diesel_counters_table_wait = \
@@ -77,12 +77,12 @@ const LIMIT_ON_MYSQL: &str = "SET \
      SESSION lc_messages = 'en_US'";
 
 /// Limits the wait for the table's lock, which an ALTER TABLE waits for and holds.
-const LIMIT_OF_TABLE_ON_MYSQL: &str = "SET SESSION lock_wait_timeout = 1";
+const SHORT_TABLE_LOCK_WAIT: &str = "SET SESSION lock_wait_timeout = 1";
 
 /// Lifts that limit before the COMMIT, and also a short one that the program has set. The setting
 /// applies to a COMMIT too, which waits while a backup holds commits back, and after an error
 /// there, we wouldn't know whether the batch was rolled back. The maximum is a year.
-const NO_LIMIT_OF_TABLE_ON_MYSQL: &str = "SET SESSION lock_wait_timeout = 31536000";
+const LONG_TABLE_LOCK_WAIT: &str = "SET SESSION lock_wait_timeout = 31536000";
 
 const RESTORE_ON_MYSQL: &str = "SET \
      SESSION innodb_lock_wait_timeout = CAST(@diesel_counters_row_wait AS SIGNED), \
@@ -137,7 +137,7 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
         if is_in_a_lasting_transaction(conn)? {
             return Err(Error::AlreadyInTransaction);
         }
-        execute_on(Dialect::MySql, LIMIT_ON_MYSQL, conn)?;
+        execute_on(Dialect::MySql, SET_UP_MYSQL, conn)?;
         let mut tables = 0..lock(self.backlog).sorted().len();
         let written = tables.try_for_each(|table| self.write_table(table, conn));
         // This fails only if the connection is broken.
@@ -189,23 +189,23 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
                 return Err(error);
             }
             if rows.len() > 1 {
-                batches.extend(rows.split(rows.len().div_ceil(PARTS)));
-            } else if is_fault_of_row(&error) {
+                batches.extend(rows.split(rows.len().div_ceil(SPLIT_INTO)));
+            } else if is_row_fault(&error) {
                 self.refuse(&rows, error);
-            } else if took < AT_ONCE && !is_passing(&error) {
+            } else if took < AT_ONCE && !may_pass(&error) {
                 doubtful.push((rows, error));
             } else {
                 self.write.error = Some(BackgroundError::Database(error));
                 held += 1;
             }
-            if held + doubtful.len() >= MOST_HELD {
-                held += self.settle(&mut doubtful, written.as_ref(), conn);
+            if held + doubtful.len() >= MAX_LEFT {
+                held += self.refuse_faulty(&mut doubtful, written.as_ref(), conn);
             }
-            if held >= MOST_HELD {
+            if held >= MAX_LEFT {
                 break;
             }
         }
-        self.settle(&mut doubtful, written.as_ref(), conn);
+        self.refuse_faulty(&mut doubtful, written.as_ref(), conn);
         Ok(())
     }
 
@@ -213,7 +213,7 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
     /// fault if it fails again at once, for a reason that won't pass, and if the table accepts the
     /// batch `written` before and after it. Otherwise, the table may not accept any rows now, or it
     /// may accept these next time. Returns the number of rows that are left for the next write.
-    fn settle(
+    fn refuse_faulty(
         &mut self,
         doubtful: &mut Vec<(Batch<Conn>, Error)>,
         written: Option<&Batch<Conn>>,
@@ -221,21 +221,21 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
     ) -> usize {
         let rows = mem::take(doubtful);
         let Some(written) = written else {
-            return self.hold(rows);
+            return self.leave_for_next_write(rows);
         };
         if rows.is_empty() || write_and_roll_back(&**written, conn).is_err() {
-            return self.hold(rows);
+            return self.leave_for_next_write(rows);
         }
         let (at_fault, others): (Vec<_>, Vec<_>) = rows.into_iter().partition(|(rows, _)| {
             let begun = Instant::now();
             let Err(error) = write_and_roll_back(&**rows, conn) else {
                 return false;
             };
-            begun.elapsed() < AT_ONCE && !is_passing(&error) && !stops_all_writes(&error)
+            begun.elapsed() < AT_ONCE && !may_pass(&error) && !stops_all_writes(&error)
         });
-        let held = self.hold(others);
+        let held = self.leave_for_next_write(others);
         if write_and_roll_back(&**written, conn).is_err() {
-            return held + self.hold(at_fault);
+            return held + self.leave_for_next_write(at_fault);
         }
         for (rows, error) in at_fault {
             self.refuse(&rows, error);
@@ -244,7 +244,7 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
     }
 
     /// Leaves rows in the backlog for the next write. Returns their number.
-    fn hold(&mut self, rows: Vec<(Batch<Conn>, Error)>) -> usize {
+    fn leave_for_next_write(&mut self, rows: Vec<(Batch<Conn>, Error)>) -> usize {
         let number = rows.len();
         if let Some((_, error)) = rows.into_iter().next_back() {
             self.write.error = Some(BackgroundError::Database(error));
@@ -259,7 +259,7 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
 
     fn drop_rows(&self, rows: &Batch<Conn>, errors: impl Iterator<Item = Error>) -> Vec<Dropped> {
         self.remove(rows);
-        let (table, _) = rows.table();
+        let table = rows.table();
         let rows = rows.list().into_iter().zip(errors);
         rows.map(|((day, key, amounts), error)| Dropped {
             table,
@@ -312,11 +312,11 @@ fn write_and_check<Conn: Connection<Backend: CounterBackend>>(
     rows: &dyn AnyTableRows<Conn>,
     conn: &mut Conn,
 ) -> QueryResult<usize> {
-    execute_on(Dialect::MySql, LIMIT_OF_TABLE_ON_MYSQL, conn)?;
+    execute_on(Dialect::MySql, SHORT_TABLE_LOCK_WAIT, conn)?;
     let number = rows.write(conn)?;
     let check = "SET CONSTRAINTS ALL IMMEDIATE";
     execute_on(Dialect::PostgreSql, check, conn)?;
-    execute_on(Dialect::MySql, NO_LIMIT_OF_TABLE_ON_MYSQL, conn)?;
+    execute_on(Dialect::MySql, LONG_TABLE_LOCK_WAIT, conn)?;
     Ok(number)
 }
 

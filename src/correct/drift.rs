@@ -108,7 +108,7 @@ impl<C: Counters, Source, E> Recount<C, Source, E> {
         }
         let rows = where_rows(db, shape, entities, &self.days);
         let stored_part = compared.stored_part(C::NAMES, rows);
-        let days = self.days.unless_all(DAY);
+        let days = self.days.condition_unless_all(DAY);
         let key_types = KeyType::<C>::sql_types();
         let key_types = key_types.iter().map(integer).chain([Some("DATE")]);
         let source_part = compared.source_part(key_types, entities, are_locked, days);

@@ -81,7 +81,7 @@ fn where_rows<'a, DB: CounterBackend>(
     days: &'a DayRange,
 ) -> Option<Sql<'a, DB>> {
     let of_entities = entities.condition(db, shape.entity());
-    where_all([of_entities, days.unless_all(shape.day())])
+    where_all([of_entities, days.condition_unless_all(shape.day())])
 }
 
 /// The entities with these keys, as a list that is padded with the last key.

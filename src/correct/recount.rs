@@ -272,7 +272,7 @@ impl<C: Counters, Source, Types: KeyTypes, K> Recount<C, Source, KeyPrefix<Types
                 rows.push((row.entity.clone(), Day(day), difference));
             }
             let rows = rows.into_iter();
-            add_rows::<KeyType<C>, E, _, _>(shape, C::NAMES, InSlot::Counted, rows, conn)?;
+            add_rows::<KeyType<C>, E, _, _>(shape, C::NAMES, InSlot::Chosen, rows, conn)?;
             Ok(found)
         })
     }

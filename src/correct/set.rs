@@ -142,7 +142,7 @@ impl<C: Counters, Id> SetCounter<C, Id> {
             if !is_zero(&difference) {
                 let key = self.target.entity.0.clone();
                 let rows = [(key, *self.target.day(), difference)].into_iter();
-                add_rows::<KeyType<C>, Id, _, _>(shape, C::NAMES, InSlot::Counted, rows, conn)?;
+                add_rows::<KeyType<C>, Id, _, _>(shape, C::NAMES, InSlot::Chosen, rows, conn)?;
             }
             Ok(C::value(before))
         })

@@ -66,7 +66,7 @@ use crate::typed::table::CounterTable;
 /// 1. It tries the connection's slot and the slots after it. In a transaction, it waits for nobody
 ///    here. Outside of one, MySQL and MariaDB find the row and take from it in two transactions, so
 ///    the take can wait if another transaction locks the row in between.
-/// 2. If no such row has enough, it reads the sum of all rows, and refuses if that is too little.
+/// 2. If there is none, it reads the sum of all rows, and refuses if that is too little.
 /// 3. Otherwise, it tries the slots before the connection's.
 /// 4. If none of them has enough either, it locks every row of the entity, which waits for
 ///    transactions that have taken units from it, and spreads the rest over the slots.

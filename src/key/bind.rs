@@ -65,7 +65,7 @@ pub struct KeyColumns<C>(C);
 
 macro_rules! many_keys {
     ($($number:literal: $([$i:tt $S:ident $K:ident])*;)*) => {$(
-        #[allow(unused_variables)] // of a key without columns
+        #[allow(unused_variables)] // For a key without columns.
         impl<$($S, $K,)* DB> Values<DB> for KeyColumns<($(KeyColumn<$S, $K>,)*)>
         where
             DB: CounterBackend $(+ BindsAs<$S, $K>)*,

@@ -72,7 +72,7 @@ macro_rules! owned_keys {
     };
     (@key 1: $column:tt) => {};
     (@key $number:tt: $([$i:tt $S:ident $K:ident])*) => {
-        #[allow(unused_variables)] // of a key without columns
+        #[allow(unused_variables)] // For a key without columns.
         #[diagnostic::do_not_recommend]
         impl<$($S, $K,)* DB> OwnedKey<($($S,)*), DB> for ($($K,)*)
         where

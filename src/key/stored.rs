@@ -22,6 +22,26 @@ use diesel::sql_types::{BigInt, Binary, Bool, Date, Integer, SmallInt, Text, Tim
 /// | `Binary`, `Bool` | `Vec<u8>`, `bool` |
 /// | `Date`, `Timestamp` | chrono's `NaiveDate`, `NaiveDateTime` |
 /// | `Uuid`, on PostgreSQL | 16 bytes |
+///
+/// For example, if the key is an enum of your own:
+///
+/// ```
+/// use diesel_counters::bounds::StoredKey;
+///
+/// /// The SQL type of the column.
+/// struct LanguageType;
+///
+/// /// The Rust type of its values.
+/// #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+/// enum Language {
+///     English,
+///     German,
+/// }
+///
+/// impl StoredKey for LanguageType {
+///     type Key = Language;
+/// }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "diesel_counters does not know the Rust type of a key of the SQL types `{Self}`",
     label = "the key of this table has the SQL types `{Self}`",

@@ -252,7 +252,7 @@ impl<'p, Types, K> Compact<'p, Types, K> {
         self
     }
 
-    /// Calls `f` after each transaction, with the progress so far.
+    /// Calls `f` after every transaction, with the progress so far.
     pub fn on_progress(mut self, f: impl FnMut(&Compacted) + Send + 'p) -> Self {
         self.on_progress = Box::new(f);
         self

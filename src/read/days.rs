@@ -41,7 +41,7 @@ impl Days for DayRange {
 
 impl DayRange {
     /// A condition, unless the range has all days.
-    pub(crate) fn unless_all<'b, DB: CounterBackend>(
+    pub(crate) fn condition_unless_all<'b, DB: CounterBackend>(
         &'b self,
         day: Name<'b>,
     ) -> Option<Sql<'b, DB>> {

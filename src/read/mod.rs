@@ -1,5 +1,6 @@
 //! Reading counters.
 
+mod by_key;
 pub(crate) mod days;
 pub(crate) mod ranking;
 pub(crate) mod series;

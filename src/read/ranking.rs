@@ -60,7 +60,7 @@ pub fn ranking<C>(_counter: C) -> Ranking<C>
 where
     C: Counters<Value = i64, Table: CounterTable<KeyType: HasColumns<1>>>,
 {
-    let by = Ranked {
+    let by = ByTotal {
         limit: i64::MAX,
         by: PhantomData,
     };
@@ -70,11 +70,11 @@ where
 /// A query for the highest totals of the counter `C` among the entities `E`; made by
 /// [`ranking`](crate::dsl::ranking()). `By` is a tuple of the columns that are ranked.
 pub type Ranking<C, E = (), By = EntityOf<<C as Counters>::Table>> =
-    Sums<C, E, Ranked<By>, DayRange>;
+    Sums<C, E, ByTotal<By>, DayRange>;
 
 /// Ranks the values of the columns `By` by their totals.
 #[derive(Debug, Clone, Copy, QueryId)]
-pub struct Ranked<By> {
+pub struct ByTotal<By> {
     limit: i64,
     by: PhantomData<By>,
 }
@@ -86,7 +86,7 @@ impl<C: Counters, E> Ranking<C, E> {
     where
         Col: Column<Table = C::Table, SqlType: SingleValue>,
     {
-        let by = Ranked {
+        let by = ByTotal {
             limit: self.by.limit,
             by: PhantomData,
         };
@@ -112,13 +112,13 @@ impl<C, E, By> LimitDsl for Ranking<C, E, By> {
     }
 }
 
-impl<C, By: Expression<SqlType: KeyTypes>> GroupRow<C> for Ranked<By> {
+impl<C, By: Expression<SqlType: KeyTypes>> GroupRow<C> for ByTotal<By> {
     type SqlType = (<By::SqlType as KeyTypes>::Row, BigInt);
 }
 
 const TOTAL: &str = "total";
 
-impl<C, By, DB> GroupColumns<C, DB> for Ranked<By>
+impl<C, By, DB> GroupColumns<C, DB> for ByTotal<By>
 where
     C: Counters,
     By: ColumnNames,

@@ -64,20 +64,20 @@ use crate::typed::table::CounterTable;
 /// - a [`QueryBuilderError`](diesel::result::Error::QueryBuilderError), if the period is
 ///   [`Period::Total`], or is shorter than the period that the table counts by.
 pub fn counter_series<C: Counters>(_counters: C) -> Series<C> {
-    Sums::new((), Per(C::Table::PERIOD), DayRange::ALL)
+    Sums::new((), ByPeriod(C::Table::PERIOD), DayRange::ALL)
 }
 
 /// A query for the counters `C` of the entities `E` over time; made by [`counter_series`].
-pub type Series<C, E = ()> = Sums<C, E, Per, DayRange>;
+pub type Series<C, E = ()> = Sums<C, E, ByPeriod, DayRange>;
 
 /// Reads a row for each day, and adds the days up to periods.
 #[derive(Debug, Clone, Copy, QueryId)]
-pub struct Per(Period);
+pub struct ByPeriod(Period);
 
 /// The first day and the count of each period.
 pub type PeriodCounts<C> = Vec<(NaiveDate, <C as Counters>::Value)>;
 
-impl<C: Counters, DB: CounterBackend> GroupColumns<C, DB> for Per {
+impl<C: Counters, DB: CounterBackend> GroupColumns<C, DB> for ByPeriod {
     const HAS_NAMES: bool = true;
     fn columns(&self) -> Option<Sql<'_, DB>> {
         Some(sql!("{C::Table::shape().day()}"))
@@ -93,7 +93,7 @@ impl<C: Counters, E> Series<C, E> {
     }
 
     /// Extends the days to whole periods. Fails if the table doesn't have counts by this period.
-    fn whole(self) -> QueryResult<Self> {
+    fn in_whole_periods(self) -> QueryResult<Self> {
         let stored = C::Table::PERIOD;
         let period = self.by.0;
         let message = match (stored, period) {
@@ -101,8 +101,7 @@ impl<C: Counters, E> Series<C, E> {
                 "this table stores its counts without a day: read them with `counter_value`".into()
             }
             (_, Period::Total) => {
-                "a series by `Period::Total` is not possible: read the total with `counter_value`"
-                    .into()
+                "there is no series by `Period::Total`: read the total with `counter_value`".into()
             }
             _ if period < stored => {
                 format!("this table counts by {stored:?}, so it has no counts by {period:?}")
@@ -114,7 +113,7 @@ impl<C: Counters, E> Series<C, E> {
 }
 
 // For a helpful message from the compiler if the series is read with `first`.
-impl<C, E, Days> LimitDsl for Sums<C, E, Per, Days> {
+impl<C, E, Days> LimitDsl for Sums<C, E, ByPeriod, Days> {
     type Output = Self;
 
     fn limit(self, _: i64) -> Self {
@@ -133,7 +132,7 @@ impl<C: Counters, E: Together> Series<C, E> {
         E: Entities<Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
-        let sums = self.whole()?;
+        let sums = self.in_whole_periods()?;
         if sums.days.is_empty() {
             return Ok(Vec::new());
         }
@@ -162,13 +161,13 @@ impl<C: Counters, Types: KeyTypes, K> Series<C, Many<Types, K>> {
         K: BindKey<Types, Conn::Backend> + Clone + Ord,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
-        let sums = self.whole()?;
+        let sums = self.in_whole_periods()?;
         let number = sums.entities.ids.len();
         if sums.days.is_empty() {
             return Ok(vec![Vec::new(); number]);
         }
         let mut rows = vec![Vec::new(); number];
-        sums.read_numbered(
+        sums.read_each_key(
             conn,
             |row| {
                 let day = Conn::Backend::day(row, 1)?;
@@ -200,16 +199,19 @@ fn all_periods<C: Counters>(
     let starts = iter::successors(start, |&start| period.next(start));
     let starts: Vec<_> = starts.take_while(|&start| Some(start) <= last).collect();
     let all = lists.into_iter().map(|rows| {
-        let mut of_periods = vec![Vec::new(); starts.len()];
+        let mut amounts_by_period = vec![Vec::new(); starts.len()];
         for (day, amounts) in rows {
             // All rows are within the range of these periods.
             let next = starts.partition_point(|&start| start <= day);
-            if let Some(of_period) = next.checked_sub(1).and_then(|at| of_periods.get_mut(at)) {
-                of_period.push(amounts);
+            if let Some(in_period) = next
+                .checked_sub(1)
+                .and_then(|at| amounts_by_period.get_mut(at))
+            {
+                in_period.push(amounts);
             }
         }
-        let bars = starts.iter().zip(of_periods);
-        let bars = bars.map(|(&start, of_period)| Ok((start, C::value(sum(&of_period)?))));
+        let bars = starts.iter().zip(amounts_by_period);
+        let bars = bars.map(|(&start, in_period)| Ok((start, C::value(sum(&in_period)?))));
         bars.collect()
     });
     all.collect()

@@ -1,13 +1,11 @@
 //! Sums of counters over the rows of their table: for which entities, on which days, and what they
 //! are grouped by.
 
-use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
 
 use chrono::NaiveDate;
 use diesel::connection::LoadConnection;
-use diesel::deserialize;
 use diesel::query_builder::{AsQuery, AstPass, Query, QueryFragment, QueryId};
 use diesel::query_dsl::methods::LimitDsl;
 use diesel::{Expression, QueryResult, RunQueryDsl};
@@ -15,13 +13,10 @@ use diesel::{Expression, QueryResult, RunQueryDsl};
 use crate::day::DayRange;
 use crate::key::KeyPrefix;
 use crate::key::{AnyOf, Entities, StartOf};
-use crate::key::{BindKey, HasColumns, KeyOf, KeyTypes, columns_of, padded};
+use crate::key::{BindKey, HasColumns, KeyOf, KeyTypes};
 use crate::read::days::{AllDays, Days};
-use crate::sql::rows::{self, is_wanted};
-use crate::sql::sum::SUMS;
 use crate::sql::{
-    Binds as _, CounterBackend, Dialect, NUMBER, Number, Part, STORED, Sql, Uncached, Values, and,
-    list, load, part, part_of, row, sql, where_both,
+    Binds as _, CounterBackend, Dialect, Part, Sql, Values, part, part_of, where_both,
 };
 use crate::typed::counters::{Counters, KeyType};
 use crate::typed::table::CounterTable;
@@ -148,7 +143,7 @@ pub trait GroupColumns<C: Counters, DB: CounterBackend> {
 
 /// The row of each group, in a query that Diesel can read.
 #[diagnostic::on_unimplemented(
-    message = "a series is not a query of Diesel's",
+    message = "Diesel can't load a series",
     label = "after `counter_series`, write `load`",
     note = "help: `load` returns the first day and the count of each period: `let days: Vec<(NaiveDate, i64)> = counter_series(views).of(id).load(conn)?`"
 )]
@@ -215,150 +210,5 @@ impl<C: Counters, E, B, D: Days> Sums<C, E, B, D> {
         let is_entity = self.entities.have_condition().then_some(is_entity);
         let rows = where_both(is_entity, self.days.condition(shape.day()));
         self.by.query(db, part!(" FROM {shape.table}{rows}"))
-    }
-}
-
-/// A limit so high that it limits nothing.
-const ALL: &str = "9223372036854775807";
-
-impl<C, Types, K, By, D> Sums<C, Many<Types, K>, By, D>
-where
-    C: Counters,
-    Types: KeyTypes,
-    D: Days,
-{
-    /// Reads the sums of all keys. For every row, calls `each` with the index of its key, and with
-    /// what `read` returns for the row. A row's first field is the number of its key in the
-    /// statement, starting at 1.
-    pub(crate) fn read_numbered<T, Conn>(
-        &self,
-        conn: &mut Conn,
-        read: impl for<'c, 'a> Fn(&Conn::Row<'c, 'a>) -> deserialize::Result<T>,
-        mut each: impl FnMut(usize, T),
-    ) -> QueryResult<()>
-    where
-        K: BindKey<Types, Conn::Backend> + Clone + Ord,
-        By: GroupColumns<C, Conn::Backend>,
-        Conn: LoadConnection<Backend: CounterBackend>,
-    {
-        // The places of each key, which can be given more than once.
-        let mut places = BTreeMap::<&K, Vec<usize>>::new();
-        for (place, key) in self.entities.ids.iter().enumerate() {
-            places.entry(key).or_default().push(place);
-        }
-        let mut keys = Vec::from_iter(places);
-        keys.sort_unstable_by_key(|(_, places)| places[0]);
-        for keys in keys.chunks(rows::most_numbered::<Conn::Backend>()) {
-            let given = keys.len() as i64;
-            let len = rows::padded_for_query::<Conn::Backend>(keys.len());
-            let ids = keys.iter().map(|(key, _)| (*key).clone());
-            let ids = Vec::from_iter(ids);
-            let ids = columns_of(padded(&ids, len));
-            let found = load(
-                conn,
-                |db| self.numbered(db, &ids, len, &given),
-                |row| {
-                    let number = Conn::Backend::amount(row, 0)? as usize;
-                    let places = keys[number - 1].1.iter();
-                    let rows = places.map(|place| Ok((*place, read(row)?)));
-                    rows.collect::<deserialize::Result<Vec<_>>>()
-                },
-            )?;
-            for (place, row) in found.into_iter().flatten() {
-                each(place, row);
-            }
-        }
-        Ok(())
-    }
-
-    /// A query for the sums of the first `given` keys. Each row begins with the number of its key
-    /// in the list, starting at 1.
-    fn numbered<'a, DB>(
-        &'a self,
-        db: Dialect,
-        keys: &'a dyn Values<DB>,
-        len: usize,
-        given: &'a i64,
-    ) -> Sql<'a, DB>
-    where
-        By: GroupColumns<C, DB>,
-        DB: CounterBackend,
-    {
-        let shape = C::Table::shape();
-        let select = db.select();
-        let table = shape.table;
-        let counters = C::NAMES;
-        let key = &shape.entity()[..Types::COLUMNS];
-        let by = self.by.columns();
-        let is_one = by.is_none();
-        let then_by = by.map(|by| sql!(", {by}"));
-        let days = || and(self.days.condition(shape.day()));
-        if db == Dialect::MySql {
-            let sums = db.sums(counters);
-            let exact_column = match key {
-                [column] if Types::is_exact() => Some(*column),
-                _ => None,
-            };
-            if let Some(column) = exact_column {
-                let values = list(", ", (0..len).flat_map(|i| row(keys, i)));
-                let is_in = db.is_in(key, keys, len);
-                let order = (!By::HAS_NAMES).then(|| sql!(" ORDER BY 1{then_by}"));
-                return sql!(
-                    "{select}FIELD({column}, {values}){then_by}, {sums} FROM {table} \
-                     WHERE {is_in}{days()} GROUP BY {column}{then_by}{order}"
-                );
-            }
-            // `FIELD` takes only one column, and if two texts are equal to the column, it finds
-            // only the first one. So all other keys get a query each.
-            let each = (0..*given as usize).map(|i| {
-                let is_key = key.iter().zip(row(keys, i));
-                let is_key = is_key.map(|(column, value)| sql!("{*column} = {value}"));
-                let is_key = list(" AND ", is_key);
-                let number = Number(i + 1);
-                let sums = sql!("{number}{then_by}, {sums} FROM {table} WHERE {is_key}{days()}");
-                match self.by.columns() {
-                    None => sql!("SELECT {sums}"),
-                    Some(by) if By::HAS_NAMES => sql!("SELECT {sums} GROUP BY {by}"),
-                    // Without a limit, MySQL and MariaDB don't sort a part of a UNION.
-                    Some(by) => sql!("(SELECT {sums} GROUP BY {by} ORDER BY {by} LIMIT {ALL})"),
-                }
-            });
-            let each = list(" UNION ALL ", each);
-            return sql!("{Uncached}{each}");
-        }
-        let listed = db.numbered_keys(table, key, keys, len);
-        // Without arrays, the list is padded, so that few different statements are prepared.
-        let is_given = (!DB::HAS_ARRAYS).then(|| sql!(" WHERE {NUMBER} <= {given}"));
-        // A series sorts its days itself.
-        let order = (!By::HAS_NAMES).then(|| sql!(" ORDER BY {NUMBER}{then_by}"));
-        // Every case has a fastest way. A series or a total on PostgreSQL: sum the listed keys, and
-        // then number the sums. One or two counters without a group: a subquery for each key.
-        // Everything else: a join, which reads the rows only once for several counters.
-        if By::HAS_NAMES && db == Dialect::PostgreSql {
-            let sums = SUMS[..counters.len()]
-                .iter()
-                .map(|sum| sql!("totals.{*sum}"));
-            let sums = list(", ", sums);
-            let is_wanted = is_wanted("totals", key);
-            let is_in = db.is_in(key, keys, len);
-            return sql!(
-                "{select}{NUMBER}{then_by}, {sums}{listed} JOIN (\
-                 SELECT {key}{then_by}, {db.sums(counters)} FROM {table} WHERE {is_in}{days()} \
-                 GROUP BY {key}{then_by}) AS totals ON {is_wanted}{is_given}"
-            );
-        }
-        if is_one && counters.len() <= 2 {
-            let sums = counters.iter().map(|counter| {
-                let sum = db.sum(*counter);
-                sql!(", (SELECT {sum} FROM {table} AS {STORED} WHERE {is_wanted(STORED, key)}{days()})")
-            });
-            let sums = list("", sums);
-            return sql!("{select}{NUMBER}{sums}{listed}{is_given}");
-        }
-        let joined = db.join_numbered(table, key, keys, len);
-        sql!(
-            "{select}{NUMBER}{then_by}, {db.sums(counters)}{listed}{joined}{is_given}{days()} \
-             GROUP BY {NUMBER}{then_by}{order}"
-        )
     }
 }

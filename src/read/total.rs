@@ -173,7 +173,7 @@ each_key!(expressions);
 /// An expression for the key of a [`Total`], or for its first columns. `Key` has the SQL types of
 /// the key. The compiler infers `Columns`, the number of columns.
 #[diagnostic::on_unimplemented(
-    message = "this is not an expression for a key of this counter table, whose key has the SQL types `{Key}`",
+    message = "this doesn't fit the counter table's key, which has the SQL types `{Key}`",
     label = "this is a `{Self}`"
 )]
 pub trait TotalOf<Key, Columns> {
@@ -225,7 +225,8 @@ each_key!(total_of);
 const COUNTED: Name<'static> = Name("diesel_counters_counted");
 
 /// The names of the key's columns in the subquery, if they are renamed.
-const RENAMED: [&str; 5] = numbered!(identity, "diesel_counters_key": "" "_1" "_2" "_3" "_4");
+const KEY_NAMES_IN_SUBQUERY: [&str; 5] =
+    numbered!(identity, "diesel_counters_key": "" "_1" "_2" "_3" "_4");
 
 impl<C, D, Id, DB> QueryFragment<DB> for Total<C, Id, D>
 where
@@ -249,7 +250,7 @@ where
         };
         let is_entity = each(" AND ", entity, |i, column| {
             let column = if is_renamed {
-                Name(RENAMED[i])
+                Name(KEY_NAMES_IN_SUBQUERY[i])
             } else {
                 *column
             };
@@ -257,7 +258,7 @@ where
         });
         let is_entity = (!entity.is_empty()).then_some(is_entity);
         let renamed_key = each("", entity, |i, column| {
-            part!("{*column} AS {Name(RENAMED[i])}, ")
+            part!("{*column} AS {Name(KEY_NAMES_IN_SUBQUERY[i])}, ")
         });
         let table = part!(match db {
             Dialect::Sqlite =>

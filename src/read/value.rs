@@ -113,7 +113,7 @@ where
         Conn: LoadConnection<Backend: CounterBackend>,
     {
         let mut values = vec![C::Amounts::default(); self.entities.ids.len()];
-        self.read_numbered(
+        self.read_each_key(
             conn,
             |row| amounts::<C, Conn::Backend>(row, 1),
             |key, value| values[key] = value,
@@ -143,7 +143,7 @@ where
         Conn: LoadConnection<Backend: CounterBackend>,
     {
         let mut values: Vec<Vec<_>> = self.entities.ids.iter().map(|_| Vec::new()).collect();
-        self.read_numbered(
+        self.read_each_key(
             conn,
             |row| {
                 let sums = row.field_count() - C::NAMES.len();

@@ -102,8 +102,8 @@ impl<'a, DB: CounterBackend, F: Fn(&mut Out<'_, 'a, DB>)> Part<'a, DB> for F {
     }
 }
 
-/// The statement is prepared every time, because there are many texts like it, or because it must
-/// not be prepared twice.
+/// The statement isn't cached, because there are many texts like it, or because a cached one could
+/// fail when it runs again.
 #[derive(Clone, Copy)]
 pub(crate) struct Uncached;
 

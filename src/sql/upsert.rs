@@ -38,7 +38,7 @@ impl Dialect {
                 // SQLite's `+` returns a REAL when it overflows.
                 Dialect::Sqlite =>
                     "{*counter} = CASE typeof({sum}) WHEN 'integer' THEN {sum}{SQLITE_ELSE_ERROR}",
-                // MySQL recommends a row alias, which MariaDB does not have.
+                // MySQL recommends a row alias, which MariaDB doesn't have.
                 Dialect::MySql => "{*counter} = {*counter} + VALUES({*counter})",
             })
         });

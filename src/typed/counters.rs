@@ -199,7 +199,7 @@ pub(crate) const fn has_stock<C: Counters>() -> bool {
     share(C::NAMES, C::Table::STOCK)
 }
 
-/// Fails to compile if the counter `C` is not a stock.
+/// Fails to compile if the counter `C` isn't a stock.
 pub(crate) const fn assert_is_stock<C: Counters>() {
     assert!(
         has_stock::<C>(),

@@ -63,7 +63,7 @@ impl<T> RenderName for T {
     }
 }
 
-/// The name of the module that `table!` makes. It is the table's name.
+/// The name of the module that `table!` makes. It's the table's name.
 pub(crate) fn module_name<T>() -> &'static str {
     let path = std::any::type_name::<T>();
     path.rsplit("::").nth(1).unwrap_or(path)

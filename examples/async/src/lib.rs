@@ -1,4 +1,5 @@
-//! The tables of the shop and of the examples in docs/diesel-async.md, and what the shop reads and writes.
+//! The tables of the shop and of the examples in docs/diesel-async.md, and what the shop reads and
+//! writes.
 
 mod cancel;
 mod product;

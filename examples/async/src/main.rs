@@ -30,7 +30,7 @@ use tokio::task::spawn_blocking;
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!();
 
-/// A connection of the pool, for what diesel-async cannot run.
+/// A connection of the pool, for what diesel-async can't run.
 type Blocking = AsyncConnectionWrapper<Object<AsyncPgConnection>>;
 
 #[derive(Clone)]
@@ -39,7 +39,7 @@ struct Shop {
     buffer: Arc<CounterBuffer<Blocking>>,
 }
 
-/// Counts a view in memory, which the buffer writes within a second.
+/// Counts a view in memory. The buffer writes it within a second.
 async fn product(State(shop): State<Shop>, Path(id): Path<i64>) -> Result<String, Failure> {
     let conn = shop.pool.get().await.map_err(failure)?;
     let (mut conn, buffer) = (Blocking::from(conn), Arc::clone(&shop.buffer));
@@ -50,7 +50,8 @@ async fn product(State(shop): State<Shop>, Path(id): Path<i64>) -> Result<String
     Ok(format!("{name}: {} views, {sold} sold, {left} left", v + 1))
 }
 
-/// Orders units, whose number is the body, and which the trigger counts. Responds with the order's number.
+/// Orders units. The body says how many, and the trigger counts them. Responds with the order's
+/// number.
 async fn order(
     State(shop): State<Shop>,
     Path(product): Path<i64>,
@@ -60,7 +61,8 @@ async fn order(
         return Err((StatusCode::BAD_REQUEST, "order 1 to 100 units"));
     };
     let mut conn = shop.pool.get().await.map_err(failure)?;
-    // A product that does not exist has no stock, as one that is sold out.
+    // A product that doesn't exist has no stock, just like one that is sold out, so this looks it
+    // up first.
     let known = products::table.find(product).select(products::id);
     known.first::<i64>(&mut conn).await.map_err(refusal)?;
     let mut conn = Blocking::from(conn);
@@ -71,7 +73,7 @@ async fn order(
     }
 }
 
-/// Deletes an order, which the trigger takes off the count, and puts its units back.
+/// Deletes an order and puts its units back. The trigger subtracts them from the count.
 async fn cancel(State(shop): State<Shop>, Path(order): Path<i64>) -> Result<(), Failure> {
     let conn = &mut shop.pool.get().await.map_err(failure)?;
     app::cancel(order, conn).await.map_err(refusal)
@@ -87,7 +89,7 @@ fn refusal(error: diesel::result::Error) -> Failure {
     }
 }
 
-/// Prints the error, which can have names of tables, and does not send it to the client.
+/// Prints the error, and doesn't send it to the client, because it can name tables.
 fn failure(error: impl Display) -> Failure {
     eprintln!("{error}");
     (StatusCode::INTERNAL_SERVER_ERROR, "internal error")
@@ -99,8 +101,8 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let pool: Pool<AsyncPgConnection> = Pool::builder(manager).max_size(16).build()?;
     AsyncMigrationHarness::new(pool.get().await?).run_pending_migrations(MIGRATIONS)?;
 
-    // The buffer and the compactor have threads of their own, so they may block. They take turns
-    // with the handlers for the connections of the pool.
+    // The buffer and the compactor have threads of their own, so they may block. They share the
+    // pool's connections with the handlers.
     let connect = {
         let (pool, runtime) = (pool.clone(), Handle::current());
         move || runtime.block_on(pool.get()).map(Blocking::from)
@@ -128,11 +130,11 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let stop = Arc::new(Notify::new());
     let stopped = Arc::clone(&stop).notified_owned();
     ctrlc::set_handler(move || stop.notify_one())?;
-    // Until SIGTERM or Ctrl-C, and until the last request has ended.
+    // This runs until SIGTERM or Ctrl-C, and until the last request has ended.
     axum::serve(listener, router)
         .with_graceful_shutdown(stopped)
         .await?;
-    // Then the buffer, before the runtime ends.
+    // Then the compactor and the buffer stop, before the runtime ends.
     let stopped = spawn_blocking(move || {
         compactor.stop();
         shop.buffer.stop()

@@ -1,4 +1,4 @@
-//! Diesel's `RunQueryDsl` is in scope, because the closure of `read` is not async.
+//! Diesel's `RunQueryDsl` is in scope, because the closure of `read` isn't async.
 
 use diesel::connection::LoadConnection;
 use diesel::pg::Pg;
@@ -10,8 +10,8 @@ use crate::schema::product_counters::{sold, views};
 use crate::schema::products;
 use crate::schema::stock::remaining;
 
-/// Returns the name of a product, its views with those that are pending, how many units were sold, and how many
-/// are left.
+/// Returns a product's name, its views including those that are pending, how many units were sold,
+/// and how many are left.
 pub fn product<Conn>(
     id: i64,
     buffer: &CounterBuffer<Conn>,

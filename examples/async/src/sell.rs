@@ -1,4 +1,4 @@
-//! Diesel's `RunQueryDsl` is in scope, because `take` requires a connection of Diesel.
+//! Diesel's `RunQueryDsl` is in scope, because `take` needs one of Diesel's connections.
 
 use diesel::connection::LoadConnection;
 use diesel::pg::Pg;
@@ -9,8 +9,8 @@ use diesel_counters::retry;
 use crate::schema::orders;
 use crate::schema::stock::remaining;
 
-/// Takes units of the stock and inserts an order, in one transaction. Returns the number of the order, or none
-/// if so many units are not left.
+/// Takes units from the stock and inserts an order, in one transaction. Returns the order's number,
+/// or `None` if too few units are left.
 pub fn sell<Conn>(product: i64, units: i64, conn: &mut Conn) -> QueryResult<Option<i64>>
 where
     Conn: LoadConnection<Backend = Pg>,

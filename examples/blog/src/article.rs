@@ -1,4 +1,4 @@
-//! Articles, their comments, likes and counts.
+//! Articles, with their comments, likes and counts.
 
 use std::ops::RangeInclusive;
 
@@ -11,8 +11,8 @@ use diesel_counters::prelude::*;
 use crate::db::{Conn, retry};
 use crate::schema::{article_counters, article_likes, articles, comments};
 
-// A row of a counter table is counts of one article, on one day, by one slot. The page of an
-// article shows 16 slots. The default is 32: twice as many as connections that count.
+// A row of the counter table has the counts of one article, on one day, in one slot. An article's
+// page shows 16 slots. The default is 32, twice as many as there are connections that count.
 diesel_counters::counter_table! {
     article_counters {
         parent = articles::id,
@@ -47,19 +47,19 @@ pub fn today() -> NaiveDate {
     Utc::now().date_naive()
 }
 
-/// Returns the last days until today.
+/// Returns the last days, up to today.
 pub fn last_days(days: u16) -> RangeInclusive<NaiveDate> {
     today() + Days::new(1) - Days::new(days.into())..=today()
 }
 
 impl Article {
     pub fn find(slug: &str, conn: &mut Conn) -> QueryResult<Self> {
-        // PostgreSQL fails on a NUL. No slug has a `_` either, so none is found.
+        // PostgreSQL fails on a NUL. No slug has a `_`, so such an article isn't found.
         let article = articles::table.filter(articles::slug.eq(slug.replace('\0', "_")));
         article.select(Article::as_select()).first(conn)
     }
 
-    /// **In the transaction** of the caller: the comment and its count commit together, or neither does.
+    /// **In the caller's transaction**: the comment and its count commit together, or neither does.
     pub fn comment(
         &self,
         author: &str,
@@ -78,7 +78,8 @@ impl Article {
         count.on(at.date()).execute(conn)
     }
 
-    /// **By triggers**: the database counts the rows of `article_likes`. The same like twice is one row.
+    /// **By triggers**: the database counts the rows of `article_likes`. If a visitor likes twice,
+    /// it's still one row.
     pub fn like(&self, visitor: &str, on: NaiveDate, conn: &mut Conn) -> QueryResult<usize> {
         let like = (
             article_likes::article_id.eq(self.id),

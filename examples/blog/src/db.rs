@@ -31,14 +31,15 @@ mod database {
     pub type Conn = diesel::SqliteConnection;
     pub const DATABASE: &str = "SQLite";
     pub const MIGRATIONS: super::EmbeddedMigrations = super::embed_migrations!("migrations/sqlite");
-    // The triggers that count likes require the last one.
+    // The triggers that count likes need the last one.
     pub const SETTINGS: &str = "PRAGMA busy_timeout = 1000; PRAGMA synchronous = NORMAL; \
          PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON";
 }
 
 pub use database::{Conn, DATABASE};
 
-/// SQLite has one writer at a time, which counts in slot 0. The others count in slots from 1 on.
+/// SQLite has one writer at a time, which counts in slot 0. The other databases count in slots from
+/// 1 on.
 pub const HAS_SLOTS: bool = cfg!(any(feature = "postgres", feature = "mysql"));
 
 pub type Pool = r2d2::Pool<ConnectionManager<Conn>>;
@@ -56,16 +57,16 @@ pub fn migrate(url: &str) -> anyhow::Result<()> {
         anyhow!("cannot open the database {name}: {error}")
     })?;
     if !HAS_SLOTS {
-        // The file keeps it, so it is set once.
+        // The file remembers this, so it's set only once.
         conn.batch_execute("PRAGMA journal_mode = WAL")?;
     }
     let migrated = conn.run_pending_migrations(database::MIGRATIONS).map(drop);
     migrated.map_err(|error| anyhow!("cannot create the tables of the database: {error}"))
 }
 
-/// Sets up a connection. One that writes claims a number, which chooses its slot. Transactions on
-/// different connections do not wait for each other's counts while no more than 16 are open. There
-/// can be more while the pool renews its connections. Then two share a slot.
+/// Sets up a connection. If it writes, it claims a number, which decides its slot. As long as no
+/// more than 16 connections are open, their transactions don't wait for each other's counts. While
+/// the pool renews its connections, there can be more, and then two share a slot.
 #[derive(Debug)]
 struct SetUp(bool);
 
@@ -82,7 +83,7 @@ pub fn pool(url: &str, writes: bool) -> Pool {
     Pool::builder()
         .min_idle(Some(1))
         .max_size(16)
-        // Then the page says that the blog is busy.
+        // After that, the page says that the blog is busy.
         .connection_timeout(Duration::from_secs(2))
         .connection_customizer(Box::new(SetUp(writes)))
         .build_unchecked(ConnectionManager::new(url))
@@ -107,7 +108,7 @@ pub async fn run<T: Send + 'static>(
     })
 }
 
-/// Retries conflicts, but no attempt that has waited for a lock: somebody waits for the page.
+/// Retries conflicts, but not after waiting for a lock, because somebody is waiting for the page.
 pub fn retry() -> Retry<'static, diesel::result::Error> {
     let begun = Instant::now();
     retry_if(move |error| is_retryable(error) && begun.elapsed() < Duration::from_millis(500))

@@ -1,4 +1,4 @@
-//! Starts the blog. The README lists its two variables.
+//! Starts the blog. The README lists its two environment variables.
 
 use std::env;
 use std::net::TcpListener;
@@ -20,7 +20,7 @@ async fn main() -> anyhow::Result<()> {
     if sample::fill(&mut *app.writes.get()?)? > 0 {
         println!("The blog was empty. It has two years of sample data now.");
     }
-    // Other articles have readers of their own.
+    // Only the sample needs simulated readers. Other articles have real ones.
     let has_sample = sample::is_in(&mut *app.reads.get()?)?;
     app.sample.switch(has_sample);
     let listener = TcpListener::bind(&address);

@@ -1,4 +1,4 @@
-//! The pages, and what the forms of an article's page send.
+//! The pages, and what the forms on an article's page do.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -21,14 +21,15 @@ use crate::{db, readers, server::App, visitor::Visitor};
 
 type Result<T> = std::result::Result<T, StatusCode>;
 
-/// The end of an axis: the greatest count, rounded up to an even number such as 4, 10, 12 or 520.
+/// The end of an axis: the largest count, rounded up to an even number, for example 4, 10, 12 or
+/// 520.
 fn top(bars: &[(NaiveDate, i64)]) -> i64 {
     let most = bars.iter().map(|bar| bar.1).fold(1, i64::max);
     let step = (10_i64.pow(most.ilog10()) / 5).max(2);
     most.saturating_add(step - 1) / step * step
 }
 
-/// Writes `1 comment` and `2 comments`, with the number in bold.
+/// Writes `1 comment` or `2 comments`, with the number in bold.
 fn counted(count: &i64, one: &str) -> String {
     let end = if *count == 1 { "" } else { "s" };
     format!("<b>{}</b> {one}{end}", number(count))
@@ -42,7 +43,7 @@ pub fn number(count: &i64) -> String {
     groups.join(",")
 }
 
-/// The last days that a page is about.
+/// How many of the last days a page is about.
 #[derive(Deserialize)]
 pub struct Last {
     #[serde(default)]
@@ -54,21 +55,21 @@ pub struct Last {
 pub struct FrontPage {
     race: RaceView,
     days: u16,
-    /// The articles, and their views of these days.
+    /// The articles, their counts, and their views on these days.
     articles: Vec<(Article, Counts, i64)>,
-    /// The views of each of the last 30 whole days, for each of the articles.
+    /// For each article, its views on each of the last 30 whole days.
     lines: Vec<Vec<(NaiveDate, i64)>>,
     has_sample_readers: bool,
 }
 
-/// The race, and articles: the newest first, or the most read of the last days. The query that
-/// reads them sorts them.
+/// Shows the race and the articles: the newest first, or the most read of the last days. The query
+/// that reads them also sorts them.
 pub async fn front(
     app: App,
     Query(Last { days }): Query<Last>,
     visitor: Visitor,
 ) -> Result<FrontPage> {
-    // A public site has no simulated readers while others look at it.
+    // Only a visitor on this machine brings simulated readers, so a public site has none.
     if visitor.is_local {
         app.sample.are_watched();
     }
@@ -102,7 +103,7 @@ pub struct RacePage {
     race: RaceView,
 }
 
-/// The race alone, which the script of the front page asks for.
+/// Shows the race alone. The front page's script asks for it.
 pub async fn race(app: App, visitor: Visitor) -> Result<RacePage> {
     db::run(&app.reads.clone(), move |conn| {
         let race = app.races.latest();
@@ -151,7 +152,7 @@ pub struct ArticlePage {
     days: Vec<(NaiveDate, i64)>,
     /// The views of each row, by day and slot.
     rows: HashMap<(NaiveDate, i16), i64>,
-    /// The slots of rows of these days, and slot 0.
+    /// The slots that have rows on these days, and slot 0.
     slots: BTreeSet<i16>,
     comments: Vec<Comment>,
     is_local: bool,
@@ -164,7 +165,8 @@ pub async fn article(app: App, Path(slug): Path<String>, visitor: Visitor) -> Re
         if visitor.reads && app.views.count(increment(views).of(&article)).is_err() {
             tracing::warn!("a view was not counted");
         }
-        // With what is pending, as of one moment: it reads again if the buffer writes meanwhile.
+        // This adds what is pending, and all counts are from the same moment: if the buffer writes
+        // in the meantime, it reads again.
         let (counts, days, rows) = app.views.read(|pending| {
             let counts = counter_value((views, likes, comments)).of(&article);
             let mut counts: Counts = counts.get_result(conn)?;
@@ -220,7 +222,7 @@ pub async fn act(
                 let [author, body] = texts.each_ref().map(|text| text.trim());
                 let has_length = (1..20_000).contains(&body.len()) && author.len() < 400;
                 ensure!(has_length, StatusCode::UNPROCESSABLE_ENTITY);
-                // Its first statement writes, so that SQLite needs no `immediate_transaction`.
+                // The first statement writes, so SQLite needs no `immediate_transaction`.
                 let now = Utc::now().naive_utc();
                 db::retry().transaction(conn, |conn| article.comment(author, body, now, conn))?;
             }
@@ -241,15 +243,15 @@ pub async fn act(
 #[template(path = "stats.html")]
 pub struct StatsPage {
     days: u16,
-    /// Names, what they are now, and what they were in the same time before.
+    /// Each number's name, its value now, and its value in the same time before.
     numbers: [(&'static str, i64, i64); 4],
     bars: Vec<(NaiveDate, i64)>,
 }
 
-/// The statistics of the whole site: the counter table is read without a key.
+/// The whole site's statistics. They read the counter table without a key.
 pub async fn stats(app: App, Query(Last { days }): Query<Last>) -> Result<StatsPage> {
     let days = if days == 0 { 30 } else { days.min(364) };
-    // The counts of old days are kept by week.
+    // Old days are kept by week.
     let period = if days > 45 { Period::Week } else { Period::Day };
     let start = |days| period.start(*last_days(days).start());
     let (first, before) = (start(days), start(days.saturating_mul(2)));
@@ -279,7 +281,7 @@ struct ErrorPage {
     status: StatusCode,
 }
 
-/// Gives each error a page, also those of axum and of its layers, and all pages their headers.
+/// Gives every error a page, even those of axum and its layers, and every page its headers.
 pub async fn finish(mut response: Response) -> impl IntoResponse {
     let status = response.status();
     if status.as_u16() >= 400 {

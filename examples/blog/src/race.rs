@@ -1,4 +1,5 @@
-//! The race of the front page: sixteen connections count one article, first in one row, and then in slots.
+//! The race on the front page: sixteen connections count comments of one article, first in one row,
+//! and then in slots.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,7 +18,7 @@ pub const CONNECTIONS: usize = 16;
 /// How long each lane lasts.
 pub const LASTS: Duration = Duration::from_secs(3);
 
-/// How long a transaction holds its locks before it commits, as one that does more than to count.
+/// How long a transaction holds its locks before it commits, like one that does more than count.
 pub const HOLD: Duration = Duration::from_millis(2);
 
 diesel_counters::counter_table! {
@@ -33,25 +34,25 @@ struct Article {
     id: i64,
 }
 
-/// Where the comments of an article are counted.
+/// Where an article's comments are counted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Lane {
     OneRow,
     Slots,
 }
 
-/// In the order of the race.
+/// The lanes, in the order of the race.
 const LANES: [Lane; 2] = [Lane::OneRow, Lane::Slots];
 
 impl Lane {
-    /// The article of this lane: each one counts its own.
+    /// The lane's own article.
     fn article(self) -> Article {
         Article {
             id: 1 + self as i64,
         }
     }
 
-    /// **What the race is about**: one way to count, and the other one.
+    /// **What the race is about**: one way to count, and the other.
     fn count(self, article: Article, conn: &mut Conn) -> QueryResult<()> {
         use race_articles::comments;
         match self {
@@ -64,11 +65,11 @@ impl Lane {
     }
 }
 
-/// What a connection does.
+/// What a connection is doing.
 #[derive(Clone, Copy)]
 enum Now {
     Rests,
-    /// Its statements run since then.
+    /// Its statements have been running since then.
     Runs(Instant),
     /// It has counted, and holds its locks.
     Holds,
@@ -112,7 +113,7 @@ impl Progress {
         self.took.get().is_some()
     }
 
-    /// The time until now, or until the lane's end.
+    /// How long the lane has taken so far, or in all once it has ended.
     pub fn elapsed(&self) -> Duration {
         let since = || self.begun.get().map(Instant::elapsed);
         let took = self.took.get().copied();
@@ -123,19 +124,19 @@ impl Progress {
         self.racers.iter().map(|racer| lock(racer).commits).sum()
     }
 
-    /// Commits a second.
+    /// Commits per second.
     pub fn rate(&self) -> f64 {
         self.commits() as f64 / self.elapsed().as_secs_f64().max(0.001)
     }
 
-    /// The longest time that a transaction took.
+    /// How long the slowest transaction took.
     pub fn slowest(&self) -> Duration {
         let slowest = self.racers.iter().map(|racer| lock(racer).slowest);
         slowest.max().unwrap_or_default()
     }
 
-    /// How many connections hold their locks, and how many wait: their statements have run for longer than
-    /// a transaction holds its locks.
+    /// How many connections hold their locks, and how many wait. A connection waits if its
+    /// statements have been running for longer than a transaction holds its locks.
     pub fn holding_and_waiting(&self) -> (usize, usize) {
         let now: Vec<Now> = self.racers.iter().map(|racer| lock(racer).now).collect();
         let holds = |now: &&Now| matches!(now, Now::Holds);
@@ -147,11 +148,11 @@ impl Progress {
     }
 }
 
-/// What is in the database after a race, for each lane: `counted` and `committed` are equal, or a
+/// What is in the database after a race, for each lane. If `counted` and `committed` differ, a
 /// count is wrong.
 #[derive(Clone, Copy)]
 pub struct Outcome {
-    /// The rows of comments.
+    /// How many comments are stored.
     pub committed: [i64; 2],
     /// What the counters say.
     pub counted: [i64; 2],
@@ -183,7 +184,7 @@ impl Race {
             connections.push(pool.get()?);
         }
         let conn = &mut *connections[0];
-        // What an earlier race has left.
+        // Delete what an earlier race has left.
         diesel::delete(race_comments::table).execute(conn)?;
         diesel::delete(race_articles::table).execute(conn)?;
         let ids = LANES.map(|lane| race_articles::id.eq(lane.article().id));
@@ -199,7 +200,7 @@ impl Race {
                 for (conn, racer) in connections.iter_mut().zip(&self.lane(lane).racers) {
                     threads.push(scope.spawn(move || count(lane, until, racer, conn)));
                 }
-                // All of them are joined: a scope panics for one that panicked and was not.
+                // Join all of them: if a thread panicked and nobody joined it, the scope panics.
                 let ended: Vec<_> = threads.into_iter().map(|thread| thread.join()).collect();
                 for one in ended {
                     one.map_err(|_| anyhow!("a connection's thread panicked"))??;
@@ -267,7 +268,7 @@ fn count(lane: Lane, until: Instant, racer: &Mutex<Racer>, conn: &mut Conn) -> Q
     Ok(())
 }
 
-/// The latest race. There is one at a time.
+/// The latest race. Only one runs at a time.
 #[derive(Clone, Default)]
 pub struct Races(Arc<Mutex<Option<Arc<Race>>>>);
 
@@ -280,7 +281,7 @@ impl Races {
         self.latest().is_some_and(|race| race.is_running())
     }
 
-    /// Starts a race, unless one is running. Fails if its thread cannot be started.
+    /// Starts a race, unless one is running. Fails if its thread can't be started.
     pub fn start(&self, url: Arc<str>) -> io::Result<()> {
         let mut latest = lock(&self.0);
         if latest.as_ref().is_some_and(|race| race.is_running()) {

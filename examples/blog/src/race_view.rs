@@ -11,7 +11,7 @@ pub struct RaceView {
     pub is_local: bool,
     pub is_running: bool,
     pub lanes: [LaneView; 2],
-    /// How many times as fast slots were, such as `14.6`.
+    /// How many times as fast the slots were, for example `14.6`.
     pub times: Option<String>,
     /// Whether a count is wrong, or the race failed.
     pub has_failed: bool,
@@ -21,26 +21,26 @@ pub struct RaceView {
 pub struct LaneView {
     pub id: &'static str,
     pub name: &'static str,
-    /// What is run in each transaction: HTML, with the places where a narrow page breaks it.
+    /// What every transaction runs: HTML that says where a narrow page can break it.
     pub code: &'static str,
     pub rate: Option<i64>,
     pub commits: i64,
-    /// What the bar shows.
+    /// What the bar says.
     pub bar: String,
-    /// The classes of the squares that stand for connections.
+    /// The CSS classes of the squares that stand for connections.
     pub connections: [&'static str; CONNECTIONS],
-    /// What the connections do.
+    /// What the connections are doing.
     pub words: String,
     /// The counts of the rows.
     pub rows: Vec<i64>,
     pub sum: String,
 }
 
-/// How many transactions a lane would commit if they did nothing but hold their locks, and none waited: where
-/// its bar ends.
+/// How many transactions a lane would commit if they only held their locks, and none waited. Its
+/// bar ends there.
 pub const MOST: i64 = CONNECTIONS as i64 * LASTS.as_millis() as i64 / HOLD.as_millis() as i64;
 
-/// What the race is, before it has run.
+/// What the page says before the race has run.
 const WORK: &str = "Sixteen connections each insert a comment, count it, hold their locks for 2 ms and commit, again \
                     and again: for three seconds they count in one row, and for three in slots.";
 

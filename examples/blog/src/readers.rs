@@ -1,4 +1,4 @@
-//! Readers who do not exist, for a visitor who is alone.
+//! Simulated readers, for a visitor who is alone.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ use crate::schema::article_counters::{table as article_counters, views};
 use crate::schema::articles;
 use crate::server::App;
 
-/// Sends a hundred readers to an article, unless a hundred are still on their way.
+/// Sends a hundred readers to an article, unless the last hundred are still on their way.
 pub fn send(app: &App, article: Article) {
     let mut crowd = lock(&app.sample.0.crowd);
     if crowd.as_ref().is_some_and(|crowd| !crowd.is_finished()) {
@@ -31,7 +31,8 @@ pub fn send(app: &App, article: Article) {
 
 /// Has a hundred readers read an article, and then merges the rows of past days.
 fn come(app: &App, article: &Article) -> anyhow::Result<()> {
-    // Fifteen read at the same time. Each has a connection, and each connection has a slot.
+    // Fifteen read at the same time. Each has its own connection, and each connection has its own
+    // slot.
     scope(|threads| {
         for first in 0..15 {
             threads.spawn(move || {
@@ -46,7 +47,7 @@ fn come(app: &App, article: &Article) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Half of the readers are counted today, and half two days ago, whose rows are merged.
+/// Counts half of the readers today, and half two days ago, so that there are rows to merge.
 fn read(app: &App, article: &Article, first: u64) -> anyhow::Result<()> {
     let conn = &mut *app.writes.get()?;
     for number in (first..100).step_by(15) {
@@ -61,15 +62,15 @@ fn read(app: &App, article: &Article, first: u64) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Readers of the sample, who come while a visitor on this machine looks at the front page. They
-/// can be switched off.
+/// The sample's readers. They come while a visitor on this machine looks at the front page, and can
+/// be switched off.
 #[derive(Clone, Default)]
 pub struct SampleReaders(Arc<Switch>);
 
 #[derive(Default)]
 struct Switch {
     is_on: AtomicBool,
-    /// When somebody has last looked.
+    /// When somebody last looked.
     watched: Mutex<Option<Instant>>,
     /// The thread of the latest hundred readers.
     crowd: Mutex<Option<JoinHandle<()>>>,
@@ -88,7 +89,7 @@ impl SampleReaders {
         self.0.is_on.load(Ordering::Relaxed)
     }
 
-    /// Somebody looks. An open page says so every 2 seconds.
+    /// Notes that somebody is looking. An open page says so every 2 seconds.
     pub fn are_watched(&self) {
         *lock(&self.0.watched) = Some(Instant::now());
     }
@@ -100,7 +101,7 @@ impl SampleReaders {
     }
 }
 
-/// Starts a thread that sends readers of the sample, a few each second.
+/// Starts a thread that sends the sample's readers, a few per second.
 pub fn come_while_watched(app: App) {
     spawn(move || {
         loop {
@@ -112,7 +113,7 @@ pub fn come_while_watched(app: App) {
     });
 }
 
-/// Sends one reader, if somebody looks. None comes during a race. Returns whether one came.
+/// Sends one reader if somebody is looking and no race is running. Returns whether one came.
 pub fn one_comes(app: &App) -> anyhow::Result<bool> {
     let comes = app.sample.come() && !app.races.is_running();
     if comes {
@@ -121,7 +122,7 @@ pub fn one_comes(app: &App) -> anyhow::Result<bool> {
     Ok(comes)
 }
 
-/// Reads an article, and likes one of ten.
+/// Reads an article, and likes one in ten.
 fn read_one(app: &App) -> anyhow::Result<()> {
     let conn = &mut *app.reads.get()?;
     let articles: Vec<Article> = articles::table
@@ -129,7 +130,7 @@ fn read_one(app: &App) -> anyhow::Result<()> {
         .order(articles::id.desc())
         .limit(20)
         .load(conn)?;
-    // The first ones have more readers.
+    // The newest ones have more readers.
     let place = rand::random::<f64>().powi(2) * articles.len() as f64;
     let Some(article) = articles.get(place as usize) else {
         return Ok(());

@@ -17,12 +17,13 @@ pub fn fill(conn: &mut Conn) -> QueryResult<usize> {
     if diesel::select(exists(articles::table.select(articles::id))).get_result(conn)? {
         return Ok(0);
     }
-    // It gathers the increments, and writes them in few statements before it commits. If another
-    // process fills the blog at the same time, the first article is there already.
+    // The transaction gathers the increments, and writes them in a few statements before it
+    // commits. If another process fills the blog at the same time, the first article is already
+    // there.
     unless_present(retry().run(conn, |conn| counting_transaction(conn, fill_empty)))
 }
 
-/// Whether the blog has the articles of the sample.
+/// Whether the blog has the sample's articles.
 pub fn is_in(conn: &mut Conn) -> QueryResult<bool> {
     diesel::select(exists(articles::table.filter(articles::slug.eq(FIRST)))).get_result(conn)
 }
@@ -47,7 +48,7 @@ fn fill_empty(tx: &mut CountingTransaction<'_, Conn>) -> QueryResult<usize> {
         article.insert_into(articles::table).execute(tx.conn())?;
         let article = Article::find(&slug, tx.conn())?;
         for ago in 0..=age {
-            // Waves, and a day with many readers: each article has other ones.
+            // Waves, and a day with many readers, which differ for every article.
             let (t, n) = (ago as f64, number as f64);
             let waves = 1.5 + (t / (2.0 + n % 5.0) + n).sin() + 0.3 * (t * 2.1 + n).sin();
             let peak = (-(t - 3.0 * (n % 9.0)).powi(2) / 4.0).exp() * 2.0 * (n % 4.0);

@@ -22,10 +22,12 @@ use crate::schema::article_counters::table as article_counters;
 #[derive(Clone, FromRequestParts)]
 #[from_request(via(State))]
 pub struct App {
-    /// The connections of pages, which are shown while all writers wait for locks.
+    /// The connections that only read, so that pages are shown even while all writers wait for
+    /// locks.
     pub reads: Pool,
     pub writes: Pool,
-    /// Counts page views in memory, and writes them every second, so that no page waits for its view.
+    /// Counts page views in memory, and writes them every second, so that no page waits for its own
+    /// view to be counted.
     pub views: Arc<CounterBuffer<Pooled>>,
     /// The URL of the database, for the connections of a race.
     pub url: Arc<str>,
@@ -50,7 +52,7 @@ impl App {
         })
     }
 
-    /// Merges the slots of past days every hour, and the days before the last 90 into weeks.
+    /// Every hour, merges the slots of past days, and folds the days before the last 90 into weeks.
     pub fn keep_small(&self) -> std::io::Result<Compactor> {
         let pool = self.writes.clone();
         Compactor::builder(move || pool.get())
@@ -87,9 +89,9 @@ fn file(content_type: &'static str, text: &'static str) -> MethodRouter {
     get(([content_type, ("cache-control", "max-age=3600")], text))
 }
 
-/// Serves the blog until Ctrl-C or SIGTERM, after which open requests have 5 seconds. A connection on
-/// which no headers arrive for 10 seconds is closed, so that half-sent headers do not pile up. The
-/// body of a request has no time limit: on a public site, the proxy sets one.
+/// Serves the blog until Ctrl-C or SIGTERM. Open requests then have 5 seconds to finish. If no
+/// headers arrive on a connection for 10 seconds, it's closed, so that half-sent headers don't pile
+/// up. A request's body has no time limit: on a public site, the proxy sets one.
 pub async fn serve(listener: TcpListener, app: App) -> anyhow::Result<()> {
     let views = app.views.clone();
     let sample = app.sample.clone();

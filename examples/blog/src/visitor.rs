@@ -11,7 +11,7 @@ pub struct Visitor {
     /// A random id in a cookie, so that each visitor can like an article once.
     pub id: String,
     pub cookies: CookieJar,
-    /// Whether a person reads now, and not a program, or a browser that fetches a page early.
+    /// Whether a person is reading, and not a program, or a browser that fetches a page early.
     pub reads: bool,
     /// Whether the visitor is on this machine.
     pub is_local: bool,
@@ -36,12 +36,12 @@ impl<S: Sync> FromRequestParts<S> for Visitor {
         let id = format!("{id:032x}");
         let cookie = Cookie::build(("visitor", id.clone())).path("/");
 
-        // Each browser says "Mozilla", and so do some programs, of which the crate has a list.
+        // Every browser says "Mozilla". Some programs do too, and the crate has a list of them.
         let is_browser = agent.starts_with("Mozilla/") && crawler_info(agent).is_none();
         let mut purposes = ["sec-purpose", "purpose", "x-moz"].into_iter();
         let is_early = purposes.any(|name| header(name).contains("prefetch"));
-        // A form leads back to its page, which can have been opened with a query. A browser that sends
-        // no referer adds a view then.
+        // A form leads back to its page, which may have been opened with a query. If the browser
+        // sends no referer, that adds a view.
         let page = header("referer").split('?').next().unwrap_or_default();
         let is_again = page.ends_with(&format!("//{host}{}", parts.uri.path()));
         // The script that keeps an open page up to date says so itself.
@@ -59,8 +59,8 @@ impl<S: Sync> FromRequestParts<S> for Visitor {
     }
 }
 
-/// Whether a `Host` header, with a port or without one, names the machine itself. The name of another
-/// site can lead to it too, whose pages a browser would then take for pages of this server.
+/// Whether a `Host` header, with or without a port, names this machine. Another site's name can
+/// lead here too, and then a browser would take that site's pages for pages of this server.
 fn is_this_machine(host: &str) -> bool {
     let (name, port) = match host.rsplit_once(':') {
         Some((name, port)) if !port.ends_with(']') => (name, port),

@@ -5,17 +5,18 @@
 //! cargo run -p import_example -- views.sqlite daily.csv
 //! ```
 //!
-//! - An access log is a CSV of `time,method,path,status`. Each line is read once, also if the
-//!   import is killed, or if the log has grown and is imported again. A GET that was answered with
+//! - An access log is a CSV of `time,method,path,status`. Every line is counted once, even if the
+//!   import is killed, or if the log grows and you import it again. A GET that was answered with
 //!   200 is a view, on the day that its time begins with. A last line without a newline may be half
-//!   written, and is left for the next import. A log is known by its lines and not by its name, so
-//!   it can be rotated: a file that begins with all counted lines of a log is this log. A shorter file
-//!   could be an older copy of a log or another log, and is refused.
-//! - Of a CSV of `path,day,count`, each count is set, so that the same file twice changes nothing.
+//!   written, so it's left for the next import. A log is recognized by its lines and not by its
+//!   name, so you can rotate it: if a file begins with all counted lines of a log, it's this log. A
+//!   shorter file could be an older copy of a log or another log, and is refused.
+//! - A CSV of `path,day,count` sets every count, so if you import the same file twice, nothing
+//!   changes.
 //!
-//! A line that cannot be read, such as one that is not UTF-8, ends the import with an error that
-//! names it, or the blank lines before it, which are skipped. Of a log, the batches before it stay
-//! counted. Correct the line, and import the file again.
+//! If a line can't be read, for example because it isn't UTF-8, the import ends with an error that
+//! names it, or the skipped blank lines before it. In a log, the batches before it stay counted.
+//! Correct the line, and import the file again.
 
 // `table!` generates items without documentation.
 #![allow(missing_docs)]
@@ -44,7 +45,8 @@ diesel::table! {
 }
 
 diesel::table! {
-    /// The logs of which lines are counted: the first line, the number of these lines, and their digest.
+    /// The logs that lines were counted from: the first line, how many lines were counted, and
+    /// their digest.
     imports (first_line, lines, digest) {
         first_line -> Text,
         lines -> BigInt,
@@ -66,7 +68,7 @@ const TABLES: &str = "
         PRIMARY KEY (first_line, lines, digest)
     ) WITHOUT ROWID";
 
-/// The number of lines that one transaction counts.
+/// How many lines one transaction counts.
 const BATCH: usize = 1_000;
 
 fn main() -> Result<()> {
@@ -91,7 +93,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Counts the lines of a log that were not counted before.
+/// Counts the lines of a log that haven't been counted yet.
 fn import_log(mut file: File, conn: &mut SqliteConnection) -> Result<()> {
     let end = end_of_last_line(&mut file)?;
     let Some(first) = records(&file, end)?.next().transpose()? else {
@@ -152,7 +154,7 @@ fn import_log(mut file: File, conn: &mut SqliteConnection) -> Result<()> {
     Ok(())
 }
 
-/// The first lines of a log: their number, and a digest of them.
+/// The first lines of a log: how many there are, and a digest of them.
 #[derive(Clone, Copy, PartialEq, Queryable)]
 struct Part {
     lines: i64,
@@ -162,13 +164,13 @@ struct Part {
 impl Part {
     const EMPTY: Part = Part {
         lines: 0,
-        // FNV-1a, which is the same in each version of the program.
+        // FNV-1a, which is the same in every version of the program.
         digest: 0xcbf29ce484222325_u64 as i64,
     };
 
     fn add(&mut self, line: &StringRecord) {
         for field in line {
-            // No text has the byte 255, which ends each field.
+            // The byte 255 ends each field, because no text has it.
             for byte in field.bytes().chain([255]) {
                 let next = (self.digest as u64 ^ u64::from(byte)).wrapping_mul(0x100000001b3);
                 self.digest = next as i64;
@@ -187,7 +189,7 @@ fn known_logs(first: &str, conn: &mut SqliteConnection) -> QueryResult<Vec<Part>
         .load(conn)
 }
 
-/// Returns the part of the log that is counted.
+/// Returns the part of the log that has been counted.
 fn counted_part(
     known: &[Part],
     log: impl Iterator<Item = csv::Result<StringRecord>>,
@@ -236,7 +238,7 @@ fn end_of_last_line(file: &mut File) -> io::Result<u64> {
     Ok(end)
 }
 
-/// Sets the count of each page on each day.
+/// Sets every page's count on every day.
 fn set_days(mut csv: csv::Reader<File>, conn: &mut SqliteConnection) -> Result<()> {
     let rows: Vec<(String, NaiveDate, i64)> = csv.deserialize().collect::<Result<_, _>>()?;
     let set = set_counter(views).of_days(rows).execute(conn)?;

@@ -1,4 +1,4 @@
-//! Views, likes and comments of articles, in the file `minimal.sqlite`.
+//! Counts the views, likes and comments of articles, in the file `minimal.sqlite`.
 //
 //     cargo run -p minimal
 //     curl localhost:3000                            # the most read articles
@@ -62,7 +62,7 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let pool = Pool::builder()
         .connection_customizer(Box::new(Settings))
         .build(Manager::new(variable("DATABASE_URL", "minimal.sqlite")))?;
-    // The file keeps it, so it is set once.
+    // The file remembers this, so it's set only once.
     pool.get()?.batch_execute("PRAGMA journal_mode = WAL")?;
     pool.get()?.run_pending_migrations(MIGRATIONS)?;
     let source = pool.clone();
@@ -82,7 +82,7 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
         .route("/articles/{id}/likes", post(like))
         .route("/articles/{id}/comments", post(comment))
         .with_state(app.clone())
-        // A browser says which site sent a request: other sites must not like and comment.
+        // Browsers say which site sent a request, so other sites can't like or comment.
         .layer(CsrfLayer::new());
     let listener = TcpListener::bind(variable("LISTEN", "127.0.0.1:3000")).await?;
     println!("http://{}", listener.local_addr()?);
@@ -91,7 +91,7 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     ctrlc::set_handler(move || stop.notify_one())?;
     let server = axum::serve(listener, router);
     server.with_graceful_shutdown(stopped).await?;
-    // After the last request: writes the views of the last second.
+    // After the last request, this writes the views of the last second.
     let last = spawn_blocking(move || app.buffer.stop()).await?;
     if last.pending > 0 {
         eprintln!("lost: {last}");
@@ -110,7 +110,7 @@ async fn most_read(State(app): State<App>) -> Result<Json<Vec<Article>>, Failure
     list.await.map(Json)
 }
 
-/// Counts a view in memory, so that the page does not wait for it.
+/// Counts a view in memory, so that the page doesn't wait for it.
 async fn article(State(app): State<App>, Path(id): Path<i64>) -> Result<Json<Article>, Failure> {
     let buffer = Arc::clone(&app.buffer);
     let article = app.run(move |conn| {
@@ -165,7 +165,7 @@ impl App {
 
 type Failure = (StatusCode, &'static str);
 
-/// Prints the error, which can have names of tables, and does not send it to the client.
+/// Prints the error, and doesn't send it to the client, because it can name tables.
 fn failure(error: impl Display) -> Failure {
     eprintln!("{error}");
     (StatusCode::INTERNAL_SERVER_ERROR, "internal error")

@@ -1,8 +1,9 @@
-//! One program for all databases: `#[derive(MultiConnection)]` compiles each query once, and the URL
-//! chooses the database when the program starts. The counters need [`counter_backend!`] for it.
+//! One program for all databases: `#[derive(MultiConnection)]` compiles every query once, and the
+//! URL chooses the database when the program starts. The counters need [`counter_backend!`] for
+//! this.
 //!
-//! Diesel's own `ON CONFLICT` and `RETURNING` are not there on such a connection: `match` it, as
-//! [`insert_article`] does. A program for one database needs none of this.
+//! Such a connection doesn't have Diesel's own `ON CONFLICT` and `RETURNING`. To use them, `match`
+//! it, as [`insert_article`] does. A program for one database needs none of this.
 //!
 //! [`counter_backend!`]: diesel_counters::counter_backend!
 // Diesel's derives generate items without documentation.
@@ -18,7 +19,7 @@ pub enum AnyConnection {
     Postgres(PgConnection),
     #[cfg(feature = "mysql")]
     Mysql(MysqlConnection),
-    // The last one, because it takes any URL as the name of a file.
+    // The last one, because SQLite takes any URL as a file name.
     Sqlite(SqliteConnection),
 }
 

@@ -46,8 +46,8 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     Ok(serve(listener, pool).await?)
 }
 
-/// Serves the page. A connection on which no headers arrive for this time is closed, so that
-/// half-sent headers do not pile up.
+/// Serves the page. If no headers arrive on a connection for 5 seconds, it's closed, so that
+/// half-sent headers don't pile up.
 pub async fn serve(listener: TcpListener, pool: Pool) -> io::Result<()> {
     let limit = Duration::from_secs(5);
     let server = axum_server::from_tcp(listener)?;
@@ -88,7 +88,7 @@ fn sell(visitor: i64, tickets: i32, conn: &mut Conn) -> QueryResult<bool> {
     })
 }
 
-/// Deletes the orders and sets the stock. Sales wait for it.
+/// Deletes the orders and sets the stock. Sales wait until it's done.
 fn sell_again(conn: &mut Conn) -> QueryResult<()> {
     conn.transaction(|conn| {
         set_counter(remaining).of(EVENT).to(1_000).execute(conn)?;
@@ -96,8 +96,8 @@ fn sell_again(conn: &mut Conn) -> QueryResult<()> {
     })
 }
 
-/// What the page shows. The queries run one after the other, without one snapshot: while tickets
-/// are sold, the numbers can differ by some sales.
+/// What the page shows. The queries don't share a snapshot, so while tickets are sold, the numbers
+/// can differ by a few sales.
 fn sale(conn: &mut Conn) -> QueryResult<Json<Value>> {
     let left: i64 = counter_value(remaining).of(EVENT).get_result(conn)?;
     let slots = tickets::table.select((slot, remaining)).order(slot);
@@ -126,7 +126,7 @@ async fn buy(State(pool): State<Pool>, order: Path<(i64, i32)>) -> Result<(), St
     sold.then_some(()).ok_or(StatusCode::CONFLICT)
 }
 
-/// A browser or a program on the machine of the server, and not one that a proxy stands for.
+/// A browser or a program on the server's own machine that asks directly, not through a proxy.
 struct Owner;
 
 impl<S: Sync> FromRequestParts<S> for Owner {
@@ -145,8 +145,8 @@ impl<S: Sync> FromRequestParts<S> for Owner {
     }
 }
 
-/// Whether a `Host` header, with a port or without one, names the machine itself. The name of another
-/// site can lead to it too, whose pages a browser would then take for pages of this server.
+/// Whether a `Host` header, with or without a port, names this machine. Another site's name can
+/// lead here too, and then a browser would take that site's pages for pages of this server.
 fn is_this_machine(host: &str) -> bool {
     let (name, port) = match host.rsplit_once(':') {
         Some((name, port)) if !port.ends_with(']') => (name, port),
@@ -160,7 +160,7 @@ async fn again(State(pool): State<Pool>, _: Owner) -> Result<(), StatusCode> {
     run(pool, sell_again).await
 }
 
-/// A hundred visitors buy one to three tickets at a time. Responds when none are left.
+/// Lets a hundred visitors buy one to three tickets at a time. Responds when none are left.
 async fn visitors(State(pool): State<Pool>, _: Owner) -> Result<(), StatusCode> {
     let mut visits = JoinSet::new();
     for visitor in 1..=100 {

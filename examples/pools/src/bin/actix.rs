@@ -61,7 +61,7 @@ async fn article(blog: Data<Blog>, id: Path<i64>) -> actix_web::Result<String> {
     Ok(format!("{title}: {} views", v + 1))
 }
 
-/// Prints the error, which can have names of tables, and does not send it to the client.
+/// Prints the error, and doesn't send it to the client, because it can name tables.
 fn failure(error: Box<dyn Error + Send + Sync>) -> actix_web::Error {
     match error.downcast_ref() {
         Some(NotFound | DatabaseError(ForeignKeyViolation, _)) => ErrorNotFound("no such article"),
@@ -78,11 +78,11 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let pool = Pool::builder()
         .connection_customizer(Box::new(Settings))
         .build(Manager::new(url))?;
-    // The file keeps it, so it is set once.
+    // The file remembers this, so it's set only once.
     pool.get()?.batch_execute("PRAGMA journal_mode = WAL")?;
     pool.get()?.batch_execute(include_str!("../sqlite.sql"))?;
 
-    // Any function that returns a connection.
+    // Any function that returns a connection will do.
     let connect = {
         let pool = pool.clone();
         move || pool.get()
@@ -107,9 +107,9 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     })
     .bind(env::var("LISTEN").unwrap_or("127.0.0.1:3000".into()))?;
     println!("http://{}", server.addrs()[0]);
-    // Until SIGTERM, and until the last request has ended.
+    // This runs until SIGTERM, and until the last request has ended.
     server.run().await?;
-    // Then the buffer.
+    // Then the compactor and the buffer stop.
     let stopped = block(move || {
         compactor.stop();
         blog.buffer.stop()
@@ -121,7 +121,7 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     Ok(())
 }
 
-/// What each connection to SQLite runs first.
+/// What every connection to SQLite runs first.
 #[derive(Debug)]
 struct Settings;
 

@@ -71,7 +71,7 @@ type Failure = (StatusCode, &'static str);
 
 const NO_ARTICLE: Failure = (StatusCode::NOT_FOUND, "no such article");
 
-/// Prints the error, which can have names of tables, and does not send it to the client.
+/// Prints the error, and doesn't send it to the client, because it can name tables.
 fn failure(error: impl Display) -> Failure {
     eprintln!("{error}");
     (StatusCode::INTERNAL_SERVER_ERROR, "internal error")
@@ -80,7 +80,7 @@ fn failure(error: impl Display) -> Failure {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let url = env::var("DATABASE_URL")?;
-    // Each connection of the pool claims its number once.
+    // Every connection in the pool claims its number once.
     let claim = Hook::async_fn(|conn, _| {
         Box::pin(async {
             let claimed = conn.interact(|conn| claim_slot().execute(conn)).await;
@@ -92,7 +92,8 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let manager = Manager::new(&url, Runtime::Tokio1);
     let pool = Pool::builder(manager).post_create(claim).build()?;
 
-    // A connection of deadpool's is not one of Diesel's. The buffer and the compactor connect themselves.
+    // A deadpool connection isn't one of Diesel's, so the buffer and the compactor connect
+    // themselves.
     let connect = move || -> ConnectionResult<MysqlConnection> {
         let mut conn = MysqlConnection::establish(&url)?;
         let claimed = claim_slot().execute(&mut conn);
@@ -122,11 +123,11 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let stop = Arc::new(Notify::new());
     let stopped = Arc::clone(&stop).notified_owned();
     ctrlc::set_handler(move || stop.notify_one())?;
-    // Until SIGTERM or Ctrl-C, and until the last request has ended.
+    // This runs until SIGTERM or Ctrl-C, and until the last request has ended.
     serve(listener, router)
         .with_graceful_shutdown(stopped)
         .await?;
-    // Then the buffer.
+    // Then the compactor and the buffer stop.
     let stopped = spawn_blocking(move || {
         compactor.stop();
         app.buffer.stop()

@@ -1,13 +1,14 @@
-//! Compares the comments a second of two programs, with 16 clients, in turns of two seconds:
+//! Compares how many comments per second two programs write, with 16 clients, in turns of two
+//! seconds:
 //! `DATABASE_URL=… cargo run --release -p pools --bin load -- PROGRAM OTHER`.
 //!
-//! For the other one, build the same program with an `UPDATE` of one row in place of the counter:
+//! For the other one, build the same program with an `UPDATE` of one row instead of the counter:
 //!
 //! ```sh
 //! sed -i 's/increment(article_counters::comments).of(id)/diesel::update(articles::table.find(id)).set(articles::total_views.eq(articles::total_views + 1))/' examples/pools/src/bin/actix.rs
 //! ```
 
-// It only comments, and counts nothing.
+// This program only comments, and doesn't use the rest.
 #[allow(dead_code)]
 #[path = "../../tests/clients/mod.rs"]
 mod clients;
@@ -39,7 +40,8 @@ fn main() {
     println!("ratio: {median:.2} ({low:.2} to {high:.2})");
 }
 
-/// The comments a second that were written. Others are printed, such as those of a deadlock.
+/// How many comments were written per second. Prints how many failed, for example because of a
+/// deadlock.
 fn rate(address: &str) -> f64 {
     let begun = Instant::now();
     let client = || {

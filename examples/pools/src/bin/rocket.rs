@@ -87,15 +87,15 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .start()?;
     let buffer: Views = Arc::new(buffer);
 
-    // Until SIGTERM or Ctrl-C, and until the last request has ended, or Rocket's time limits for a
-    // shutdown.
+    // This runs until SIGTERM or Ctrl-C, and then until the last request has ended, or until
+    // Rocket's time limits for a shutdown are over.
     rocket::custom(config)
         .attach(Db::fairing())
         .manage(Arc::clone(&buffer))
         .mount("/", routes![comment, article])
         .launch()
         .await?;
-    // Then the buffer.
+    // Then the compactor and the buffer stop.
     let stopped = spawn_blocking(move || {
         compactor.stop();
         buffer.stop()
