@@ -47,7 +47,7 @@ impl<Conn> RunQueryDsl<Conn> for ClaimSlot {}
 impl<DB: CounterBackend> QueryFragment<DB> for ClaimSlot {
     fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         // It runs once per connection, so it isn't cached.
-        sql!("{Uncached}{Dialect::of(&out).claim()}").walk(out)
+        sql!("{Uncached}{Dialect::from_pass(&out).claim()}").walk(out)
     }
 }
 

@@ -257,7 +257,7 @@ pub trait HasCounters: Sized {
         C: Copied<Table: CountersOf<Self> + ChildOf<Into::Table>>,
         Into: TotalColumns<Value = C::Value, Table: HasTable<Table = Into::Table> + RenderName>,
     {
-        materialize::of_columns::<C, Into, Self::Key>(&counts)
+        materialize::materialize_columns::<C, Into, Self::Key>(&counts)
     }
 }
 

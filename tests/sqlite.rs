@@ -224,10 +224,7 @@ fn models_whose_keys_are_stored_in_another_way_are_an_error_and_no_endless_copy(
     .unwrap();
     let result = Article::materialize(views, total_views).execute(conn);
     let error = result.unwrap_err().to_string();
-    assert!(
-        error.contains("the rows after 6 are never reached"),
-        "{error}"
-    );
+    assert!(error.contains("a run would never get past 6"), "{error}");
 }
 
 /// Another program can store anything in a table without checks.

@@ -125,7 +125,7 @@ impl TableDeclaration {
             if self.counted_by_database.contains(counter) {
                 return error(
                     counter,
-                    "a stock is not counted by triggers: name this counter in one setting only",
+                    "triggers can't count a stock: name this counter in only one of the two settings",
                 );
             }
         }
@@ -188,11 +188,11 @@ impl TableDeclaration {
         });
         let key_type = quote_spanned!(name_span(table_name)=> ::diesel_counters::__private::KeyTypeOf::<#table>);
 
-        let of_table =
+        let impl_header =
             quote_spanned!(name_span(table_name)=> impl ::diesel_counters::CounterTable for #table);
 
         quote! {
-            #of_table {
+            #impl_header {
                 type KeyType = #key_type;
                 fn shape() -> &'static ::diesel_counters::__private::Shape<'static> {
                     static SHAPE: ::std::sync::OnceLock<::diesel_counters::__private::Shape<'static>> =

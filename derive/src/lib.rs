@@ -34,7 +34,7 @@ pub fn counter_table(item: TokenStream) -> TokenStream {
 #[proc_macro]
 pub fn sql(template: TokenStream) -> TokenStream {
     sql::writer(parse_macro_input!(template as Expr))
-        .map(|writer| quote!(crate::sql::Sql::of(#writer)))
+        .map(|writer| quote!(crate::sql::Sql::from_write(#writer)))
         .unwrap_or_else(|error| error.into_compile_error())
         .into()
 }

@@ -49,9 +49,9 @@ fn parts(template: &LitStr) -> Result<Vec<TokenStream>> {
     while let Some((before, after)) = rest.split_once('{') {
         let (part, after) = after
             .split_once('}')
-            .ok_or_else(|| Error::new(span, "a part has no `}`"))?;
+            .ok_or_else(|| Error::new(span, "missing `}`"))?;
         let tokens = part.parse::<TokenStream>();
-        let tokens = tokens.map_err(|_| Error::new(span, format!("`{part}` is not Rust")))?;
+        let tokens = tokens.map_err(|_| Error::new(span, format!("`{part}` is not valid Rust")))?;
         if !before.is_empty() {
             parts.push(quote!(#before));
         }
@@ -126,9 +126,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_template_is_an_error() {
-        assert_eq!(written(parse_quote!("a {b")), "a part has no `}`");
-        assert_eq!(written(parse_quote!("a {(b}")), "`(b` is not Rust");
+    fn anything_else_is_an_error() {
+        assert_eq!(written(parse_quote!("a {b")), "missing `}`");
+        assert_eq!(written(parse_quote!("a {(b}")), "`(b` is not valid Rust");
         assert!(
             written(parse_quote!(match b {
                 _ => 1,

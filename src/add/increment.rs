@@ -128,7 +128,7 @@ where
     DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        let db = Dialect::of(&out);
+        let db = Dialect::from_pass(&out);
         let shape = C::Table::shape();
         let insert = db.insert_into(shape.table, &shape.key, C::NAMES);
         let key = each("", shape.entity(), |column, _| {

@@ -121,7 +121,7 @@ where
     let amounts = &amounts[..];
     let mut first = 0;
     while first < number {
-        let end = first + rows::in_one_insert::<Conn::Backend>(number - first);
+        let end = first + rows::rows_in_next_insert::<Conn::Backend>(number - first);
         write(conn, shape.label, end - first, |db| {
             let added = db.on_conflict_add(shape, counters);
             let counted = db.slot(shape);

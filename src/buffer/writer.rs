@@ -19,7 +19,7 @@ use crate::background::{BackgroundError, WithSource, caught, lock};
 use crate::buffer::commits::{Commits, Unanswered};
 use crate::buffer::write::{Dropped, Write};
 use crate::error::{SQLITE_BUSY, is_rolled_back, is_row_fault, may_pass};
-use crate::sql::transaction::{begin_read_committed, execute_on, is_in_a_lasting_transaction};
+use crate::sql::transaction::{begin_read_committed, execute_on, is_in_a_real_transaction};
 use crate::sql::{CounterBackend, Dialect};
 
 /// Writes the backlog, and removes from it what is written or dropped.
@@ -134,7 +134,7 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
     /// Writes one table after another. Ends at the first error after which nothing more can be
     /// written now.
     fn write_tables(&mut self, conn: &mut Conn) -> QueryResult<()> {
-        if is_in_a_lasting_transaction(conn)? {
+        if is_in_a_real_transaction(conn)? {
             return Err(Error::AlreadyInTransaction);
         }
         execute_on(Dialect::MySql, SET_UP_MYSQL, conn)?;

@@ -7,14 +7,14 @@ use std::slice;
 use diesel::QueryResult;
 use diesel::connection::LoadConnection;
 
-use crate::correct::{listed, lock_entities};
+use crate::correct::{lock_entities, padded_keys};
 use crate::day::UNDATED;
 use crate::error::not_written;
 use crate::key::Entities;
 use crate::key::KeyPrefix;
 use crate::key::StoredKey;
 use crate::key::{BindKey, HasColumns, KeyOf, KeyTypes, OwnedKey, WholeKey};
-use crate::sql::transaction::{execute_on, is_in_a_lasting_transaction, transaction};
+use crate::sql::transaction::{execute_on, is_in_a_real_transaction, transaction};
 use crate::sql::{CounterBackend, Dialect, execute, list, load, rows, sql, where_all};
 use crate::typed::table::CounterTable;
 
@@ -122,8 +122,8 @@ impl<T: CounterTable<KeyType: StoredKey>, K: Clone> DeleteCounters<T, Vec<K>> {
         Stored<T>: OwnedKey<T::KeyType, Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
-        let lists = self.0.chunks(rows::most_numbered::<Conn::Backend>());
-        let lists = Vec::from_iter(lists.map(listed::<T::KeyType, K, Conn::Backend>));
+        let lists = self.0.chunks(rows::max_numbered_keys::<Conn::Backend>());
+        let lists = Vec::from_iter(lists.map(padded_keys::<T::KeyType, K, Conn::Backend>));
         delete::<T, _, _>(&lists, false, conn)
     }
 }
@@ -140,7 +140,7 @@ where
     Stored<T>: OwnedKey<T::KeyType, Conn::Backend>,
     Conn: LoadConnection<Backend: CounterBackend>,
 {
-    let latest = is_in_a_lasting_transaction(conn)?;
+    let latest = is_in_a_real_transaction(conn)?;
     let shape = T::shape();
     let table = shape.table;
     let key = shape.entity();
@@ -181,14 +181,14 @@ where
         )?;
         let mut removed = BTreeSet::new();
         for entities in each {
-            for _ in 0..LOOKS {
+            for _ in 0..MAX_LOOKS {
                 // Nothing is locked yet, so an entity without rows is left alone: its first count
                 // may be committing right now, and another correction may already have read it.
                 let found = find(entities, false, conn)?;
-                for keys in found.chunks(rows::most_numbered::<Conn::Backend>()) {
+                for keys in found.chunks(rows::max_numbered_keys::<Conn::Backend>()) {
                     lock_entities::<T::KeyType, _, _>(shape, &[], keys, conn)?;
                     // Another deletion may have removed them while this one waited.
-                    let counted = find(&listed::<T::KeyType, _, _>(keys), true, conn)?;
+                    let counted = find(&padded_keys::<T::KeyType, _, _>(keys), true, conn)?;
                     delete_locked::<T, _>(keys, &counted, conn)?;
                     removed.extend(counted);
                 }
@@ -205,7 +205,7 @@ where
 
 /// How many times a deletion by a key prefix looks for entities, so that it ends even if others
 /// keep counting.
-const LOOKS: usize = 100;
+const MAX_LOOKS: usize = 100;
 
 /// Deletes rows of locked entities: every row if the entity is in `counted`, and otherwise only its
 /// lock row.
@@ -225,16 +225,16 @@ where
     // loop ends because the deleted rows stay locked.
     if !counted.is_empty() {
         // There's at least the lock row.
-        if delete_rows::<T, _>(counted, Deleted::All, conn)? == 0 {
+        if delete_rows::<T, _>(counted, DeletedRows::All, conn)? == 0 {
             return not_written(T::shape().label);
         }
-        while delete_rows::<T, _>(counted, Deleted::Later, conn)? > 0 {}
+        while delete_rows::<T, _>(counted, DeletedRows::InsertedSince, conn)? > 0 {}
     }
     // Each of the other entities has a lock row. Their keys can't be found by leaving out those in
     // `counted`, where a text may be spelled differently, so this deletes the lock rows of all
     // `keys`. If an increment of the others commits now, it stays.
     let others = keys.len() - counted.len();
-    if others > 0 && delete_rows::<T, _>(keys, Deleted::Locks, conn)? < others {
+    if others > 0 && delete_rows::<T, _>(keys, DeletedRows::LockOnly, conn)? < others {
         return not_written(T::shape().label);
     }
     Ok(())
@@ -242,15 +242,19 @@ where
 
 /// Which rows to delete.
 #[derive(Clone, Copy, PartialEq)]
-enum Deleted {
+enum DeletedRows {
     All,
     /// Rows that were inserted while the first DELETE waited.
-    Later,
+    InsertedSince,
     /// Only the lock rows.
-    Locks,
+    LockOnly,
 }
 
-fn delete_rows<T, Conn>(keys: &[Stored<T>], deleted: Deleted, conn: &mut Conn) -> QueryResult<usize>
+fn delete_rows<T, Conn>(
+    keys: &[Stored<T>],
+    deleted: DeletedRows,
+    conn: &mut Conn,
+) -> QueryResult<usize>
 where
     T: CounterTable<KeyType: StoredKey>,
     Stored<T>: BindKey<T::KeyType, Conn::Backend>,
@@ -260,11 +264,13 @@ where
     let table = shape.table;
     let day = shape.day();
     let slot = shape.slot();
-    let entities = listed::<T::KeyType, _, Conn::Backend>(keys);
+    let entities = padded_keys::<T::KeyType, _, Conn::Backend>(keys);
     execute(conn, |db| {
-        let locks = (deleted == Deleted::Locks).then(|| sql!("{day} = {&UNDATED} AND {slot} = 0"));
+        let locks =
+            (deleted == DeletedRows::LockOnly).then(|| sql!("{day} = {&UNDATED} AND {slot} = 0"));
         let rows = where_all([entities.condition(db, shape.entity()), locks]);
-        let why = (deleted == Deleted::Later).then_some("/* a merge may have inserted rows */ ");
+        let why = (deleted == DeletedRows::InsertedSince)
+            .then_some("/* a merge may have inserted rows */ ");
         sql!("DELETE {why}FROM {table}{rows}")
     })
 }

@@ -5,7 +5,7 @@ use diesel::connection::LoadConnection;
 use diesel::query_builder::QueryFragment;
 
 use crate::correct::recount::{Drift, Recount};
-use crate::correct::where_rows;
+use crate::correct::where_entities;
 use crate::day::Period;
 use crate::error::refuse;
 use crate::key::Entities;
@@ -13,7 +13,7 @@ use crate::key::integer;
 use crate::key::{KeyTypes, OwnedKey};
 use crate::shape::{Name, Shape};
 use crate::sql::{
-    Binds as _, CounterBackend, Dialect, ENTITY, Sql, fragment, list, load, named, numbered, sql,
+    Binds as _, CounterBackend, Dialect, ENTITY, Sql, aliased, fragment, list, load, numbered, sql,
     where_all,
 };
 use crate::typed::counters::{Counters, KeyType, amounts};
@@ -31,7 +31,7 @@ impl<C: Counters, Source, E> Recount<C, Source, E> {
     pub(super) fn drift<K, Conn>(
         &self,
         entities: &dyn Entities<Conn::Backend>,
-        are_locked: bool,
+        has_locks: bool,
         conn: &mut Conn,
     ) -> QueryResult<Vec<Drift<K, C::Value>>>
     where
@@ -51,7 +51,7 @@ impl<C: Counters, Source, E> Recount<C, Source, E> {
         let actual = stored + C::NAMES.len();
         let mut found = load(
             conn,
-            |db| self.sql(db, entities, are_locked),
+            |db| self.sql(db, entities, has_locks),
             |row| {
                 let day = is_by_day.then(|| Conn::Backend::day(row, columns));
                 Ok(Drift {
@@ -84,7 +84,7 @@ impl<C: Counters, Source, E> Recount<C, Source, E> {
         &'a self,
         db: Dialect,
         entities: &'a dyn Entities<DB>,
-        are_locked: bool,
+        has_locks: bool,
     ) -> Sql<'a, DB>
     where
         Source: QueryFragment<DB>,
@@ -106,12 +106,12 @@ impl<C: Counters, Source, E> Recount<C, Source, E> {
             compared.columns.push(shape.day());
             compared.names.push(DAY);
         }
-        let rows = where_rows(db, shape, entities, &self.days);
+        let rows = where_entities(db, shape, entities, &self.days);
         let stored_part = compared.stored_part(C::NAMES, rows);
         let days = self.days.condition_unless_all(DAY);
         let key_types = KeyType::<C>::sql_types();
         let key_types = key_types.iter().map(integer).chain([Some("DATE")]);
-        let source_part = compared.source_part(key_types, entities, are_locked, days);
+        let source_part = compared.source_part(key_types, entities, has_locks, days);
 
         let of_entities = entities.condition(db, &ENTITY[..shape.entity().len()]);
         let of_both = where_all([of_entities.filter(|_| !compared.is_exact)]);
@@ -166,8 +166,8 @@ impl<'a> Compared<'a> {
         let key = self.columns.iter().zip(&self.names);
         let key = list("", key.map(|(column, name)| sql!("{*column} AS {*name}, ")));
         let counters = counters.iter().map(|name| sql!("SUM({*name})"));
-        let counters = named(counters, self.stored);
-        let no_actual = named(["0"; 8], self.actual);
+        let counters = aliased(counters, self.stored);
+        let no_actual = aliased(["0"; 8], self.actual);
         let columns = &self.columns;
         let groups = (!columns.is_empty()).then(|| sql!(" GROUP BY {columns}"));
         let table = self.shape.table;
@@ -179,7 +179,7 @@ impl<'a> Compared<'a> {
         &self,
         key_types: impl Iterator<Item = Option<&'static str>>,
         entities: &'a dyn Entities<DB>,
-        are_locked: bool,
+        has_locks: bool,
         days: Option<Sql<'a, DB>>,
     ) -> Sql<'a, DB> {
         let db = self.db;
@@ -196,7 +196,7 @@ impl<'a> Compared<'a> {
 
         let of_entities = entities.condition(db, &ENTITY[..entity.len()]);
         let mut conditions = vec![of_entities.filter(|_| self.is_exact)];
-        if are_locked && db == Dialect::PostgreSql && (!self.is_exact || entity.len() > 1) {
+        if has_locks && db == Dialect::PostgreSql && (!self.is_exact || entity.len() > 1) {
             // The other databases apply a condition on the whole query to each of its parts.
             // PostgreSQL doesn't if the types or collations of the parts differ, and never does for
             // a list of keys of several columns. So this compares with stored keys: every key has a

@@ -74,7 +74,7 @@ where
 }
 
 /// The ` WHERE` that selects the entities' rows on these days.
-fn where_rows<'a, DB: CounterBackend>(
+fn where_entities<'a, DB: CounterBackend>(
     db: Dialect,
     shape: &'a Shape<'a>,
     entities: &'a dyn Entities<DB>,
@@ -85,7 +85,7 @@ fn where_rows<'a, DB: CounterBackend>(
 }
 
 /// The entities with these keys, as a list that is padded with the last key.
-fn listed<Types, K, DB>(keys: &[K]) -> Keys<K::Columns>
+fn padded_keys<Types, K, DB>(keys: &[K]) -> Keys<K::Columns>
 where
     K: BindKey<Types, DB> + Clone,
     DB: CounterBackend,

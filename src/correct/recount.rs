@@ -11,7 +11,7 @@ use diesel::query_builder::{AsQuery, QueryFragment};
 
 use crate::add::many::add_rows;
 use crate::correct::source::SourceRow;
-use crate::correct::{keep_rows, listed, lock_entities};
+use crate::correct::{keep_rows, lock_entities, padded_keys};
 use crate::day::{Day, DayRange, UNDATED};
 use crate::error::refuse;
 use crate::key::Entities;
@@ -228,7 +228,7 @@ impl<C: Counters, Source, Types: KeyTypes, K> Recount<C, Source, KeyPrefix<Types
         keys.dedup();
         let mut corrected = Vec::new();
         for keys in keys.chunks(BATCH) {
-            let entities = listed::<KeyType<C>, E, Conn::Backend>(keys);
+            let entities = padded_keys::<KeyType<C>, E, Conn::Backend>(keys);
             corrected.extend(self.correct::<KeyType<C>, E, E, _>(keys, &entities, conn)?);
         }
         Ok(corrected)

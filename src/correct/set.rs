@@ -10,7 +10,7 @@ use diesel::result::Error;
 use crate::add::many::add_rows;
 use crate::add::target::Target;
 use crate::correct::stock::set_stock;
-use crate::correct::{keep_rows, lock_entities, where_rows};
+use crate::correct::{keep_rows, lock_entities, where_entities};
 use crate::day::DayRange;
 use crate::key::{BindKey, KeyOf, WholeKey};
 use crate::slot::InSlot;
@@ -158,7 +158,7 @@ impl<C: Counters, Id> SetCounter<C, Id> {
             conn,
             |db| {
                 let sums = list(", ", C::NAMES.iter().map(|name| db.sum(*name)));
-                let rows = where_rows(db, shape, &self.target.entity, &self.days);
+                let rows = where_entities(db, shape, &self.target.entity, &self.days);
                 sql!("{db.select()}{sums} FROM {shape.table}{rows}")
             },
             |row| amounts::<C, Conn::Backend>(row, 0),
@@ -185,7 +185,7 @@ impl<C: Counters, Id> SetCounter<C, Id> {
                 conn,
                 |db| {
                     let table = shape.table;
-                    let rows = where_rows(db, shape, &self.target.entity, &self.days);
+                    let rows = where_entities(db, shape, &self.target.entity, &self.days);
                     let end = db.read_latest(shape.day(), shape.slot());
                     sql!("{db.select()}{C::NAMES} FROM {table}{db.by_key()}{rows}{end}")
                 },

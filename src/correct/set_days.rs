@@ -10,7 +10,7 @@ use diesel::row::Row;
 
 use crate::add::many::{add_rows, add_up};
 use crate::correct::set::SetCounter;
-use crate::correct::{keep_rows, listed, lock_entities};
+use crate::correct::{keep_rows, lock_entities, padded_keys};
 use crate::day::{Day, DayRange, Period, UNDATED};
 use crate::error::refuse;
 use crate::key::{BindKey, KeyOf, KeyTypes, WholeKey, columns_of};
@@ -120,9 +120,9 @@ where
     keys.dedup(); // `add_up` has sorted them, so equal keys are neighbours.
     transaction(conn, |conn| {
         lock_entities::<Types, K, _>(shape, counters, &keys, conn)?;
-        keep_rows(shape, &listed::<Types, K, Conn::Backend>(&keys), conn)?;
+        keep_rows(shape, &padded_keys::<Types, K, Conn::Backend>(&keys), conn)?;
         if !Types::is_exact() {
-            spell::<Types, K, _>(spellings, shape, keys, conn)?;
+            check_spellings::<Types, K, _>(spellings, shape, keys, conn)?;
         }
         let rows = differences(shape, counters, counts, &entities, conn)?;
         let different = rows.len();
@@ -190,7 +190,7 @@ where
 /// Adds these sorted keys to those of the earlier batches. Fails if the table treats two of them as
 /// the same key. `lock_entities` has made sure that every key has a row of 1970-01-01, which has
 /// the stored spelling.
-fn spell<Types, K, Conn>(
+fn check_spellings<Types, K, Conn>(
     (given, spelled): &mut Spellings<K>,
     shape: &Shape<'_>,
     keys: Vec<K>,
@@ -226,8 +226,8 @@ where
         return Ok(());
     }
     refuse(format!(
-        "two of the keys are different texts, and the same key in `{}`, by its collation: spell each \
-         key in one way",
+        "two different texts are the same key in `{}`, because of its collation: always spell a key \
+         in the same way",
         shape.label
     ))
 }

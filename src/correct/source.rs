@@ -5,9 +5,9 @@ use diesel::sql_types::{BigInt, Date};
 /// The SQL type of a query that selects true counts: the key's columns with the SQL types `Key`, a
 /// `Date` if the query counts by day, and a count for each of the `Amounts`.
 #[diagnostic::on_unimplemented(
-    message = "this is not a query of a key with the SQL types `{Key}` and of true counts",
-    label = "this query selects `{Self}`",
-    note = "help: select all columns of the key of an entity and a count for each counter, as in\n\
+    message = "this query doesn't select a key with the SQL types `{Key}` and true counts",
+    label = "it selects `{Self}`",
+    note = "help: select every column of the entity's key and a count for each counter, as in\n\
     `comments::table.group_by(comments::article_id).select((comments::article_id, count_star()))`",
     note = "help: or select the key, a day (`date(comments::created_at)`), and the counts of that day"
 )]

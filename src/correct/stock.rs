@@ -12,7 +12,7 @@ use crate::correct::lock_entities;
 use crate::error::{overflow, refuse};
 use crate::key::Entities;
 use crate::key::{BindKey, KeyOf, WholeKey};
-use crate::sql::transaction::{is_connected_to, is_in_a_lasting_transaction, transaction};
+use crate::sql::transaction::{is_connected_to, is_in_a_real_transaction, transaction};
 use crate::sql::{
     Binds, CounterBackend, Dialect, Sql, Uncached, execute, load, load_number, row, rows, sql,
     where_all, write,
@@ -155,21 +155,21 @@ impl<C: Counters<Value = i64>, Id> Take<C, Id> {
             return refuse("take 1 unit or more; `put_back` adds units");
         }
         let stock = Stock(&self.target);
-        if stock.take_of_one_row(units, Tried::FromOwnSlot, conn)? {
+        if stock.take_from_one_row(units, Search::OwnAndLater, conn)? {
             return Ok(true);
         }
-        // This comes before the other rows are tried, so that a refusal neither searches nor locks
+        // This comes before the other rows are search, so that a refusal neither searches nor locks
         // them.
-        if stock.left_at_most(conn)? < units {
+        if stock.max_left(conn)? < units {
             return Ok(false);
         }
-        if stock.take_of_one_row(units, Tried::BeforeOwnSlot, conn)? {
+        if stock.take_from_one_row(units, Search::Earlier, conn)? {
             return Ok(true);
         }
         // Others may have taken the rest by now, so this checks again. The next step waits for
         // them, and can deadlock with them: PostgreSQL keeps rows locked that were emptied while a
         // statement looked for units.
-        if stock.left_at_most(conn)? < units {
+        if stock.max_left(conn)? < units {
             return Ok(false);
         }
         let taken = transaction(conn, |conn| {
@@ -223,14 +223,14 @@ struct Stock<'a, C: Counters, Id>(&'a Target<C, Id>);
 /// Where a take looks for units: in the connection's slot and the slots after it, or in the slots
 /// before it.
 #[derive(Clone, Copy)]
-enum Tried {
-    FromOwnSlot,
-    BeforeOwnSlot,
+enum Search {
+    OwnAndLater,
+    Earlier,
 }
 
 impl<C: Counters, Id> Stock<'_, C, Id> {
     /// The ` WHERE` that selects the entity's rows.
-    fn rows<'b, DB>(&'b self, db: Dialect, more: Option<Sql<'b, DB>>) -> Sql<'b, DB>
+    fn where_entity<'b, DB>(&'b self, db: Dialect, more: Option<Sql<'b, DB>>) -> Sql<'b, DB>
     where
         Id: BindKey<KeyType<C>, DB>,
         DB: CounterBackend,
@@ -243,7 +243,7 @@ impl<C: Counters, Id> Stock<'_, C, Id> {
 
     /// The `FROM …` that finds and locks one row that has this many units and that nobody has
     /// locked. It reads rows in primary key order, so that MySQL and MariaDB lock no others.
-    fn free_row<'b, DB>(&'b self, db: Dialect, units: &'b i64, tried: Tried) -> Sql<'b, DB>
+    fn free_row<'b, DB>(&'b self, db: Dialect, units: &'b i64, search: Search) -> Sql<'b, DB>
     where
         Id: BindKey<KeyType<C>, DB>,
         DB: CounterBackend,
@@ -253,17 +253,22 @@ impl<C: Counters, Id> Stock<'_, C, Id> {
         let left = C::NAMES[0];
         let own = db.slot(shape);
         // The connection's slot is in a subquery, so that PostgreSQL evaluates it only once.
-        let is_free = match tried {
-            Tried::FromOwnSlot => sql!("{left} >= {units} AND {slot} >= (SELECT {own})"),
-            Tried::BeforeOwnSlot => sql!("{left} >= {units} AND {slot} < (SELECT {own})"),
+        let is_free = match search {
+            Search::OwnAndLater => sql!("{left} >= {units} AND {slot} >= (SELECT {own})"),
+            Search::Earlier => sql!("{left} >= {units} AND {slot} < (SELECT {own})"),
         };
-        let rows = self.rows(db, Some(is_free));
+        let rows = self.where_entity(db, Some(is_free));
         let lock = db.lock_free_rows();
         sql!("FROM {shape.table}{db.by_key()}{rows} ORDER BY {slot} LIMIT 1{lock}")
     }
 
     /// Takes the units from one row that nobody has locked. Returns whether it found one.
-    fn take_of_one_row<Conn>(&self, units: i64, tried: Tried, conn: &mut Conn) -> QueryResult<bool>
+    fn take_from_one_row<Conn>(
+        &self,
+        units: i64,
+        search: Search,
+        conn: &mut Conn,
+    ) -> QueryResult<bool>
     where
         Id: BindKey<KeyType<C>, Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
@@ -272,14 +277,14 @@ impl<C: Counters, Id> Stock<'_, C, Id> {
         let table = shape.table;
         let slot = shape.slot();
         let [left] = C::NAMES else {
-            return refuse("a stock is one counter");
+            return refuse("`take` takes one stock, not a tuple");
         };
         // In an `UPDATE`, MySQL can't read the updated table in a subquery.
         let mut free = None;
         if is_connected_to(Dialect::MySql, conn)? {
             let found = load(
                 conn,
-                |db| sql!("{db.select()}{slot} {self.free_row(db, &units, tried)}"),
+                |db| sql!("{db.select()}{slot} {self.free_row(db, &units, search)}"),
                 |row| Conn::Backend::slot(row, 0),
             )?;
             match found.first() {
@@ -290,12 +295,12 @@ impl<C: Counters, Id> Stock<'_, C, Id> {
         let taken = execute(conn, |db| {
             let free = match &free {
                 Some(free) => sql!("{slot} = {free}"),
-                None => sql!("{slot} = (SELECT {slot} {self.free_row(db, &units, tried)})"),
+                None => sql!("{slot} = (SELECT {slot} {self.free_row(db, &units, search)})"),
             };
             // Above READ COMMITTED, PostgreSQL can find two rows of this slot: one that was deleted
             // since the snapshot, and one that this transaction has inserted. So this checks the
             // units again.
-            let rows = self.rows(db, Some(sql!("{free} AND {*left} >= {&units}")));
+            let rows = self.where_entity(db, Some(sql!("{free} AND {*left} >= {&units}")));
             sql!("UPDATE {table} SET {*left} = {*left} - {&units}{rows}")
         })?;
         Ok(taken > 0)
@@ -304,17 +309,17 @@ impl<C: Counters, Id> Stock<'_, C, Id> {
     /// The sum of all units that are committed or that this transaction has written. It includes
     /// units that another open transaction has taken: a take that finds no others waits for that
     /// transaction. In a transaction that may read old rows, it's the maximum `i64`.
-    fn left_at_most<Conn>(&self, conn: &mut Conn) -> QueryResult<i64>
+    fn max_left<Conn>(&self, conn: &mut Conn) -> QueryResult<i64>
     where
         Id: BindKey<KeyType<C>, Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
         let table = C::Table::shape().table;
         let left = C::NAMES[0];
-        let is_later = is_in_a_lasting_transaction(conn)?;
+        let is_later = is_in_a_real_transaction(conn)?;
         load_number(conn, |db| {
             let select = db.select();
-            let rows = self.rows(db, None);
+            let rows = self.where_entity(db, None);
             let sum = db.sum_of_latest(db.sum(left), is_later);
             sql!("{select}{sum} FROM {table}{rows}")
         })
@@ -332,7 +337,7 @@ impl<C: Counters, Id> Stock<'_, C, Id> {
         // A query that waits for a lock doesn't see rows that were inserted in the meantime, so
         // this reads until there are no new ones.
         loop {
-            let latest = self.latest(conn)?;
+            let latest = self.lock_and_read(conn)?;
             if latest.len() == rows.len() {
                 return Ok(latest);
             }
@@ -341,7 +346,7 @@ impl<C: Counters, Id> Stock<'_, C, Id> {
     }
 
     /// Reads and locks the entity's rows.
-    fn latest<Conn>(&self, conn: &mut Conn) -> QueryResult<Vec<StockRow>>
+    fn lock_and_read<Conn>(&self, conn: &mut Conn) -> QueryResult<Vec<StockRow>>
     where
         Id: BindKey<KeyType<C>, Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
@@ -354,7 +359,7 @@ impl<C: Counters, Id> Stock<'_, C, Id> {
             conn,
             |db| {
                 let select = db.select();
-                let rows = self.rows(db, None);
+                let rows = self.where_entity(db, None);
                 let lock = db.lock_rows();
                 sql!("{select}{slot}, {left} FROM {table}{db.by_key()}{rows} ORDER BY {slot}{lock}")
             },
@@ -402,7 +407,7 @@ impl<C: Counters, Id> Stock<'_, C, Id> {
             let one_more = share + i64::from(more > 0);
             write(conn, shape.label, changed.len(), |db| {
                 let changed = sql!("{slot} IN ({&changed})");
-                let rows = self.rows(db, Some(changed));
+                let rows = self.where_entity(db, Some(changed));
                 let by_key = db.by_key();
                 sql!(
                     "{Uncached}UPDATE {table}{by_key} SET {left} = CASE \

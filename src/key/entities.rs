@@ -17,15 +17,15 @@ use crate::sql::{
 
 /// The entities that a statement reads or writes.
 #[diagnostic::on_unimplemented(
-    message = "the counts of each of several entities are not one query of Diesel's",
+    message = "`of_many` doesn't make a Diesel query",
     label = "after `of_many`, write `load`",
-    note = "help: `load` returns the counts of each entity, in the order of the keys: `let totals: Vec<i64> = counter_value(views).of_many(ids).load(conn)?`",
-    note = "help: for a `ranking`, or for one sum of several entities, give a query of their keys: `.of_any(articles::table.filter(…).select(articles::id))`"
+    note = "help: `load` returns the counts of each entity, in the order of your keys: `let totals: Vec<i64> = counter_value(views).of_many(ids).load(conn)?`",
+    note = "help: for a `ranking`, or for the sum over several entities, give a query of their keys: `.of_any(articles::table.filter(…).select(articles::id))`"
 )]
 pub trait Entities<DB: CounterBackend> {
     /// Whether there's a condition. All entities together have none.
     #[doc(hidden)]
-    fn have_condition(&self) -> bool;
+    fn has_condition(&self) -> bool;
 
     /// Writes a condition on the first columns of `entity`, for example `"article_id" = ?`.
     #[doc(hidden)]
@@ -34,14 +34,14 @@ pub trait Entities<DB: CounterBackend> {
     /// The condition, if there is one.
     #[doc(hidden)]
     fn condition<'b>(&'b self, db: Dialect, entity: &[Name<'b>]) -> Option<Sql<'b, DB>> {
-        let condition = || Sql::of(|out| self.write_condition(db, entity, out));
-        self.have_condition().then(condition)
+        let condition = || Sql::from_write(|out| self.write_condition(db, entity, out));
+        self.has_condition().then(condition)
     }
 }
 
 /// All entities.
 impl<DB: CounterBackend> Entities<DB> for () {
-    fn have_condition(&self) -> bool {
+    fn has_condition(&self) -> bool {
         false
     }
 
@@ -124,7 +124,7 @@ where
     K: BindKey<Types, DB>,
     DB: CounterBackend,
 {
-    fn have_condition(&self) -> bool {
+    fn has_condition(&self) -> bool {
         Types::COLUMNS > 0
     }
 
@@ -146,7 +146,7 @@ pub struct Keys<C> {
 }
 
 impl<C: Values<DB>, DB: CounterBackend> Entities<DB> for Keys<C> {
-    fn have_condition(&self) -> bool {
+    fn has_condition(&self) -> bool {
         self.columns.columns() > 0
     }
 
@@ -174,7 +174,7 @@ impl<Q> AnyOf<Q> {
 }
 
 impl<Q: QueryFragment<DB>, DB: CounterBackend> Entities<DB> for AnyOf<Q> {
-    fn have_condition(&self) -> bool {
+    fn has_condition(&self) -> bool {
         true
     }
 

@@ -21,7 +21,7 @@ use crate::key::types::{HasColumns, KeyTypes};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a key of this counter table, whose key has the SQL types `{Key}`",
     label = "this requires values for `{Key}`, as in `.of(id)`",
-    note = "help: give the key as values, such as `article.id`, or `(article.id, \"👍\")` for a key of two columns; columns are not keys",
+    note = "help: give the key as values, for example `article.id`, or `(article.id, \"👍\")` for a key of two columns; columns aren't keys",
     note = "help: a key column has the type of the entity's own key: if that is `Integer`, make it `INTEGER` in the migration, and `Integer` in `table!`",
     note = "help: if the key is `()`, the table has no entities: leave out `.of(…)`, or derive `HasCounters` on a unit struct"
 )]
@@ -36,9 +36,9 @@ pub trait KeyOf<Key, N> {
 
 /// The SQL types `Key` of a whole key.
 #[diagnostic::on_unimplemented(
-    message = "this is not the whole key of an entity, which has the SQL types `{Key}`",
+    message = "this is only part of an entity's key, which has the SQL types `{Key}`",
     label = "this has only `{Self}`",
-    note = "help: give a value for each column, such as `(article.id, \"👍\")` for a key of two columns"
+    note = "help: give a value for each column, for example `(article.id, \"👍\")` for a key of two columns"
 )]
 pub trait WholeKey<Key>: KeyTypes {}
 impl<Key: KeyTypes> WholeKey<Key> for Key {}

@@ -13,7 +13,7 @@ use crate::shape::Name;
     label = "this table's primary key must be the columns of the entity, up to five, and then day, slot",
     note = "help: the correct format looks like\n\
     `table! {{ article_counters (article_id, day, slot) {{ article_id -> BigInt, day -> Date, slot -> SmallInt, views -> BigInt, }} }}`",
-    note = "help: for counters without an entity, such as those of a whole site, the primary key is (day, slot)"
+    note = "help: for counters without an entity, for example for a whole site, the primary key is (day, slot)"
 )]
 pub trait CounterKey<T> {
     /// The columns of the entity.

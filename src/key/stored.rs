@@ -43,10 +43,10 @@ use diesel::sql_types::{BigInt, Binary, Bool, Date, Integer, SmallInt, Text, Tim
 /// }
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "diesel_counters does not know the Rust type of a key of the SQL types `{Self}`",
+    message = "diesel_counters does not know the Rust type of a key with the SQL types `{Self}`",
     label = "the key of this table has the SQL types `{Self}`",
     note = "help: keys can be `SmallInt`, `Integer`, `BigInt`, `Text`, `Binary`, or `Uuid` on PostgreSQL",
-    note = "help: `Bool`, `Date` and `Timestamp` can be too; implement `StoredKey` for an SQL type of your own"
+    note = "help: `Bool`, `Date` and `Timestamp` work too; if you have an SQL type of your own, implement `StoredKey` for it"
 )]
 pub trait StoredKey {
     /// The Rust type that it's loaded as. For several columns, it's a tuple.

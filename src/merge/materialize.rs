@@ -40,7 +40,7 @@ pub struct Materialize<'p, Types, K> {
 
 opaque_debug!(Materialize<'p, Types, K>);
 
-pub(crate) fn of_columns<C, Into, K>(copied: &C) -> MaterializeOf<C, Into, K>
+pub(crate) fn materialize_columns<C, Into, K>(copied: &C) -> MaterializeOf<C, Into, K>
 where
     C: Copied<Table: ChildOf<Into::Table>>,
     Into: TotalColumns<Table: HasTable<Table = Into::Table> + RenderName>,

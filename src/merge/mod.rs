@@ -37,8 +37,8 @@ impl<K: Clone + Debug + Ord> Ends<K> {
     fn push(&mut self, last: K, table: &str) -> QueryResult<()> {
         if !self.all.insert(last.clone()) {
             return refuse(format!(
-                "SQLite stores a key of `{table}` as another type than its column's, so the rows after {last:?} \
-                 are never reached: store the key as its column's type"
+                "SQLite stores a key of `{table}` as another type than its column's, so a run would \
+                 never get past {last:?}: store it as the column's type"
             ));
         }
         self.last = Some(last);

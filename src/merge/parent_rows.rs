@@ -19,10 +19,10 @@ use crate::shape::Name;
 use crate::sql::rows::{self, WANTED, WANTED_KEY};
 use crate::sql::transaction::{begin_read_committed, read_all_rows};
 use crate::sql::{
-    Bind, Binds as _, CounterBackend, Dialect, Number, Part, Sql, Uncached, and, execute, list,
-    load, named, numbered, part, row, sql, where_all,
+    Bind, Binds as _, CounterBackend, Dialect, Number, Part, Sql, Uncached, aliased, and, execute,
+    list, load, numbered, part, row, sql, where_all,
 };
-use crate::typed::copied::{CopiedCount, Holds};
+use crate::typed::copied::{ColumnInteger, CopiedCount};
 
 /// How many rows one query compares. The query locks no rows, and returns only the ones that
 /// differ.
@@ -63,7 +63,7 @@ impl Overflows {
     fn error(self) -> Option<Error> {
         let mut text = self.first?;
         if self.rows > 1 {
-            text += &format!(", and {} more rows do not fit", self.rows - 1);
+            text += &format!("; {} more rows don't fit either", self.rows - 1);
         }
         Some(integer_overflow(&text))
     }
@@ -282,11 +282,13 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         let counters = shape.table;
         let held = self.columns.iter().map(|column| match (db, column.holds) {
             // Every value is loaded as an `i64`.
-            (Dialect::PostgreSql, Holds::I32) => sql!("CAST({PARENT}.{column.name} AS BIGINT)"),
+            (Dialect::PostgreSql, ColumnInteger::I32) => {
+                sql!("CAST({PARENT}.{column.name} AS BIGINT)")
+            }
             _ => sql!("{PARENT}.{column.name}"),
         });
         let columns = key.iter().map(|column| sql!("{PARENT}.{*column}"));
-        let columns = named(columns.chain(held), &names);
+        let columns = aliased(columns.chain(held), &names);
         let parent_key = key.iter().map(|column| sql!("{PARENT}.{*column}"));
         let parent_key = Vec::from_iter(parent_key);
         let rows = where_all(range.conditions(db, &parent_key));
@@ -300,11 +302,11 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
             let is_parent =
                 is_parent.map(|(name, column)| sql!("{TOTALS}.{name} = {PARENT}.{*column}"));
             let is_parent = list(" AND ", is_parent);
-            let entities = named(entity.iter().copied(), key_names);
+            let entities = aliased(entity.iter().copied(), key_names);
             let totals = (0..number).map(|i| sql!("COALESCE({TOTALS}.{TOTAL[i]}, 0)"));
             sql!(
-                "SELECT {columns}, {named(totals, &TOTAL)} FROM {table} AS {PARENT} \
-                 LEFT JOIN (SELECT {entities}, {named(sums, &TOTAL)} FROM {counters}{counted} \
+                "SELECT {columns}, {aliased(totals, &TOTAL)} FROM {table} AS {PARENT} \
+                 LEFT JOIN (SELECT {entities}, {aliased(sums, &TOTAL)} FROM {counters}{counted} \
                  GROUP BY {entity}) AS {TOTALS} ON {is_parent}{rows}"
             )
         } else {
@@ -317,7 +319,7 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
                 let days = and(days.and_then(|days| days.condition(shape.day())));
                 sql!("(SELECT {sum} FROM {counters} AS {TOTALS} WHERE {is_parent}{days})")
             });
-            sql!("SELECT {columns}, {named(totals, &TOTAL)} FROM {table} AS {PARENT}{rows}")
+            sql!("SELECT {columns}, {aliased(totals, &TOTAL)} FROM {table} AS {PARENT}{rows}")
         };
         let differs = (0..number).map(|i| sql!("{HELD[i]} <> {TOTAL[i]} OR {HELD[i]} IS NULL"));
         let differs = list(" OR ", differs);
@@ -329,7 +331,7 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
 
     /// A condition: a row of `of`, which is the table or its alias, is in the list, and its columns
     /// still have the values that were read.
-    fn is_current<'a, DB>(&'a self, of: impl Part<'a, DB> + Copy) -> Sql<'a, DB>
+    fn is_unchanged<'a, DB>(&'a self, of: impl Part<'a, DB> + Copy) -> Sql<'a, DB>
     where
         DB: CounterBackend,
     {
@@ -354,11 +356,11 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         let table = self.table;
         let key = &self.key;
         let columns = &self.column_names();
-        let on = self.is_current(PARENT);
+        let on = self.is_unchanged(PARENT);
         let rows = rows.iter().map(|(key, values)| {
             let (held, totals) = values.split_at(columns.len());
             let mut values = row(key, 0);
-            values.extend(held.iter().map(|held| sql!("{Bind::Column(held)}")));
+            values.extend(held.iter().map(|held| sql!("{Bind::NullableAmount(held)}")));
             values.extend(totals.iter().flatten().map(|total| sql!("{total}")));
             values
         });

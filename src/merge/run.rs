@@ -17,7 +17,7 @@ use crate::merge::Ends;
 use crate::merge::compact::{Compact, Compacted};
 use crate::merge::range::RowKey;
 use crate::shape::Shape;
-use crate::sql::transaction::{is_in_a_lasting_transaction, transaction_on_all_rows};
+use crate::sql::transaction::{is_in_a_real_transaction, transaction_on_all_rows};
 use crate::sql::{
     Binds, CounterBackend, Dialect, Number, Sql, Uncached, Values, and, execute, list, load,
     load_number, row, rows, sql, write,
@@ -65,7 +65,7 @@ impl<Types, K> Compact<'_, Types, K> {
         Keys: LoadKey<Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
-        if is_in_a_lasting_transaction(conn)? {
+        if is_in_a_real_transaction(conn)? {
             return Err(Error::AlreadyInTransaction);
         }
         if self.shape.counters.is_empty() {
@@ -124,7 +124,7 @@ impl<Types, K> Compact<'_, Types, K> {
         let shape = self.shape;
         let range = self.range();
         // A list has the rows to merge, and up to as many rows that they're added to.
-        let most = rows::most_listed::<Conn::Backend>(shape.key.len()) / 2;
+        let most = rows::max_listed_rows::<Conn::Backend>(shape.key.len()) / 2;
         let limit = self.batch.min(most);
         let table = shape.table;
         let key = &shape.key;

@@ -62,7 +62,7 @@ where
         }
         let mut keys = Vec::from_iter(places);
         keys.sort_unstable_by_key(|(_, places)| places[0]);
-        for keys in keys.chunks(rows::most_numbered::<Conn::Backend>()) {
+        for keys in keys.chunks(rows::max_numbered_keys::<Conn::Backend>()) {
             let given = keys.len() as i64;
             let len = rows::padded_for_query::<Conn::Backend>(keys.len());
             let ids = keys.iter().map(|(key, _)| (*key).clone());

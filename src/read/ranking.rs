@@ -10,7 +10,7 @@ use diesel::{Column, Expression};
 use crate::day::DayRange;
 use crate::key::{HasColumns, KeyTypes};
 use crate::read::sums::{GroupColumns, GroupRow, Sums};
-use crate::sql::{CounterBackend, Dialect, ENTITY, Number, Part, Sql, list, named, sql};
+use crate::sql::{CounterBackend, Dialect, ENTITY, Number, Part, Sql, aliased, list, sql};
 use crate::typed::counters::Counters;
 use crate::typed::names::ColumnNames;
 use crate::typed::table::{CounterTable, EntityOf};
@@ -134,7 +134,7 @@ where
         let total = Number(columns.len() + 1);
         let by = (1..=columns.len()).map(|column| sql!(", {Number(column)}"));
         let by = list("", by);
-        let ranked = named(columns.iter().map(|(column, _)| *column), &ENTITY);
+        let ranked = aliased(columns.iter().map(|(column, _)| *column), &ENTITY);
         let names = GroupColumns::<C, DB>::columns(self);
         sql!(
             "{db.select()}{ranked}, {db.sum(C::NAMES[0])} AS {TOTAL}{from} \

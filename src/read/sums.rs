@@ -5,7 +5,6 @@ use std::marker::PhantomData;
 use std::ops::RangeBounds;
 
 use chrono::NaiveDate;
-use diesel::connection::LoadConnection;
 use diesel::query_builder::{AsQuery, AstPass, Query, QueryFragment, QueryId};
 use diesel::query_dsl::methods::LimitDsl;
 use diesel::{Expression, QueryResult, RunQueryDsl};
@@ -13,11 +12,9 @@ use diesel::{Expression, QueryResult, RunQueryDsl};
 use crate::day::DayRange;
 use crate::key::KeyPrefix;
 use crate::key::{AnyOf, Entities, StartOf};
-use crate::key::{BindKey, HasColumns, KeyOf, KeyTypes};
+use crate::key::{HasColumns, KeyOf};
 use crate::read::days::{AllDays, Days};
-use crate::sql::{
-    Binds as _, CounterBackend, Dialect, Part, Sql, Values, part, part_of, where_both,
-};
+use crate::sql::{CounterBackend, Dialect, Part, Sql, part, part_of, where_both};
 use crate::typed::counters::{Counters, KeyType};
 use crate::typed::table::CounterTable;
 
@@ -192,7 +189,7 @@ where
     DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        self.sql(Dialect::of(&out)).walk(out)
+        self.sql(Dialect::from_pass(&out)).walk(out)
     }
 }
 
@@ -207,7 +204,7 @@ impl<C: Counters, E, B, D: Days> Sums<C, E, B, D> {
         let is_entity = part_of(move |out| {
             self.entities.write_condition(db, shape.entity(), out);
         });
-        let is_entity = self.entities.have_condition().then_some(is_entity);
+        let is_entity = self.entities.has_condition().then_some(is_entity);
         let rows = where_both(is_entity, self.days.condition(shape.day()));
         self.by.query(db, part!(" FROM {shape.table}{rows}"))
     }

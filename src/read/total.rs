@@ -236,7 +236,7 @@ where
     DB: CounterBackend,
 {
     fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        let db = Dialect::of(&out);
+        let db = Dialect::from_pass(&out);
         let shape = C::Table::shape();
         let entity = &shape.entity()[..self.entity.columns()];
         // In a RETURNING on SQLite, Diesel writes the parent's key without its table. If the

@@ -143,7 +143,7 @@ impl Dialect {
     }
 
     /// Returns the dialect of the backend that `out` writes for.
-    pub(crate) fn of<DB: CounterBackend>(out: &AstPass<'_, '_, DB>) -> Self {
+    pub(crate) fn from_pass<DB: CounterBackend>(out: &AstPass<'_, '_, DB>) -> Self {
         out.backend().dialect()
     }
 }
@@ -155,7 +155,7 @@ pub enum Bind<'a> {
     StoredDay(&'a NaiveDate),
     Slot(&'a i16),
     Amount(&'a i64),
-    Column(&'a Option<i64>),
+    NullableAmount(&'a Option<i64>),
     Text(&'a str),
     /// An array.
     Days(&'a [Day]),
@@ -221,7 +221,7 @@ where
             Bind::StoredDay(day) => out.push_bind_param::<Date, _>(day),
             Bind::Slot(slot) => out.push_bind_param::<SmallInt, _>(slot),
             Bind::Amount(amount) => out.push_bind_param::<BigInt, _>(amount),
-            Bind::Column(count) => out.push_bind_param::<Nullable<BigInt>, _>(count),
+            Bind::NullableAmount(count) => out.push_bind_param::<Nullable<BigInt>, _>(count),
             Bind::Text(text) => out.push_bind_param::<Text, _>(text),
             Bind::Days(days) => DB::push_array::<Date, _>(days, out),
             Bind::Amounts(amounts) => DB::push_array::<BigInt, _>(amounts, out),

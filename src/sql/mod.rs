@@ -57,7 +57,7 @@ pub struct Sql<'a, DB: Backend>(Vec<Piece<'a, DB>>);
 
 impl<'a, DB: CounterBackend> Sql<'a, DB> {
     /// The list of what `write` writes.
-    pub(crate) fn of(write: impl FnOnce(&mut Out<'_, 'a, DB>)) -> Self {
+    pub(crate) fn from_write(write: impl FnOnce(&mut Out<'_, 'a, DB>)) -> Self {
         // Enough for the pieces of most parts, in less than 1 KiB: a statement is made of many
         // parts.
         let mut pieces = Vec::with_capacity(21);
@@ -87,7 +87,7 @@ pub(crate) fn list<'a, DB: CounterBackend>(
     separator: &'static str,
     parts: impl IntoIterator<Item: Part<'a, DB>>,
 ) -> Sql<'a, DB> {
-    Sql::of(|out| {
+    Sql::from_write(|out| {
         for (i, part) in parts.into_iter().enumerate() {
             if i > 0 {
                 separator.write(out);
@@ -125,7 +125,7 @@ pub(crate) fn and<'a, DB: CounterBackend>(
 }
 
 /// `a AS b, c AS d`, to the end of the shorter list.
-pub(crate) fn named<'a, DB: CounterBackend>(
+pub(crate) fn aliased<'a, DB: CounterBackend>(
     columns: impl IntoIterator<Item: Part<'a, DB>>,
     names: &[impl Part<'a, DB>],
 ) -> Sql<'a, DB> {
@@ -178,7 +178,7 @@ where
     S: Fn(Dialect) -> Sql<'a, DB>,
 {
     fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        let db = Dialect::of(&out);
+        let db = Dialect::from_pass(&out);
         self.sql.get_or_init(|| (self.make)(db)).walk(out)
     }
 }

@@ -4,7 +4,7 @@ use std::convert::identity;
 
 use super::upsert::STORED;
 use super::{
-    CounterBackend, Dialect, Number, Part, Sql, Uncached, Values, arrays, list, named, numbered,
+    CounterBackend, Dialect, Number, Part, Sql, Uncached, Values, aliased, arrays, list, numbered,
     row, sql,
 };
 use crate::shape::{Name, TableName};
@@ -26,7 +26,7 @@ const LISTED: [&str; 21] =
 
 /// The maximum number of keys that one read or one deletion lists. MySQL and MariaDB compare every
 /// key that they find with every listed one.
-pub(crate) fn most_numbered<DB: CounterBackend>() -> usize {
+pub(crate) fn max_numbered_keys<DB: CounterBackend>() -> usize {
     match DB::DIALECT {
         Some(Dialect::PostgreSql) => usize::MAX,
         Some(Dialect::Sqlite) => 1_000,
@@ -55,7 +55,7 @@ pub(crate) fn padded_for_query<DB: CounterBackend>(keys: usize) -> usize {
 /// How many of the `rows` that are left the next statement inserts. With arrays, that's all of
 /// them. Without, it's the largest power of two up to `rows` and up to 256. So there are nine
 /// different statements, and they stay far below any database's limit of bind values.
-pub(crate) fn in_one_insert<DB: CounterBackend>(rows: usize) -> usize {
+pub(crate) fn rows_in_next_insert<DB: CounterBackend>(rows: usize) -> usize {
     if DB::HAS_ARRAYS {
         rows
     } else {
@@ -66,7 +66,7 @@ pub(crate) fn in_one_insert<DB: CounterBackend>(rows: usize) -> usize {
 /// The maximum number of rows in a list if each has this many `columns`. MariaDB reads a list of
 /// 1,000 values or more as a table (`in_predicate_conversion_threshold`), and then locks every row
 /// of a small counter table.
-pub(crate) fn most_listed<DB: CounterBackend>(columns: usize) -> usize {
+pub(crate) fn max_listed_rows<DB: CounterBackend>(columns: usize) -> usize {
     if Dialect::MySql.could_be::<DB>() {
         999 / columns
     } else {
@@ -84,7 +84,7 @@ impl Dialect {
     /// MySQL and MariaDB lock every row that they read, so this forces them to use the primary key.
     /// They would still scan it for a query that reads nothing but the key (see
     /// [`rows_to_delete`](Dialect::rows_to_delete)), and MariaDB would also scan it for a list of
-    /// [1,000 values](most_listed) or more.
+    /// [1,000 values](max_listed_rows) or more.
     pub(crate) fn listed_rows<'a, DB: CounterBackend>(
         self,
         table: TableName<'a>,
@@ -130,8 +130,8 @@ impl Dialect {
         }
         // For a list of just one key of several columns, MariaDB's `DELETE` would read and lock all
         // rows, so the key is listed twice.
-        let is_twice = self == Dialect::MySql && len == 1 && key.len() > 1;
-        let rows = (0..len).chain(is_twice.then_some(0));
+        let repeats_key = self == Dialect::MySql && len == 1 && key.len() > 1;
+        let rows = (0..len).chain(repeats_key.then_some(0));
         self.is_listed(key, rows.map(|i| row(keys, i)))
     }
 
@@ -256,11 +256,11 @@ impl Dialect {
             // shard.
             let rows = rows.into_iter().map(|row| sql!(" UNION ALL SELECT {row}"));
             let rows = list("", rows);
-            let columns = named(columns.iter().copied(), names);
+            let columns = aliased(columns.iter().copied(), names);
             return sql!("((SELECT {columns}{number} FROM {table} LIMIT 0){rows}) AS {WANTED}");
         }
         let rows = tuples(rows);
-        let columns = named(LISTED[..columns.len()].iter().copied(), names);
+        let columns = aliased(LISTED[..columns.len()].iter().copied(), names);
         sql!("(SELECT {columns}{number} FROM (VALUES {rows}) AS listed) AS {WANTED}")
     }
 }

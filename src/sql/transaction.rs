@@ -16,7 +16,7 @@ pub(crate) fn is_in_a_transaction<Conn: Connection>(conn: &mut Conn) -> QueryRes
 
 /// Returns whether a transaction is open that can be committed. One that `begin_test_transaction`
 /// began can't be: nobody else sees what it writes, and its locks are gone when the test ends.
-pub(crate) fn is_in_a_lasting_transaction<Conn: Connection>(conn: &mut Conn) -> QueryResult<bool> {
+pub(crate) fn is_in_a_real_transaction<Conn: Connection>(conn: &mut Conn) -> QueryResult<bool> {
     // Diesel reports a connection as broken if a transaction is open that isn't a test's.
     Ok(is_in_a_transaction(conn)? && Conn::TransactionManager::is_broken_transaction_manager(conn))
 }
@@ -26,7 +26,7 @@ pub(crate) fn is_in_a_lasting_transaction<Conn: Connection>(conn: &mut Conn) -> 
 pub(crate) fn reads_old_snapshots<Conn: Connection<Backend: CounterBackend>>(
     conn: &mut Conn,
 ) -> QueryResult<bool> {
-    if !Dialect::MySql.could_be::<Conn::Backend>() || !is_in_a_lasting_transaction(conn)? {
+    if !Dialect::MySql.could_be::<Conn::Backend>() || !is_in_a_real_transaction(conn)? {
         return Ok(false);
     }
     is_connected_to(Dialect::MySql, conn)
@@ -59,7 +59,7 @@ pub(crate) fn refuse_old_snapshots<Conn: Connection<Backend: CounterBackend>>(
     }
     refuse(
         "on MySQL and MariaDB, a query in a transaction can read rows as they were when the \
-         transaction began: run this outside of a transaction",
+         transaction began: don't run this in a transaction",
     )
 }
 

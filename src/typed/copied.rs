@@ -5,7 +5,7 @@ use diesel::{Column, Expression};
 
 use crate::day::DayRange;
 use crate::shape::Name;
-use crate::typed::counters::{Counters, different};
+use crate::typed::counters::{Counters, assert_different};
 use crate::typed::table::CounterTable;
 
 /// What [`materialize`](crate::HasCounters::materialize) copies. It's a counter, for example
@@ -51,7 +51,7 @@ pub trait CopiedType<C> {
 
 /// A counter, or the total of one.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a counter, and not the `total` of a parent table's own row",
+    message = "`{Self}` is neither a counter nor a `total` of the row's own entity",
     label = "`materialize` copies a counter, or a `total` without `of`, such as `total(views).between(first..)`"
 )]
 pub trait CopiedOne {
@@ -124,21 +124,21 @@ pub trait TotalColumnsType<C> {
 #[derive(Debug, Clone, Copy)]
 pub struct TotalColumn {
     pub(crate) name: Name<'static>,
-    pub(crate) holds: Holds,
+    pub(crate) holds: ColumnInteger,
 }
 
 /// The values that a column can hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Holds {
+pub enum ColumnInteger {
     I32,
     I64,
 }
 
-impl Holds {
+impl ColumnInteger {
     pub(crate) fn includes(self, value: i64) -> bool {
         match self {
-            Holds::I32 => i32::try_from(value).is_ok(),
-            Holds::I64 => true,
+            ColumnInteger::I32 => i32::try_from(value).is_ok(),
+            ColumnInteger::I64 => true,
         }
     }
 }
@@ -146,23 +146,23 @@ impl Holds {
 /// The SQL type of one column that totals are copied into.
 pub trait TotalType {
     #[doc(hidden)]
-    const HOLDS: Holds;
+    const INTEGER: ColumnInteger;
 }
 
 impl TotalType for BigInt {
-    const HOLDS: Holds = Holds::I64;
+    const INTEGER: ColumnInteger = ColumnInteger::I64;
 }
 
 impl TotalType for Integer {
-    const HOLDS: Holds = Holds::I32;
+    const INTEGER: ColumnInteger = ColumnInteger::I32;
 }
 
 impl TotalType for Nullable<BigInt> {
-    const HOLDS: Holds = Holds::I64;
+    const INTEGER: ColumnInteger = ColumnInteger::I64;
 }
 
 impl TotalType for Nullable<Integer> {
-    const HOLDS: Holds = Holds::I32;
+    const INTEGER: ColumnInteger = ColumnInteger::I32;
 }
 
 #[diagnostic::do_not_recommend]
@@ -191,7 +191,7 @@ impl TotalColumn {
     const fn of<C: Column<SqlType: TotalType>>() -> Self {
         TotalColumn {
             name: Name(C::NAME),
-            holds: C::SqlType::HOLDS,
+            holds: C::SqlType::INTEGER,
         }
     }
 }
@@ -221,7 +221,7 @@ macro_rules! tuples {
             type Table = $First::Table;
             type Value = tuples!(@values $First $($C)*);
             const COLUMNS: &'static [TotalColumn] = {
-                different(&[Name($First::NAME), $(Name($C::NAME)),*]);
+                assert_different(&[Name($First::NAME), $(Name($C::NAME)),*]);
                 &[TotalColumn::of::<$First>(), $(TotalColumn::of::<$C>()),*]
             };
         }

@@ -43,7 +43,7 @@ pub(crate) fn sum<'a, A>(amounts: impl IntoIterator<Item = &'a A>) -> QueryResul
 where
     A: AsRef<[i64]> + AsMut<[i64]> + Default + 'a,
 {
-    let mut sums = [0_i128; MOST_COUNTERS];
+    let mut sums = [0_i128; MAX_COUNTERS];
     for amounts in amounts {
         for (sum, amount) in sums.iter_mut().zip(amounts.as_ref()) {
             *sum += i128::from(*amount);
@@ -57,7 +57,7 @@ where
 }
 
 /// The maximum number of counters in a tuple.
-const MOST_COUNTERS: usize = 8;
+const MAX_COUNTERS: usize = 8;
 
 pub(crate) fn is_zero(amounts: &impl AsRef<[i64]>) -> bool {
     amounts.as_ref().iter().all(|&amount| amount == 0)
@@ -147,7 +147,7 @@ type TableOf<C> = <<C as Expression>::SqlType as CounterType<C>>::Table;
 /// Returns these names. Fails to compile if one of the columns is part of the primary key.
 const fn counters<T: CounterTable>(names: &'static [Name<'static>]) -> &'static [Name<'static>] {
     assert!(
-        !share(names, T::KEY),
+        !have_common(names, T::KEY),
         "this column is not a counter: it is part of the primary key of the counter table"
     );
     names
@@ -155,7 +155,7 @@ const fn counters<T: CounterTable>(names: &'static [Name<'static>]) -> &'static 
 
 /// Returns these names. Fails to compile if a name occurs twice: SQLite would write only one of the
 /// two amounts.
-pub(crate) const fn different(names: &'static [Name<'static>]) -> &'static [Name<'static>] {
+pub(crate) const fn assert_different(names: &'static [Name<'static>]) -> &'static [Name<'static>] {
     let mut i = 0;
     while i < names.len() {
         let earlier = names.split_at(i).0;
@@ -166,7 +166,7 @@ pub(crate) const fn different(names: &'static [Name<'static>]) -> &'static [Name
 }
 
 /// Returns whether a name is in both lists.
-const fn share(names: &[Name<'static>], others: &[Name<'static>]) -> bool {
+const fn have_common(names: &[Name<'static>], others: &[Name<'static>]) -> bool {
     let mut i = 0;
     while i < names.len() && !has(others, names[i].0) {
         i += 1;
@@ -196,7 +196,7 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
 
 /// Returns whether one of the counters `C` is a stock: a counter that never goes below 0.
 pub(crate) const fn has_stock<C: Counters>() -> bool {
-    share(C::NAMES, C::Table::STOCK)
+    have_common(C::NAMES, C::Table::STOCK)
 }
 
 /// Fails to compile if the counter `C` isn't a stock.
@@ -222,7 +222,7 @@ pub(crate) const fn assert_program_counts<C: Counters>() {
         "a counter of this statement is a stock: write `take`, `put_back`, or `set_counter` of it alone"
     );
     assert!(
-        !share(C::NAMES, C::Table::COUNTED_BY_DATABASE),
+        !have_common(C::NAMES, C::Table::COUNTED_BY_DATABASE),
         "a counter of this statement is counted by the database: insert or delete the row that it \
          counts, or correct the count with `recount`"
     );
@@ -245,7 +245,7 @@ macro_rules! counter_tuples {
             type Value = counter_tuples!(@values $First $($C)*);
             type Amounts = [i64; $n];
             const NAMES: &'static [Name<'static>] =
-                different(&[Name($First::NAME), $(Name($C::NAME)),*]);
+                assert_different(&[Name($First::NAME), $(Name($C::NAME)),*]);
             fn amounts((first, $($value),*): Self::Value) -> [i64; $n] {
                 [first, $($value),*]
             }

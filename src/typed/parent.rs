@@ -31,7 +31,7 @@ pub trait ChildOf<P>: CounterTable<KeyType: HasColumns<1>> {
     message = "`{Self}` has no parent table",
     label = "this requires a counter table with a parent table",
     note = "help: add the parent to the declaration of the table: `counter_table! {{ article_counters {{ parent = articles::id }} }}`",
-    note = "help: for a total, you can give the key of the entity instead: `total(…).of(articles::id)`"
+    note = "help: for a total, you can give the entity's key instead: `total(…).of(articles::id)`"
 )]
 pub trait HasParent: ChildOf<Self::Parent> {
     /// The parent table, or the first one if there are several.

@@ -222,7 +222,7 @@ fn a_count_that_an_integer_cannot_hold_is_an_error_that_names_the_row() {
 
     count_on(1, days_ago(0), 1, conn);
     let error = copy(conn).unwrap_err().to_string();
-    let named = "`articles.recent_views` of 1 would be 2147483648, and 1 more rows do not fit";
+    let named = "`articles.recent_views` of 1 would be 2147483648; 1 more rows don't fit either";
     assert!(error.ends_with(named), "{error}");
     assert_eq!(held(1, conn), (most, i32::MAX));
 

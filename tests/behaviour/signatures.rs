@@ -70,7 +70,7 @@ pub fn series() -> Series<views, Id> {
     counter_series(views).of(1_i64)
 }
 
-pub fn series_of_all() -> Sums<views, (), Per, DayRange> {
+pub fn series_of_all() -> Sums<views, (), ByPeriod, DayRange> {
     counter_series(views)
 }
 
@@ -86,7 +86,7 @@ pub fn most_viewed() -> Ranking<views> {
     ranking(views)
 }
 
-pub fn most_viewed_days() -> Sums<views, (), Ranked<(article_counters::day,)>, DayRange> {
+pub fn most_viewed_days() -> Sums<views, (), ByTotal<(article_counters::day,)>, DayRange> {
     ranking(views).group_by(article_counters::day)
 }
 
@@ -216,7 +216,7 @@ pub fn name(dialect: Dialect) -> String {
 pub fn in_one_statement<S, I, C: Counters>(
     statement: CountingStatement<S, I>,
     increment: Increment<C, i64>,
-) -> CountingStatement<S, And<I, Increment<C, i64>>> {
+) -> CountingStatement<S, WithIncrement<I, Increment<C, i64>>> {
     statement.counting(increment)
 }
 

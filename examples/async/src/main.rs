@@ -69,7 +69,7 @@ async fn order(
     let order = spawn_blocking(move || app::sell(product, units, &mut conn));
     match order.await.map_err(failure)?.map_err(refusal)? {
         Some(order) => Ok(order.to_string()),
-        None => Err((StatusCode::CONFLICT, "so many are not left")),
+        None => Err((StatusCode::CONFLICT, "not enough left")),
     }
 }
 

@@ -115,9 +115,9 @@ fn import_log(mut file: File, conn: &mut SqliteConnection) -> Result<()> {
             if (&line[1], &line[3]) == ("GET", "200") {
                 let day = line[0].get(..10).unwrap_or_default();
                 let number = line.position().map_or(0, |position| position.line());
-                let day = day
-                    .parse()
-                    .with_context(|| format!("line {number}: {:?} is no time", &line[0]))?;
+                let day = day.parse().with_context(|| {
+                    format!("line {number}: {:?} doesn't begin with a date", &line[0])
+                })?;
                 *days
                     .entry(day)
                     .or_default()
@@ -242,6 +242,6 @@ fn end_of_last_line(file: &mut File) -> io::Result<u64> {
 fn set_days(mut csv: csv::Reader<File>, conn: &mut SqliteConnection) -> Result<()> {
     let rows: Vec<(String, NaiveDate, i64)> = csv.deserialize().collect::<Result<_, _>>()?;
     let set = set_counter(views).of_days(rows).execute(conn)?;
-    println!("{set} counts were others before.");
+    println!("{set} counts changed.");
     Ok(())
 }
