@@ -1,11 +1,11 @@
 //! The SQL of every statement is a file of `tests/sql`, so that a changed statement is a changed file. A
 //! file has the Rust expression that ran the statements, and each statement with its bind values.
 //!
-//! With `UPDATE_SQL=1`, the test writes the files. MySQL and MariaDB have the same.
+//! With `UPDATE_EXPECT=1`, the test writes the files. MySQL and MariaDB have the same.
 
 use std::collections::BTreeSet;
-use std::path::Path;
-use std::{env, fs};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use chrono::NaiveDate;
 use diesel::connection::SimpleConnection;
@@ -23,6 +23,7 @@ use diesel_counters_tests::models::{
 use diesel_counters_tests::schema::article_counters::{self, likes, views};
 use diesel_counters_tests::schema::{articles, comments, odd_name, page_counters, site_counters};
 use diesel_counters_tests::watch::watch;
+use expect_test::expect_file;
 use sqlformat::{FormatOptions, Indent, QueryParams};
 
 use super::key_columns::{crates, reaction_counters, version_counters, wide_counters};
@@ -184,31 +185,21 @@ fn the_sql_of_every_statement_is_a_file() {
         conn.batch_execute(&insert).unwrap();
     }
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(FOLDER);
-    let (updates, mut names) = (env::var_os("UPDATE_SQL").is_some(), BTreeSet::new());
-    let mut changed = Vec::new();
+    let mut left_over: BTreeSet<_> = files_in(&folder).collect();
     for (name, expression, run) in OPERATIONS {
         let statements = watch(conn, run).queries;
         let expression = expression.split_whitespace().collect::<Vec<_>>().join(" ");
         let statements: String = statements.iter().map(|sql| lines(sql)).collect();
-        let text = format!("-- {expression}\n\n{statements}");
-        let file = folder.join(format!("{name}.sql"));
-        names.insert(file.clone());
-        if updates {
-            fs::create_dir_all(&folder).unwrap();
-            fs::write(&file, &text).unwrap();
-        } else if fs::read_to_string(&file).unwrap_or_default() != text {
-            changed.push(format!("{FOLDER}/{name}.sql is now\n\n{text}"));
-        }
+        let file = folder.join(name).with_extension("sql");
+        expect_file![&file].assert_eq(&format!("-- {expression}\n\n{statements}"));
+        left_over.remove(&file);
     }
-    let files = fs::read_dir(&folder).into_iter().flatten();
-    let files = files.map(|file| file.unwrap().path());
-    let others = files.filter(|file| !names.contains(file));
-    changed.extend(others.map(|file| format!("{file:?} is of no statement")));
-    assert!(
-        changed.is_empty(),
-        "{}\nhelp: if this is right, run the test with UPDATE_SQL=1, and look at the changes",
-        changed.join("\n")
-    );
+    assert_eq!(left_over, BTreeSet::new(), "no statement has these files");
+}
+
+fn files_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let files = fs::read_dir(folder).unwrap();
+    files.map(|file| file.unwrap().path())
 }
 
 /// A statement as one would lay it out, and a line for its bind values.
