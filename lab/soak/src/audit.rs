@@ -14,7 +14,7 @@ use diesel::sql_types::BigInt;
 use diesel_counters::dsl::take;
 use diesel_counters_cli::first_migration;
 
-use super::{Conn, OTHER_SESSIONS, REFERENCE, TIDY};
+use super::{Conn, IS_MYSQL, OTHER_SESSIONS, REFERENCE, TIDY};
 use crate::record::{CELLS, Cell, Kind, NO_DAY};
 use crate::tables::article_counters::dsl as counters;
 use crate::tables::{
@@ -24,7 +24,12 @@ use crate::tables::{
 
 /// Creates the tables in the database of this URL, and the triggers of `counters.toml`.
 pub fn create(conn: &mut Conn, url: &str) -> anyhow::Result<()> {
-    conn.batch_execute(&tables::create(REFERENCE))?;
+    let text = if IS_MYSQL {
+        "VARCHAR(16) COLLATE utf8mb4_bin"
+    } else {
+        "TEXT"
+    };
+    conn.batch_execute(&tables::create(REFERENCE, text))?;
     let triggers = first_migration(url, Path::new(tables::COUNTERS))?;
     Ok(conn.batch_execute(&triggers)?)
 }
@@ -92,13 +97,13 @@ pub fn compare(conn: &mut Conn) -> QueryResult<Result<(), String>> {
         let label = number.map_or("", label_of);
         *labels.entry((article, label.to_owned())).or_default() += views;
     }
-    let given = label_counters::table.select((
+    let by_label = label_counters::table.select((
         label_counters::article_id,
         label_counters::label,
-        label_counters::given,
+        label_counters::views,
     ));
-    for (article, label, given) in given.load::<(i64, String, i64)>(conn)? {
-        *labels.entry((article, label)).or_default() -= given;
+    for (article, label, views) in by_label.load::<(i64, String, i64)>(conn)? {
+        *labels.entry((article, label)).or_default() -= views;
     }
     for article in 1..=ARTICLES {
         for cell in Cell::of(article, Kind::Views).chain(Cell::of(article, Kind::Tickets)) {

@@ -31,13 +31,15 @@ impl Describe for Increment {
     }
 
     fn scripts() -> Vec<Script> {
-        let label = |n| Increment { of: ONE, by: [n, 0], on: None }.into();
+        fn today(n: i64) -> Operation {
+            Increment { of: ONE, by: [n, 0], on: None }.into()
+        }
         vec![
             Script {
                 name: "increment",
                 does: "Increments the views of article 1",
                 table: Table::ARTICLES,
-                operation: |n| Increment { of: ONE, by: [n, 0], on: None }.into(),
+                operation: today,
             },
             Script {
                 name: "past",
@@ -52,7 +54,7 @@ impl Describe for Increment {
                 name: "label",
                 does: "Increments label a of article 1",
                 table: Table::LABELS,
-                operation: label,
+                operation: today,
             },
         ]
     }
@@ -63,6 +65,7 @@ run!(Increment, on_table, |self, conn| {
     match (self.on, self.by) {
         (None, [1, 0]) => one.incr_counter(views, conn)?,
         (None, [n, 0]) => one.incr_counter_by(views, n, conn)?,
+        (None, [0, m]) => one.incr_counter_by(comments, m, conn)?,
         (None, [n, m]) => one.incr_counter_by((views, comments), (n, m), conn)?,
         (Some(on), [n, 0]) => {
             let count = increment(views).of(&one).by(n).on(on);

@@ -14,7 +14,7 @@ use super::{Conn, IS_MYSQL};
 use crate::history::{Level, Step};
 use crate::record::{Cell, Kind, Seen, Time};
 use crate::run::Run;
-use crate::tables::label_counters::dsl::given;
+use crate::tables::label_counters::dsl::views as views_by_label;
 use crate::tables::{self, TODAY, counted, day, number_of};
 
 /// The thread that runs a transaction.
@@ -178,7 +178,7 @@ pub fn write_counted(id: i64, counts: &[Counted], conn: &mut Conn) -> QueryResul
     }
     for (&(article, number), &[viewed, _]) in &sums {
         let label = (article, tables::label_of(number));
-        let count = increment(given).on(day(number));
+        let count = increment(views_by_label).on(day(number));
         count.of_many([(label, viewed)]).execute(conn)?;
     }
     for ((article, number), [viewed, units]) in sums {
