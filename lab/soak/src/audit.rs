@@ -18,8 +18,8 @@ use super::{Conn, IS_MYSQL, OTHER_SESSIONS, REFERENCE, TIDY};
 use crate::record::{CELLS, Cell, Kind, NO_DAY};
 use crate::tables::article_counters::dsl as counters;
 use crate::tables::{
-    self, ARTICLES, DAYS, article_likes, articles, comments, counted, label_counters, label_of,
-    number_of, tickets,
+    self, ARTICLES, article_likes, articles, comments, counted, counted_number, label_counters,
+    label_of, number_of, tickets,
 };
 
 /// Creates the tables in the database of this URL, and the triggers of `counters.toml`.
@@ -93,7 +93,7 @@ pub fn compare(conn: &mut Conn) -> QueryResult<Result<(), String>> {
     for ((article, day), views, units) in rows.load::<((i64, NaiveDate), i64, i64)>(conn)? {
         sums[Cell::new(article, Kind::Tickets, NO_DAY).0] += units;
         sums[Cell::new(article, Kind::Views, number_of(day)).0] += views;
-        let number = (0..DAYS).find(|&number| tables::day(number) == day);
+        let number = counted_number(day);
         let label = number.map_or("", label_of);
         *labels.entry((article, label.to_owned())).or_default() += views;
     }

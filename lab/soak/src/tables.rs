@@ -9,7 +9,7 @@ pub use diesel_counters_tests::tables::articles::daily::{Model as Article, artic
 pub use diesel_counters_tests::tables::labels::daily::label_counters;
 pub use diesel_counters_tests::tables::tickets::tickets;
 pub use diesel_counters_tests::tables::{
-    FOLDED, PAST, comments, compacted_before, day, folded_before, set_today, today,
+    Entity, FOLDED, PAST, Table, comments, compacted_before, day, folded_before, set_today, today,
 };
 
 /// What the triggers count, for recounts.
@@ -59,10 +59,20 @@ pub fn label_of(number: u8) -> &'static str {
     ["even", "odd"][usize::from(number % 2)]
 }
 
+/// An article. It has the label of this day, under which its views are counted too.
+pub fn entity(article: i64, on: u8) -> Entity {
+    Entity::new(article, label_of(on))
+}
+
 /// What a recount of one entity added.
 pub fn added<K>(corrected: &[Drift<K>]) -> i64 {
     let added = |drift: &Drift<K>| drift.actual - drift.stored;
     corrected.iter().map(added).sum()
+}
+
+/// Returns the number of a day that is counted on.
+pub fn counted_number(on: NaiveDate) -> Option<u8> {
+    (0..DAYS).find(|&number| day(number) == on)
 }
 
 /// Returns the number of a stored day. The folded days are one: a fold moves counts between them.

@@ -76,6 +76,13 @@ impl Describe for CounterSeries {
         }
         Ok(rows)
     }
+
+    fn reads(asked: &Asked) -> Vec<Self> {
+        let of = [vec![asked.of], asked.all.clone()].into_iter();
+        let per = Period::Day;
+        let days = asked.days;
+        of.map(|of| CounterSeries { of, per, days }).collect()
+    }
 }
 
 run!(CounterSeries, on_table, |self, conn| {

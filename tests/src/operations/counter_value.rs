@@ -18,6 +18,15 @@ pub enum ReadDays {
     Between(Days),
 }
 
+impl ReadDays {
+    fn one(self) -> Option<NaiveDate> {
+        match self {
+            ReadDays::On(on) => Some(on),
+            ReadDays::All | ReadDays::Between(_) => None,
+        }
+    }
+}
+
 impl Describe for CounterValue {
     const WEIGHT: u32 = 6;
 
@@ -41,7 +50,12 @@ impl Describe for CounterValue {
                 map.sums(self.of, |day| map::is_read(day, days, place.period()))
             }
         };
-        Ok(vec![(None, None, sums)])
+        Ok(vec![(Some(place.table.name(self.of)), self.days.one(), sums)])
+    }
+
+    fn reads(asked: &Asked) -> Vec<Self> {
+        let read = |days| CounterValue { of: asked.of, days };
+        vec![read(ReadDays::All), read(ReadDays::On(asked.on))]
     }
 }
 
@@ -58,7 +72,7 @@ run!(CounterValue, on_table, |self, conn| {
             (one.counter_value_between(views, days, conn)?, m)
         }
     };
-    Ok(vec![(None, None, vec![n, m])])
+    Ok(vec![(Some(name(self.of)), self.days.one(), vec![n, m])])
 });
 
 examples!(CounterValue, |conn| {

@@ -24,6 +24,12 @@ impl Describe for CounterValues {
         let rows = rows.map(|&of| (Some(place.table.name(of)), None, map.sums(of, is_read)));
         Ok(rows.collect())
     }
+
+    fn reads(asked: &Asked) -> Vec<Self> {
+        let of = asked.all.clone();
+        let days = (Bound::Unbounded, Bound::Unbounded);
+        vec![CounterValues { of, days }]
+    }
 }
 
 run!(CounterValues, on_table, |self, conn| {

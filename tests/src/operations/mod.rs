@@ -4,9 +4,12 @@
 //! - what it does to a map, and what it returns: `apply`,
 //! - random parameters for the test against a map: `random`,
 //! - what the enumerator of `lab/soak` runs beside other operations: `scripts`,
+//! - what the checker of `lab/soak` reads: `reads`,
 //! - expressions whose SQL is a file of `tests/sql`, with `examples!`.
 //!
 //! A new operation is a file, and a line of `operations!`.
+
+use std::ops::Bound;
 
 use chrono::NaiveDate;
 use diesel::prelude::*;
@@ -32,6 +35,12 @@ pub trait Describe: Sized {
 
     /// What runs beside others in every order of their statements.
     fn scripts() -> Vec<Script> {
+        Vec::new()
+    }
+
+    /// What the checker reads while others write. Each row of what is returned has the entity, and
+    /// the day if it is not all of them.
+    fn reads(_: &Asked) -> Vec<Self> {
         Vec::new()
     }
 
@@ -67,6 +76,16 @@ pub struct Script {
     /// Makes the operation. Each connection has a number of its own: 1, 10, 100. So a sum says
     /// which connections have counted.
     pub operation: fn(i64) -> Operation,
+}
+
+/// What a read of the checker is about.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    pub of: Entity,
+    pub all: Vec<Entity>,
+    pub on: NaiveDate,
+    pub days: Days,
+    pub limit: i64,
 }
 
 /// An expression that runs statements, which are a file of `tests/sql`.
@@ -214,6 +233,12 @@ macro_rules! operations {
 
             pub fn scripts() -> Vec<Script> {
                 [$($Operation::scripts()),*].concat()
+            }
+
+            pub fn reads(asked: &Asked) -> Vec<Operation> {
+                let mut all = Vec::new();
+                $(all.extend($Operation::reads(asked).into_iter().map(Operation::from));)*
+                all
             }
 
             pub fn begins_transactions(&self) -> bool {

@@ -25,6 +25,11 @@ impl Describe for Ranking {
         top.truncate(self.limit.try_into().unwrap());
         Ok(place.table.named(top))
     }
+
+    fn reads(asked: &Asked) -> Vec<Self> {
+        let days = (Bound::Unbounded, Bound::Unbounded);
+        vec![Ranking { limit: asked.limit, days }]
+    }
 }
 
 run!(Ranking, on_table, |self, conn| {

@@ -26,6 +26,11 @@ impl Describe for Total {
         totals.retain(|(_, total)| *total > self.above);
         Ok(place.table.named(totals))
     }
+
+    fn reads(asked: &Asked) -> Vec<Self> {
+        let days = (Bound::Unbounded, Bound::Unbounded);
+        vec![Total { above: asked.limit, days }]
+    }
 }
 
 run!(Total, on_table, |self, conn| {
