@@ -9,22 +9,12 @@ use diesel_counters::dsl::{compact, delete_counters, fold, recount, set_counter,
 use diesel_counters::prelude::*;
 use diesel_counters::{Drift, Period};
 use diesel_counters_tests::counter_table;
+use diesel_counters_tests::examples::{
+    crates, reaction_counters, version_counters, versions, wide_counters,
+};
 use diesel_counters_tests::schema::articles;
 
 use crate::{CASED, Conn, HAS_SLOTS, IS_MYSQL, TestDatabase};
-
-diesel::table! {
-    crates (id) { id -> Integer, total_downloads -> BigInt }
-}
-
-diesel::table! {
-    versions (crate_id, number) { crate_id -> Integer, number -> Text, total_downloads -> BigInt }
-}
-
-counter_table!(version_counters (crate_id -> Integer, number -> Text) (downloads, failures) {
-    parent = (versions::crate_id, versions::number),
-    parent = crates::id,
-});
 
 // The same table, whose only parent has the first column of the key.
 counter_table!(#[sql_name = "version_counters"] crate_counters (crate_id -> Integer, number -> Text)
@@ -33,11 +23,6 @@ counter_table!(#[sql_name = "version_counters"] crate_counters (crate_id -> Inte
 diesel::table! {
     reactions (id) { id -> BigInt, article_id -> BigInt, emoji -> Text }
 }
-
-counter_table!(reaction_counters (article_id -> BigInt, emoji -> Text) (given));
-counter_table!(
-    wide_counters (a -> SmallInt, b -> Integer, c -> BigInt, d -> Text, e -> Binary) (hits)
-);
 
 use reaction_counters::{emoji, given};
 use version_counters::{downloads, failures};

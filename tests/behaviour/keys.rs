@@ -143,7 +143,9 @@ fn keys_of_booleans_and_times_are_folded_and_removed() {
 /// On Vitess, these are other statements than on MySQL.
 #[test]
 fn keys_of_each_type_are_read_in_their_order() {
-    use super::key_columns::{reaction_counters, version_counters, with_tables};
+    use diesel_counters_tests::examples::{reaction_counters, version_counters};
+
+    use super::key_columns::with_tables;
     use diesel_counters_tests::schema::user_counters::visits;
 
     let (conn, _database) = &mut with_tables();

@@ -6,6 +6,7 @@ use std::time::Duration;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel_counters::prelude::*;
+use diesel_counters_tests::examples::{Post, post_counts, posts};
 use diesel_counters_tests::models::Article;
 use diesel_counters_tests::schema::article_counters::{likes, views};
 use diesel_counters_tests::schema::articles;
@@ -19,27 +20,12 @@ fn held(conn: &mut Conn) -> Vec<i64> {
     held.order(articles::id).load(conn).unwrap()
 }
 
-// The same articles, with a column for each of two counters.
-diesel::table! {
-    #[sql_name = "articles"]
-    posts (id) {
-        id -> BigInt, total_views -> BigInt, total_likes -> BigInt,
-        recent_views -> Integer, recent_likes -> Nullable<Integer>,
-    }
-}
-diesel_counters_tests::article_counters!(post_counts (views, likes) { parent = posts::id });
 pub const ADD_TOTAL_LIKES: &str = "ALTER TABLE articles ADD COLUMN total_likes BIGINT";
 pub const ADD_RECENT: &str =
     "ALTER TABLE articles ADD COLUMN recent_views INTEGER NOT NULL DEFAULT 0;
      ALTER TABLE articles ADD COLUMN recent_likes INTEGER";
 const BOTH: (post_counts::views, post_counts::likes) = (post_counts::views, post_counts::likes);
 const TOTALS: (posts::total_views, posts::total_likes) = (posts::total_views, posts::total_likes);
-
-#[derive(HasCounters)]
-#[counters(table_name = post_counts)]
-pub struct Post {
-    id: i64,
-}
 
 #[test]
 fn totals_are_copied_and_only_those_that_changed() {

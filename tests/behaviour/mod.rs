@@ -40,13 +40,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use diesel::connection::SimpleConnection;
-use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel_counters::Drift;
 use diesel_counters::prelude::*;
 use diesel_counters_tests::models::Article;
 use diesel_counters_tests::schema::{article_counters, articles, comments};
 use diesel_migrations::MigrationHarness;
+
+pub use diesel_counters_tests::examples::comments_by_article;
 
 use crate::{Conn, REFERENCE, TEST_TABLES, TestDatabase};
 
@@ -138,14 +139,6 @@ fn rows(of: &Article, conn: &mut Conn) -> Vec<Row> {
     let rows = article_counters::table.filter(article_counters::article_id.eq(of.id));
     let rows = rows.order((article_counters::day, article_counters::slot));
     rows.select(Row::as_select()).load(conn).unwrap()
-}
-
-/// How many comments each article has.
-#[diesel::dsl::auto_type]
-pub fn comments_by_article() -> _ {
-    comments::table
-        .group_by(comments::article_id)
-        .select((comments::article_id, count_star()))
 }
 
 /// What the recount of one entity added.

@@ -6,13 +6,14 @@ use diesel::prelude::*;
 use diesel_counters::Drift;
 use diesel_counters::dsl::{compact, delete_counters, recount, set_counter, total};
 use diesel_counters::prelude::*;
+use diesel_counters_tests::examples::{version_counters, versions};
 use diesel_counters_tests::models::Article;
 use diesel_counters_tests::schema::article_counters::{self, likes, views};
 use diesel_counters_tests::schema::articles;
 use diesel_counters_tests::watch::watch;
 
 use super::day;
-use super::key_columns::{version_counters, versions, with_tables};
+use super::key_columns::with_tables;
 use crate::{Conn, HAS_SLOTS, IS_MYSQL, TestDatabase};
 
 /// 2,000 articles with 30 rows of counts each.

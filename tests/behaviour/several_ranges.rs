@@ -14,8 +14,9 @@ use diesel::prelude::*;
 use diesel_counters::dsl::total;
 use diesel_counters::prelude::*;
 use diesel_counters::{Compactor, is_overflow};
+use diesel_counters_tests::examples::{Page, Post, page_hits, pages, post_counts, posts};
 
-use super::materializing::{ADD_RECENT, ADD_TOTAL_LIKES, Post, post_counts, posts};
+use super::materializing::{ADD_RECENT, ADD_TOTAL_LIKES};
 use super::{PATIENCE, count_on, day, utc_today};
 use crate::{CASED, Conn, TestDatabase, write_transaction};
 use post_counts::{likes, views};
@@ -146,21 +147,6 @@ fn each_count_has_days_of_its_own() {
         assert_eq!(one.execute(conn), Ok(2));
         assert_eq!(held(conn)[1].0, 4000);
     }
-}
-
-diesel::table! {
-    pages (path) { path -> Text, all_hits -> Integer, hits_of_a_day -> BigInt }
-}
-diesel_counters_tests::counter_table!(
-    #[sql_name = "page_counters"]
-    page_hits (path -> Text) (hits) { parent = pages::path }
-);
-
-#[derive(HasCounters)]
-#[diesel(primary_key(path))]
-#[counters(table_name = page_hits)]
-pub struct Page {
-    path: String,
 }
 
 pub fn create_pages(conn: &mut Conn) {

@@ -19,11 +19,11 @@ use diesel_counters::{
     BackgroundError, Compacted, Compactor, CounterBuffer, CountingTransaction, Dialect, Drift,
     ParsePeriodError, Period, Retry, Slot, counting_transaction, retry,
 };
+use diesel_counters_tests::examples::tickets;
 use diesel_counters_tests::models::Article;
 use diesel_counters_tests::schema::article_counters::{self, comments, likes, views};
 use diesel_counters_tests::schema::articles;
 
-use super::stock::tickets;
 use crate::Conn;
 
 type Id = KeyPrefix<(BigInt,), i64>;

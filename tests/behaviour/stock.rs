@@ -9,20 +9,12 @@ use diesel::prelude::*;
 use diesel::result::Error;
 use diesel_counters::dsl::{claim_slot, put_back, set_counter, take};
 use diesel_counters::prelude::*;
+use diesel_counters_tests::examples::tickets;
 use diesel_counters_tests::watch::watch;
 
 use super::wait_until;
 use crate::{Conn, HAS_SLOTS, IS_MYSQL, TestDatabase, write_transaction};
 
-diesel::table! {
-    tickets (event_id, day, slot) {
-        event_id -> BigInt,
-        day -> Date,
-        slot -> SmallInt,
-        remaining -> BigInt,
-    }
-}
-diesel_counters::counter_table!(tickets { period = Total, stock = (remaining) });
 /// The day of all counts of the table.
 const UNDATED: chrono::NaiveDate = chrono::NaiveDate::from_ymd_opt(1970, 1, 1).unwrap();
 

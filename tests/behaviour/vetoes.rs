@@ -8,11 +8,12 @@ use diesel::prelude::*;
 use diesel_counters::dsl::{compact, delete_counters, fold, recount, set_counter, take};
 use diesel_counters::prelude::*;
 use diesel_counters::{Period, counting_transaction};
+use diesel_counters_tests::examples::tickets;
 use diesel_counters_tests::models::Article;
 use diesel_counters_tests::schema::article_counters::{self, comments, likes, views};
 
 use super::compacting::insert_row;
-use super::stock::{TICKETS, tickets};
+use super::stock::TICKETS;
 use super::{article, comments_by_article, day, insert_comment};
 use crate::{Conn, HAS_SLOTS, IS_MYSQL, TestDatabase, write_transaction};
 

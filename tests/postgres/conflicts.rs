@@ -91,7 +91,8 @@ fn dropping_a_compactor_does_not_wait_until_another_session_has_ended() {
 /// meanwhile.
 #[test]
 fn a_deletion_by_a_prefix_removes_an_entity_that_was_counted_while_it_waited() {
-    use behaviour::key_columns::{reaction_counters, with_tables};
+    use behaviour::key_columns::with_tables;
+    use diesel_counters_tests::examples::reaction_counters;
     use reaction_counters::given;
 
     let (conn, database) = &mut with_tables();

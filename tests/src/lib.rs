@@ -1,9 +1,14 @@
-//! What the behaviour tests share: the tables, the models, and an eye on the
-//! connection.
+//! What the tests and the laboratory share: the tables, the models, the library's
+//! [`operations`], and an eye on the connection.
 
 pub mod answer;
+pub mod examples;
+pub mod map;
 pub mod models;
+pub mod operations;
 pub mod schema;
+pub mod tables;
+pub mod values;
 pub mod watch;
 
 use diesel::connection::Connection;

@@ -14,17 +14,22 @@ use diesel::sql_types::BigInt;
 use diesel_counters::dsl::take;
 use diesel_counters_cli::first_migration;
 
-use super::{Conn, OTHER_SESSIONS, REFERENCE, TIDY};
+use super::{Conn, IS_MYSQL, OTHER_SESSIONS, REFERENCE, TIDY};
 use crate::record::{CELLS, Cell, Kind, NO_DAY};
 use crate::tables::article_counters::dsl as counters;
 use crate::tables::{
-    self, ARTICLES, DAYS, article_likes, articles, comments, counted, label_counters, label_of,
-    number_of, tickets,
+    self, ARTICLES, article_likes, articles, comments, counted, counted_number, label_counters,
+    label_of, number_of, tickets,
 };
 
 /// Creates the tables in the database of this URL, and the triggers of `counters.toml`.
 pub fn create(conn: &mut Conn, url: &str) -> anyhow::Result<()> {
-    conn.batch_execute(&tables::create(REFERENCE))?;
+    let text = if IS_MYSQL {
+        "VARCHAR(16) COLLATE utf8mb4_bin"
+    } else {
+        "TEXT"
+    };
+    conn.batch_execute(&tables::create(REFERENCE, text))?;
     let triggers = first_migration(url, Path::new(tables::COUNTERS))?;
     Ok(conn.batch_execute(&triggers)?)
 }
@@ -88,17 +93,17 @@ pub fn compare(conn: &mut Conn) -> QueryResult<Result<(), String>> {
     for ((article, day), views, units) in rows.load::<((i64, NaiveDate), i64, i64)>(conn)? {
         sums[Cell::new(article, Kind::Tickets, NO_DAY).0] += units;
         sums[Cell::new(article, Kind::Views, number_of(day)).0] += views;
-        let number = (0..DAYS).find(|&number| tables::day(number) == day);
+        let number = counted_number(day);
         let label = number.map_or("", label_of);
         *labels.entry((article, label.to_owned())).or_default() += views;
     }
-    let given = label_counters::table.select((
+    let by_label = label_counters::table.select((
         label_counters::article_id,
         label_counters::label,
-        label_counters::given,
+        label_counters::views,
     ));
-    for (article, label, given) in given.load::<(i64, String, i64)>(conn)? {
-        *labels.entry((article, label)).or_default() -= given;
+    for (article, label, views) in by_label.load::<(i64, String, i64)>(conn)? {
+        *labels.entry((article, label)).or_default() -= views;
     }
     for article in 1..=ARTICLES {
         for cell in Cell::of(article, Kind::Views).chain(Cell::of(article, Kind::Tickets)) {

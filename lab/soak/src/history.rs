@@ -1,11 +1,16 @@
 //! What the threads of a round do: data that a seed determines.
 
 use std::fmt;
+use std::ops::Bound::Included;
 
+use diesel_counters_tests::operations::{
+    Asked, CountingTransaction, Increment, IncrementMany, Operation, PutBack, SetCounter, SetStock,
+    Take,
+};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use crate::tables::{ARTICLES, DAYS};
+use crate::tables::{ARTICLES, DAYS, day, entity, today};
 
 /// What a thread does between two looks at whether the round goes on.
 #[derive(Debug)]
@@ -70,11 +75,8 @@ pub type Views = (i64, u8, i64);
 
 #[derive(Debug)]
 pub enum Step {
-    Count(Views),
-    /// Counts on this day, in one statement: articles, and how many views of each.
-    CountMany(u8, Vec<(i64, i64)>),
-    /// Counts with `counting_transaction`, which is a savepoint here.
-    CountLast(Vec<Views>),
+    /// Adds to counts, or to tickets.
+    Add(Operation),
     /// Inserts a comment, and counts it together with some views.
     Comment(Views),
     /// Deletes a comment that this thread has inserted, and counts that.
@@ -90,30 +92,14 @@ pub enum Step {
         user: i64,
     },
     /// Sets the views of an article.
-    Set {
-        article: i64,
-        to: i64,
-    },
-    /// Takes tickets of an article.
-    Take {
-        article: i64,
-        units: i64,
-    },
-    PutBack {
-        article: i64,
-        units: i64,
-    },
-    /// Sets the number of tickets of an article.
-    SetStock {
-        article: i64,
-        to: i64,
-    },
+    Set(SetCounter),
+    Take(Take),
+    SetStock(SetStock),
     /// Counts more or fewer comments than there are, for a recount to find.
-    Miscount {
-        article: i64,
-        amount: i64,
-    },
-    Read(Read),
+    Miscount(Increment),
+    Read(Operation),
+    /// Reads the likes of all articles, which triggers count.
+    ReadLikes,
     Savepoint {
         steps: Vec<Step>,
         /// Whether it is rolled back at its end.
@@ -121,22 +107,6 @@ pub enum Step {
     },
     /// Milliseconds in which other threads go on.
     Pause(u8),
-}
-
-#[derive(Debug, Clone, Copy)]
-pub enum Read {
-    /// The views and the comments of an article.
-    Total { article: i64 },
-    /// The views of an article on a day.
-    Day { article: i64, day: u8 },
-    /// The views of an article by day.
-    Series { article: i64 },
-    /// The views of all articles, with `counter_values`.
-    Page,
-    /// The articles with the most views, with `ranking`.
-    Top { limit: u8 },
-    /// The views and the likes of all articles, with the Diesel expression `total`.
-    Expression,
 }
 
 /// How deep savepoints are in each other.
@@ -226,14 +196,31 @@ impl Random {
             };
         }
         let views = self.views();
-        let (article, day, amount) = views;
+        let (article, on, amount) = views;
+        let of = entity(article, on);
         match self.below(40) {
-            0..10 => Step::Count(views),
-            10..13 => {
-                let one = |random: &mut Self| (random.article(), random.amount());
-                Step::CountMany(day, self.several(9, one))
+            0..10 => {
+                let on = Some(day(on));
+                let by = [amount, 0];
+                Step::Add(Increment { of, by, on }.into())
             }
-            13..15 => Step::CountLast(self.several(5, Self::views)),
+            10..13 => {
+                let one = |random: &mut Self| {
+                    let of = entity(random.article(), on);
+                    (of, [random.amount(), 0])
+                };
+                let of = self.several(9, one);
+                let on = Some(day(on));
+                Step::Add(IncrementMany { of, on }.into())
+            }
+            13..15 => {
+                let one = |random: &mut Self| {
+                    let (article, on, amount) = random.views();
+                    (entity(article, on), day(on), amount)
+                };
+                let counts = self.several(5, one);
+                Step::Add(CountingTransaction { counts }.into())
+            }
             15..19 => Step::Comment(views),
             19..21 => Step::Uncomment,
             21..24 => Step::Like {
@@ -244,44 +231,52 @@ impl Random {
                 article,
                 user: self.user(),
             },
-            26 => Step::Set {
-                article,
+            26 => Step::Set(SetCounter {
+                of,
                 to: amount,
-            },
-            27 => Step::Miscount {
-                article,
-                amount: self.0.random_range(-9..9),
-            },
-            28..33 => Step::Read(self.read()),
+                comments_to: None,
+                on: None,
+            }),
+            27 => Step::Miscount(Increment {
+                of,
+                by: [0, self.0.random_range(-9..9)],
+                on: None,
+            }),
+            28..33 => self.read(),
             33 => Step::Pause(self.0.random_range(0..3)),
-            34..38 => Step::Take {
-                article,
+            34..38 => Step::Take(Take {
+                of,
                 units: self.0.random_range(1..5),
-            },
-            38 => Step::PutBack {
-                article,
-                units: self.0.random_range(1..3),
-            },
+            }),
+            38 => {
+                let units = self.0.random_range(1..3);
+                Step::Add(PutBack { of, units }.into())
+            }
             // So few that most stocks are soon sold out.
-            _ => Step::SetStock {
-                article,
+            _ => Step::SetStock(SetStock {
+                of,
                 to: self.0.random_range(1..20),
-            },
+            }),
         }
     }
 
-    fn read(&mut self) -> Read {
-        let article = self.article();
-        let day = self.day();
-        match self.below(6) {
-            0 => Read::Total { article },
-            1 => Read::Day { article, day },
-            2 => Read::Series { article },
-            3 => Read::Page,
-            4 => Read::Top {
-                limit: self.0.random_range(1..10),
-            },
-            _ => Read::Expression,
+    /// One of the reads of all operations, or that of likes.
+    fn read(&mut self) -> Step {
+        let number = self.day();
+        let mut reads = Operation::reads(&Asked {
+            of: entity(self.article(), number),
+            all: (1..=ARTICLES)
+                .map(|article| entity(article, number))
+                .collect(),
+            on: day(number),
+            days: (Included(day(DAYS - 1)), Included(today())),
+            limit: self.0.random_range(1..10),
+        });
+        let place = self.0.random_range(0..=reads.len());
+        if place < reads.len() {
+            Step::Read(reads.swap_remove(place))
+        } else {
+            Step::ReadLikes
         }
     }
 }

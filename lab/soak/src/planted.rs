@@ -5,8 +5,9 @@ use diesel::connection::SimpleConnection;
 use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel_counters::Drift;
-use diesel_counters::dsl::{put_back, recount, take};
-use diesel_counters::prelude::*;
+use diesel_counters::dsl::recount;
+use diesel_counters_tests::map::number;
+use diesel_counters_tests::operations::{Operation, PutBack, Run, Take};
 
 use super::{ADD_ON_CONFLICT, Conn};
 use crate::fault::Fault;
@@ -15,7 +16,7 @@ use crate::tables::article_counters::dsl::{
     article_counters, article_id, comments, day, slot, views,
 };
 use crate::tables::tickets::{self, remaining};
-use crate::tables::{self, compacted_before, today};
+use crate::tables::{self, Table, compacted_before, today};
 
 /// Merges slots. Increments of a row between its read and its deletion are lost.
 pub fn merge_without_locks(conn: &mut Conn) -> QueryResult<()> {
@@ -68,9 +69,8 @@ pub fn delete_in_one_statement(article: i64, conn: &mut Conn) -> QueryResult<()>
 pub fn count_before(steps: &[Step], conn: &mut Conn) -> QueryResult<()> {
     for step in steps {
         match *step {
-            Step::Count((article, on, amount)) => {
-                let count = increment(views).of(article).by(amount);
-                count.on(tables::day(on)).execute(conn)?;
+            Step::Add(ref count @ Operation::Increment(_)) => {
+                count.run(Table::ARTICLES, conn)?;
             }
             Step::Savepoint { ref steps, .. } => count_before(steps, conn)?,
             _ => {}
@@ -80,24 +80,23 @@ pub fn count_before(steps: &[Step], conn: &mut Conn) -> QueryResult<()> {
 }
 
 /// Takes tickets, with the fault if it is one of takes. Returns whether they were taken.
-pub fn take_tickets(
-    article: i64,
-    units: i64,
-    fault: Option<Fault>,
-    conn: &mut Conn,
-) -> QueryResult<bool> {
-    let take = |units| take(remaining).of(article).by(units);
+pub fn take_tickets(wanted: &Take, fault: Option<Fault>, conn: &mut Conn) -> QueryResult<bool> {
+    let Take { of, units } = *wanted;
+    let take = |units, conn: &mut Conn| {
+        let taken = Take { of, units }.run(Table::Tickets, conn)?;
+        Ok(taken == number(1))
+    };
     if fault == Some(Fault::TakeRefusesTheLast) {
-        let is_taken = take(units + 1).execute(conn)?;
+        let is_taken = take(units + 1, conn)?;
         if is_taken {
-            put_back(remaining).of(article).execute(conn)?;
+            PutBack { of, units: 1 }.run(Table::Tickets, conn)?;
         }
         return Ok(is_taken);
     }
     if fault == Some(Fault::TakeWithoutALock) {
         // A list, so that MySQL's queries are not cached: at SERIALIZABLE they lock, and MariaDB's
         // client hangs if a cached one has failed and is run again.
-        let rows = || tickets::table.filter(tickets::article_id.eq_any([article]));
+        let rows = || tickets::table.filter(tickets::article_id.eq_any([of.number]));
         let row = rows()
             .filter(remaining.ge(units))
             .select((tickets::slot, remaining));
@@ -107,7 +106,7 @@ pub fn take_tickets(
             return Ok(true);
         }
     }
-    take(units).execute(conn)
+    take(units, conn)
 }
 
 /// Deletes a row that has views.

@@ -4,24 +4,20 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
-use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel::r2d2::{ConnectionManager, PooledConnection, R2D2Connection};
 use diesel::result::Error;
-use diesel_counters::dsl::{compact, fold, recount};
-use diesel_counters::{Drift, Period, is_retryable};
+use diesel_counters::{Period, is_retryable};
+use diesel_counters_tests::operations::{Compact, Fold, Recount, RecountAll, Run as _};
 
-use super::attempt::{Attempt, Stop, Writer, transaction, write_counted};
+use super::attempt::{Attempt, Stop, Writer, number_in, transaction, write_counted};
 use super::reads::materialized;
 use super::{Conn, IS_MYSQL, IS_SQLITE, planted};
 use crate::fault::Fault;
 use crate::history::{Level, Transaction, Work};
 use crate::record::{Cell, Change, Kind, Recorded, Seen, Time, Value, now};
 use crate::run::{Failure, PATIENCE, Run};
-use crate::tables::article_counters::dsl::{article_counters, comments};
-use crate::tables::label_counters::table as label_counters;
-use crate::tables::tickets::table as tickets;
-use crate::tables::{self, ARTICLES, TODAY, added, compacted_before, counted, folded_before};
+use crate::tables::{ARTICLES, TODAY, Table, compacted_before, counted, entity, folded_before};
 
 pub type Pool = diesel::r2d2::Pool<ConnectionManager<Conn>>;
 pub type Pooled = PooledConnection<ConnectionManager<Conn>>;
@@ -43,19 +39,23 @@ pub fn connection(pool: &Pool, is_over: impl Fn() -> bool) -> Result<Pooled, Fai
 
 /// Merges the slots of old days, and of tickets.
 fn merge(conn: &mut Conn) -> QueryResult<()> {
-    let of_articles = compact(article_counters).before(compacted_before());
-    of_articles.batch(20).execute(conn)?;
-    let of_labels = compact(label_counters).before(compacted_before());
-    of_labels.batch(20).execute(conn)?;
-    compact(tickets).batch(20).execute(conn).map(drop)
+    let merge = Compact {
+        before: compacted_before(),
+        batch: 20,
+    };
+    let mut tables = [Table::ARTICLES, Table::LABELS, Table::Tickets].into_iter();
+    tables.try_for_each(|table| merge.run(table, conn).map(drop))
 }
 
 /// Merges old days into these periods.
-fn fold_into(period: Period, conn: &mut Conn) -> QueryResult<()> {
-    let of_articles = fold(article_counters).per(period).before(folded_before());
-    of_articles.batch(20).execute(conn)?;
-    let of_labels = fold(label_counters).per(period).before(folded_before());
-    of_labels.batch(20).execute(conn).map(drop)
+fn fold_into(per: Period, conn: &mut Conn) -> QueryResult<()> {
+    let fold = Fold {
+        per,
+        before: folded_before(),
+        batch: 20,
+    };
+    let mut tables = [Table::ARTICLES, Table::LABELS].into_iter();
+    tables.try_for_each(|table| fold.run(table, conn).map(drop))
 }
 
 /// A thread of a round.
@@ -305,20 +305,21 @@ impl Thread<'_> {
         let mut was_answered = false;
         self.retried(by, |conn, recorded| {
             let from = now();
-            let source = tables::comments::table
-                .group_by(tables::comments::article_id)
-                .select((tables::comments::article_id, count_star()));
             let added: Vec<(i64, i64)> = match ids {
                 [id] if deletes_first => vec![(*id, planted::recount_deletes_first(*id, conn)?)],
                 [id] => {
-                    let corrected = recount(comments, source).of(*id);
-                    vec![(*id, added(&corrected.execute::<i64, _>(conn)?))]
+                    let of = entity(*id, TODAY);
+                    let recount = Recount { of, by_day: false };
+                    vec![(*id, number_in(recount.run(Table::ARTICLES, conn)?))]
                 }
                 ids => {
-                    let drift: Vec<Drift<i64>> = recount(comments, source).execute(conn)?;
+                    let recount = RecountAll { by_day: false };
+                    let wrong = recount.run(Table::ARTICLES, conn)?;
                     let added = |id: &i64| {
-                        let drift = drift.iter().find(|drift| drift.entity == *id);
-                        (*id, drift.map_or(0, |drift| drift.actual - drift.stored))
+                        let name = Table::ARTICLES.name(entity(*id, TODAY));
+                        let mut wrong = wrong.iter();
+                        let wrong = wrong.find(|(of, ..)| *of == Some(name.clone()));
+                        (*id, wrong.map_or(0, |(_, _, counts)| counts[1] - counts[0]))
                     };
                     ids.iter().map(added).collect()
                 }

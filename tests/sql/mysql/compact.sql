@@ -20,29 +20,16 @@ SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 BEGIN;
 
 INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `views`, `likes`, `comments`)
-VALUES (?, ?, ?, 0, 0, 0), (?, ?, ?, 0, 0, 0), (?, ?, ?, 0, 0, 0), (?, ?, ?, 0, 0, 0), (?, ?, ?, 0, 0, 0)
+VALUES (?, ?, ?, 0, 0, 0), (?, ?, ?, 0, 0, 0), (?, ?, ?, 0, 0, 0)
 ON DUPLICATE KEY UPDATE `slot` = VALUES(`slot`);
--- [1, 1970-01-01, 0, 1, 2026-03-02, 0, 2, 2026-03-08, 0, 2, 2026-03-02, 0, 3, 2026-03-02, 0]
+-- [1, 2026-03-02, 0, 2, 2026-03-08, 0, 3, 2026-03-02, 0]
 
 SELECT `article_id`, `day`, `slot`, `article_counters`.*
 FROM `article_counters` FORCE INDEX (PRIMARY)
 WHERE
-    (`article_id`, `day`, `slot`) IN (
-        (?, ?, ?),
-        (?, ?, ?),
-        (?, ?, ?),
-        (?, ?, ?),
-        (?, ?, ?),
-        (?, ?, ?),
-        (?, ?, ?),
-        (?, ?, ?),
-        (?, ?, ?),
-        (?, ?, ?),
-        (?, ?, ?),
-        (?, ?, ?)
-    )
+    (`article_id`, `day`, `slot`) IN ((?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?))
 FOR UPDATE SKIP LOCKED;
--- [1, 1970-01-01, 0, 1, 2026-03-02, 0, 2, 2026-03-08, 0, 2, 2026-03-02, 0, 3, 2026-03-02, 0, 1, 1970-01-01, 1, 1, 2026-03-02, 1, 1, 2026-03-02, 3, 1, 2026-03-02, 5, 2, 2026-03-02, 1, 2, 2026-03-08, 1, 3, 2026-03-02, 1]
+-- [1, 2026-03-02, 0, 2, 2026-03-08, 0, 3, 2026-03-02, 0, 1, 2026-03-02, 3, 1, 2026-03-02, 5, 2, 2026-03-08, 3, 3, 2026-03-02, 3]
 
 INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `views`, `likes`, `comments`)
 SELECT
@@ -53,12 +40,11 @@ SELECT
     COALESCE(SUM(`likes`), 0) DIV 1,
     COALESCE(SUM(`comments`), 0) DIV 1
 FROM `article_counters` FORCE INDEX (PRIMARY)
-WHERE
-    (`article_id`, `day`, `slot`) IN ((?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?))
+WHERE (`article_id`, `day`, `slot`) IN ((?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?))
 GROUP BY `article_id`, `day`
 ORDER BY `article_id`, `day`
 ON DUPLICATE KEY UPDATE `views` = `views` + VALUES(`views`), `likes` = `likes` + VALUES(`likes`), `comments` = `comments` + VALUES(`comments`);
--- [1, 1970-01-01, 1, 1, 2026-03-02, 1, 1, 2026-03-02, 3, 1, 2026-03-02, 5, 2, 2026-03-02, 1, 2, 2026-03-08, 1, 3, 2026-03-02, 1]
+-- [1, 2026-03-02, 3, 1, 2026-03-02, 5, 2, 2026-03-08, 3, 3, 2026-03-02, 3]
 
 DELETE counters
 FROM (
@@ -75,16 +61,10 @@ FROM (
     SELECT ?, ?, ?
     UNION ALL
     SELECT ?, ?, ?
-    UNION ALL
-    SELECT ?, ?, ?
-    UNION ALL
-    SELECT ?, ?, ?
-    UNION ALL
-    SELECT ?, ?, ?
 ) AS wanted STRAIGHT_JOIN `article_counters` AS counters FORCE INDEX (PRIMARY) ON counters.`article_id` = wanted.entity
     AND counters.`day` = wanted.entity_1
     AND counters.`slot` = wanted.entity_2;
--- [1, 1970-01-01, 1, 1, 2026-03-02, 1, 1, 2026-03-02, 3, 1, 2026-03-02, 5, 2, 2026-03-02, 1, 2, 2026-03-08, 1, 3, 2026-03-02, 1]
+-- [1, 2026-03-02, 3, 1, 2026-03-02, 5, 2, 2026-03-08, 3, 3, 2026-03-02, 3]
 
 COMMIT;
 
@@ -96,7 +76,7 @@ WHERE
     AND (`article_id` > ? OR `article_id` = ? AND (`day` > ? OR `day` = ? AND (`slot` > ?)))
 ORDER BY `article_id`, `day`, `slot`
 LIMIT 100;
--- [2026-04-01, 3, 3, 2026-03-02, 2026-03-02, 1]
+-- [2026-04-01, 3, 3, 2026-03-02, 2026-03-02, 3]
 
 SELECT COUNT(*)
 FROM `article_counters`

@@ -26,18 +26,18 @@ ON DUPLICATE KEY UPDATE `slot` = VALUES(`slot`);
 
 SELECT `day`, `slot`, `site_counters`.*
 FROM `site_counters` FORCE INDEX (PRIMARY)
-WHERE (`day`, `slot`) IN ((?, ?), (?, ?), (?, ?), (?, ?))
+WHERE (`day`, `slot`) IN ((?, ?), (?, ?), (?, ?))
 FOR UPDATE SKIP LOCKED;
--- [2026-03-02, 0, 2026-03-02, 1, 2026-03-02, 3, 2026-03-02, 5]
+-- [2026-03-02, 0, 2026-03-02, 3, 2026-03-02, 5]
 
 INSERT INTO `site_counters` (`day`, `slot`, `hits`, `errors`)
 SELECT `day`, 0, COALESCE(SUM(`hits`), 0) DIV 1, COALESCE(SUM(`errors`), 0) DIV 1
 FROM `site_counters` FORCE INDEX (PRIMARY)
-WHERE (`day`, `slot`) IN ((?, ?), (?, ?), (?, ?))
+WHERE (`day`, `slot`) IN ((?, ?), (?, ?))
 GROUP BY `day`
 ORDER BY `day`
 ON DUPLICATE KEY UPDATE `hits` = `hits` + VALUES(`hits`), `errors` = `errors` + VALUES(`errors`);
--- [2026-03-02, 1, 2026-03-02, 3, 2026-03-02, 5]
+-- [2026-03-02, 3, 2026-03-02, 5]
 
 DELETE counters
 FROM (
@@ -46,11 +46,9 @@ FROM (
     SELECT ?, ?
     UNION ALL
     SELECT ?, ?
-    UNION ALL
-    SELECT ?, ?
 ) AS wanted STRAIGHT_JOIN `site_counters` AS counters FORCE INDEX (PRIMARY) ON counters.`day` = wanted.entity
     AND counters.`slot` = wanted.entity_1;
--- [2026-03-02, 1, 2026-03-02, 3, 2026-03-02, 5]
+-- [2026-03-02, 3, 2026-03-02, 5]
 
 COMMIT;
 

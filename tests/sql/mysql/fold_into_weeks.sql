@@ -32,15 +32,16 @@ SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 BEGIN;
 
 INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `views`, `likes`, `comments`)
-VALUES (?, ?, ?, 0, 0, 0)
+VALUES (?, ?, ?, 0, 0, 0), (?, ?, ?, 0, 0, 0), (?, ?, ?, 0, 0, 0)
 ON DUPLICATE KEY UPDATE `slot` = VALUES(`slot`);
--- [2, 2026-03-02, 0]
+-- [1, 2026-03-02, 0, 2, 2026-03-02, 0, 3, 2026-03-02, 0]
 
 SELECT `article_id`, `day`, `slot`, `article_counters`.*
 FROM `article_counters` FORCE INDEX (PRIMARY)
-WHERE (`article_id`, `day`, `slot`) IN ((?, ?, ?), (?, ?, ?))
+WHERE
+    (`article_id`, `day`, `slot`) IN ((?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?))
 FOR UPDATE SKIP LOCKED;
--- [2, 2026-03-02, 0, 2, 2026-03-08, 0]
+-- [1, 2026-03-02, 0, 2, 2026-03-02, 0, 3, 2026-03-02, 0, 1, 2026-03-02, 3, 1, 2026-03-02, 5, 2, 2026-03-08, 3, 3, 2026-03-02, 3]
 
 INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `views`, `likes`, `comments`)
 SELECT
@@ -51,7 +52,7 @@ SELECT
     COALESCE(SUM(`likes`), 0) DIV 1,
     COALESCE(SUM(`comments`), 0) DIV 1
 FROM `article_counters` FORCE INDEX (PRIMARY)
-WHERE (`article_id`, `day`, `slot`) IN ((?, ?, ?))
+WHERE (`article_id`, `day`, `slot`) IN ((?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?))
 GROUP BY
     `article_id`,
     GREATEST((`day` - INTERVAL WEEKDAY(`day`) DAY), (`day` - INTERVAL DAYOFMONTH(`day`) - 1 DAY))
@@ -59,7 +60,7 @@ ORDER BY
     `article_id`,
     GREATEST((`day` - INTERVAL WEEKDAY(`day`) DAY), (`day` - INTERVAL DAYOFMONTH(`day`) - 1 DAY))
 ON DUPLICATE KEY UPDATE `views` = `views` + VALUES(`views`), `likes` = `likes` + VALUES(`likes`), `comments` = `comments` + VALUES(`comments`);
--- [2, 2026-03-08, 0]
+-- [1, 2026-03-02, 3, 1, 2026-03-02, 5, 2, 2026-03-08, 3, 3, 2026-03-02, 3]
 
 DELETE counters
 FROM (
@@ -70,10 +71,16 @@ FROM (
     )
     UNION ALL
     SELECT ?, ?, ?
+    UNION ALL
+    SELECT ?, ?, ?
+    UNION ALL
+    SELECT ?, ?, ?
+    UNION ALL
+    SELECT ?, ?, ?
 ) AS wanted STRAIGHT_JOIN `article_counters` AS counters FORCE INDEX (PRIMARY) ON counters.`article_id` = wanted.entity
     AND counters.`day` = wanted.entity_1
     AND counters.`slot` = wanted.entity_2;
--- [2, 2026-03-08, 0]
+-- [1, 2026-03-02, 3, 1, 2026-03-02, 5, 2, 2026-03-08, 3, 3, 2026-03-02, 3]
 
 COMMIT;
 
@@ -89,7 +96,7 @@ WHERE
     AND (`article_id` > ? OR `article_id` = ? AND (`day` > ? OR `day` = ? AND (`slot` > ?)))
 ORDER BY `article_id`, `day`, `slot`
 LIMIT 100;
--- [1970-01-05, 2026-03-30, 2, 2, 2026-03-08, 2026-03-08, 0]
+-- [1970-01-05, 2026-03-30, 3, 3, 2026-03-02, 2026-03-02, 3]
 
 SELECT COUNT(*)
 FROM `article_counters`

@@ -29,7 +29,7 @@ FROM `article_counters` FORCE INDEX (PRIMARY)
 WHERE
     (`article_id`, `day`, `slot`) IN ((?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?))
 FOR UPDATE SKIP LOCKED;
--- [1, 2026-01-01, 0, 2, 2026-01-01, 0, 3, 2026-01-01, 0, 1, 2026-03-01, 0, 1, 2026-12-28, 1, 2, 2026-03-01, 0, 3, 2026-03-01, 0]
+-- [1, 2026-01-01, 0, 2, 2026-01-01, 0, 3, 2026-01-01, 0, 1, 2026-03-02, 3, 1, 2026-03-02, 5, 2, 2026-03-08, 3, 3, 2026-03-02, 3]
 
 INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `views`, `likes`, `comments`)
 SELECT
@@ -44,7 +44,7 @@ WHERE (`article_id`, `day`, `slot`) IN ((?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, 
 GROUP BY `article_id`, (`day` - INTERVAL DAYOFYEAR(`day`) - 1 DAY)
 ORDER BY `article_id`, (`day` - INTERVAL DAYOFYEAR(`day`) - 1 DAY)
 ON DUPLICATE KEY UPDATE `views` = `views` + VALUES(`views`), `likes` = `likes` + VALUES(`likes`), `comments` = `comments` + VALUES(`comments`);
--- [1, 2026-03-01, 0, 1, 2026-12-28, 1, 2, 2026-03-01, 0, 3, 2026-03-01, 0]
+-- [1, 2026-03-02, 3, 1, 2026-03-02, 5, 2, 2026-03-08, 3, 3, 2026-03-02, 3]
 
 DELETE counters
 FROM (
@@ -64,7 +64,7 @@ FROM (
 ) AS wanted STRAIGHT_JOIN `article_counters` AS counters FORCE INDEX (PRIMARY) ON counters.`article_id` = wanted.entity
     AND counters.`day` = wanted.entity_1
     AND counters.`slot` = wanted.entity_2;
--- [1, 2026-03-01, 0, 1, 2026-12-28, 1, 2, 2026-03-01, 0, 3, 2026-03-01, 0]
+-- [1, 2026-03-02, 3, 1, 2026-03-02, 5, 2, 2026-03-08, 3, 3, 2026-03-02, 3]
 
 COMMIT;
 
@@ -77,7 +77,7 @@ WHERE
     AND (`article_id` > ? OR `article_id` = ? AND (`day` > ? OR `day` = ? AND (`slot` > ?)))
 ORDER BY `article_id`, `day`, `slot`
 LIMIT 100;
--- [1971-01-01, 2027-01-01, 3, 3, 2026-03-01, 2026-03-01, 0]
+-- [1971-01-01, 2027-01-01, 3, 3, 2026-03-02, 2026-03-02, 3]
 
 SELECT COUNT(*)
 FROM `article_counters`

@@ -39,5 +39,5 @@ UPDATE (
         AND wanted.held IS NULL
     )
 SET parent.`total_views` = wanted.total;
--- [1, Some(0), 3, 2, Some(0), 9, 3, Some(0), 2]
+-- [1, Some(0), 2, 2, Some(0), 5, 3, Some(0), 2]
 

@@ -30,6 +30,8 @@ UPDATE (
     )
     UNION ALL
     SELECT ?, ?, ?
+    UNION ALL
+    SELECT ?, ?, ?
 ) AS wanted STRAIGHT_JOIN `articles` AS parent ON parent.`id` = wanted.entity
     AND (
         parent.`recent_views` = wanted.held
@@ -37,5 +39,5 @@ UPDATE (
         AND wanted.held IS NULL
     )
 SET parent.`recent_views` = wanted.total;
--- [2, Some(9), 5]
+-- [1, Some(0), 2, 3, Some(0), 2]
 

@@ -54,5 +54,5 @@ UPDATE
         AND wanted.held_1 IS NULL
     )
 SET parent.`all_hits` = wanted.total, parent.`hits_of_a_day` = wanted.total_1;
--- ["/a", None, None, 0, 0, "/b", None, None, 0, 0]
+-- ["/a", None, None, 1, 1, "/b", None, None, 0, 0]
 

@@ -64,5 +64,5 @@ UPDATE
         AND wanted.held_1 IS NULL
     )
 SET parent.`total_views` = wanted.total, parent.`recent_likes` = wanted.total_1;
--- [1, Some(3), None, 3, 3, 2, Some(9), None, 5, 1, 3, Some(2), None, 2, 0, 4, Some(0), None, 0, 0, 5, Some(0), None, 0, 0]
+-- [1, Some(0), None, 2, 0, 2, Some(0), None, 0, 0, 3, Some(0), None, 2, 0, 4, Some(0), None, 0, 0, 5, Some(0), None, 0, 0]
 

@@ -59,5 +59,5 @@ UPDATE
         AND wanted.held_1 IS NULL
     )
 SET parent.`total_views` = wanted.total, parent.`recent_views` = wanted.total_1;
--- [1, Some(3), Some(0), 3, 3, 2, Some(9), Some(0), 9, 9, 3, Some(2), Some(0), 2, 2]
+-- [1, Some(0), Some(0), 2, 2, 2, Some(0), Some(0), 5, 5, 3, Some(0), Some(0), 2, 2]
 

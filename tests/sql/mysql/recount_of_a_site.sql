@@ -23,5 +23,10 @@ GROUP BY `day`
 HAVING SUM(`stored`) <> SUM(`actual`)
 ORDER BY `day`;
 
+INSERT INTO `site_counters` (`day`, `slot`, `hits`)
+VALUES (?, 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, ?)
+ON DUPLICATE KEY UPDATE `hits` = `hits` + VALUES(`hits`);
+-- [2026-03-02, 1]
+
 COMMIT;
 

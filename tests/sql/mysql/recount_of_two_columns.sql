@@ -64,7 +64,7 @@ ORDER BY `entity`, `entity_1`, `day`;
 INSERT INTO `version_counters` (`crate_id`, `number`, `day`, `slot`, `downloads`)
 VALUES (?, ?, ?, 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, ?)
 ON DUPLICATE KEY UPDATE `downloads` = `downloads` + VALUES(`downloads`);
--- [1, "1.0", 2026-03-02, -3]
+-- [1, "1.0", 2026-03-02, -1]
 
 COMMIT;
 

@@ -17,7 +17,7 @@ WHERE `article_id` = ?;
 INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `views`)
 VALUES (?, ?, 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, ?)
 ON DUPLICATE KEY UPDATE `views` = `views` + VALUES(`views`);
--- [1, 2026-12-28, -2]
+-- [1, 2026-12-28, 5]
 
 COMMIT;
 

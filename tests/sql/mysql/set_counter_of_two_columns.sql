@@ -17,7 +17,7 @@ WHERE `article_id` = ? AND `emoji` = ? AND `day` BETWEEN ? AND ?;
 INSERT INTO `reaction_counters` (`article_id`, `emoji`, `day`, `slot`, `given`)
 VALUES (?, ?, ?, 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, ?)
 ON DUPLICATE KEY UPDATE `given` = `given` + VALUES(`given`);
--- [1, "👍", 2026-03-02, -1]
+-- [1, "👍", 2026-03-02, 5]
 
 COMMIT;
 

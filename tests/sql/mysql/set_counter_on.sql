@@ -14,5 +14,10 @@ FROM `article_counters`
 WHERE `article_id` = ? AND `day` BETWEEN ? AND ?;
 -- [1, 2026-03-02, 2026-03-02]
 
+INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `views`)
+VALUES (?, ?, 1 + COALESCE(@diesel_counters_number, CONNECTION_ID()) % 32, ?)
+ON DUPLICATE KEY UPDATE `views` = `views` + VALUES(`views`);
+-- [1, 2026-03-02, 5]
+
 COMMIT;
 

@@ -28,7 +28,7 @@ GROUP BY wanted.ordinality;
 INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `views`)
 VALUES (?, ?, 0, ?), (?, ?, 0, ?)
 ON DUPLICATE KEY UPDATE `views` = `views` + VALUES(`views`);
--- [1, 2026-03-02, -4, 2, 2026-03-08, 4]
+-- [1, 2026-03-02, 1, 2, 2026-03-08, -1]
 
 COMMIT;
 

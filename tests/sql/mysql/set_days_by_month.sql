@@ -23,5 +23,10 @@ FROM (
 GROUP BY wanted.ordinality;
 -- [1, 2026-03-01, 2026-03-31]
 
+INSERT INTO `article_counters` (`article_id`, `day`, `slot`, `views`)
+VALUES (?, ?, 0, ?)
+ON DUPLICATE KEY UPDATE `views` = `views` + VALUES(`views`);
+-- [1, 2026-03-01, 1]
+
 COMMIT;
 

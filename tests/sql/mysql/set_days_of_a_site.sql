@@ -21,7 +21,7 @@ GROUP BY wanted.ordinality;
 INSERT INTO `site_counters` (`day`, `slot`, `hits`)
 VALUES (?, 0, ?)
 ON DUPLICATE KEY UPDATE `hits` = `hits` + VALUES(`hits`);
--- [2026-03-02, -4]
+-- [2026-03-02, 1]
 
 COMMIT;
 

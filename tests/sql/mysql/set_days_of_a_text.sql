@@ -27,7 +27,7 @@ GROUP BY wanted.ordinality;
 INSERT INTO `page_counters` (`path`, `day`, `slot`, `hits`)
 VALUES (?, ?, 0, ?)
 ON DUPLICATE KEY UPDATE `hits` = `hits` + VALUES(`hits`);
--- ["/", 2026-03-02, 2]
+-- ["/", 2026-03-02, 3]
 
 COMMIT;
 

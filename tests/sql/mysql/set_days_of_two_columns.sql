@@ -34,7 +34,7 @@ GROUP BY wanted.ordinality;
 INSERT INTO `version_counters` (`crate_id`, `number`, `day`, `slot`, `downloads`)
 VALUES (?, ?, ?, 0, ?), (?, ?, ?, 0, ?)
 ON DUPLICATE KEY UPDATE `downloads` = `downloads` + VALUES(`downloads`);
--- [1, "1.0", 2026-03-02, 3, 2, "1.0", 2026-03-02, 3]
+-- [1, "1.0", 2026-03-02, 2, 2, "1.0", 2026-03-02, 3]
 
 COMMIT;
 

@@ -23,10 +23,21 @@ ORDER BY `slot`
 FOR UPDATE;
 -- [1, 1970-01-01]
 
+UPDATE `tickets` FORCE INDEX (PRIMARY) SET
+    `remaining` = CASE
+        WHEN `slot` < ?
+        AND `slot` >= ? THEN ?
+        WHEN `slot` < ?
+        AND `slot` >= ? THEN ?
+        ELSE 0
+    END
+WHERE `event_id` = ? AND `day` = ? AND `slot` IN (?);
+-- [1, 1, 1, 4, 1, 1, 1, 1970-01-01, 3]
+
 INSERT INTO `tickets` (`event_id`, `day`, `slot`, `remaining`)
-VALUES (?, ?, ?, ?), (?, ?, ?, ?), (?, ?, ?, ?)
+VALUES (?, ?, ?, ?), (?, ?, ?, ?)
 ON DUPLICATE KEY UPDATE `remaining` = `remaining` + VALUES(`remaining`);
--- [1, 1970-01-01, 1, 1, 1, 1970-01-01, 2, 1, 1, 1970-01-01, 3, 1]
+-- [1, 1970-01-01, 1, 1, 1, 1970-01-01, 2, 1]
 
 COMMIT;
 

@@ -15,5 +15,5 @@ FOR UPDATE SKIP LOCKED;
 UPDATE `tickets` SET
     `remaining` = `remaining` - ?
 WHERE `event_id` = ? AND `day` = ? AND `slot` = ? AND `remaining` >= ?;
--- [1, 1, 1970-01-01, 1, 1]
+-- [1, 1, 1970-01-01, 3, 1]
 

@@ -1,4 +1,4 @@
--- take(tickets::remaining).of(1_i64).execute(conn)
+-- take(tickets::remaining).of(1_i64).by(4).execute(conn)
 
 SELECT `slot`
 FROM `tickets` FORCE INDEX (PRIMARY)
@@ -10,7 +10,7 @@ WHERE
 ORDER BY `slot`
 LIMIT 1
 FOR UPDATE SKIP LOCKED;
--- [1, 1970-01-01, 1]
+-- [1, 1970-01-01, 4]
 
 SELECT COALESCE(SUM(`remaining`), 0) DIV 1
 FROM `tickets`

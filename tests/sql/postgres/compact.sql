@@ -20,14 +20,9 @@ BEGIN;
 SET LOCAL row_security = off;
 
 INSERT INTO "article_counters" AS counters ("article_id", "day", "slot", "views", "likes", "comments")
-VALUES
-    ($1, $2, $3, 0, 0, 0),
-    ($4, $5, $6, 0, 0, 0),
-    ($7, $8, $9, 0, 0, 0),
-    ($10, $11, $12, 0, 0, 0),
-    ($13, $14, $15, 0, 0, 0)
+VALUES ($1, $2, $3, 0, 0, 0), ($4, $5, $6, 0, 0, 0), ($7, $8, $9, 0, 0, 0)
 ON CONFLICT ("article_id", "day", "slot") DO NOTHING;
--- [1, 1970-01-01, 0, 1, 2026-03-02, 0, 2, 2026-03-08, 0, 2, 2026-03-02, 0, 3, 2026-03-02, 0]
+-- [1, 2026-03-02, 0, 2, 2026-03-08, 0, 3, 2026-03-02, 0]
 
 SELECT "article_id", "day", "slot", *
 FROM "article_counters"
@@ -40,15 +35,10 @@ WHERE
             ($10, $11, $12),
             ($13, $14, $15),
             ($16, $17, $18),
-            ($19, $20, $21),
-            ($22, $23, $24),
-            ($25, $26, $27),
-            ($28, $29, $30),
-            ($31, $32, $33),
-            ($34, $35, $36)
+            ($19, $20, $21)
     )
 FOR UPDATE SKIP LOCKED;
--- [1, 1970-01-01, 0, 1, 2026-03-02, 0, 2, 2026-03-08, 0, 2, 2026-03-02, 0, 3, 2026-03-02, 0, 1, 1970-01-01, 1, 1, 2026-03-02, 1, 1, 2026-03-02, 3, 1, 2026-03-02, 5, 2, 2026-03-02, 1, 2, 2026-03-08, 1, 3, 2026-03-02, 1]
+-- [1, 2026-03-02, 0, 2, 2026-03-08, 0, 3, 2026-03-02, 0, 1, 2026-03-02, 3, 1, 2026-03-02, 5, 2, 2026-03-08, 3, 3, 2026-03-02, 3]
 
 INSERT INTO "article_counters" AS counters ("article_id", "day", "slot", "views", "likes", "comments")
 SELECT
@@ -60,37 +50,18 @@ SELECT
     COALESCE(SUM("comments"), 0)
 FROM "article_counters"
 WHERE
-    ("article_id", "day", "slot") IN (
-        VALUES
-            ($1, $2, $3),
-            ($4, $5, $6),
-            ($7, $8, $9),
-            ($10, $11, $12),
-            ($13, $14, $15),
-            ($16, $17, $18),
-            ($19, $20, $21)
-    )
+    ("article_id", "day", "slot") IN (VALUES ($1, $2, $3), ($4, $5, $6), ($7, $8, $9), ($10, $11, $12))
 GROUP BY "article_id", "day"
 ORDER BY "article_id", "day"
 ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
     "views" = counters."views" + excluded."views",
     "likes" = counters."likes" + excluded."likes",
     "comments" = counters."comments" + excluded."comments";
--- [1, 2026-03-02, 3, 1, 2026-03-02, 5, 1, 1970-01-01, 1, 3, 2026-03-02, 1, 2, 2026-03-08, 1, 2, 2026-03-02, 1, 1, 2026-03-02, 1]
+-- [1, 2026-03-02, 3, 1, 2026-03-02, 5, 2, 2026-03-08, 3, 3, 2026-03-02, 3]
 
 DELETE FROM "article_counters"
-WHERE
-    ("article_id", "day", "slot") IN (
-        VALUES
-            ($1, $2, $3),
-            ($4, $5, $6),
-            ($7, $8, $9),
-            ($10, $11, $12),
-            ($13, $14, $15),
-            ($16, $17, $18),
-            ($19, $20, $21)
-    );
--- [1, 2026-03-02, 3, 1, 2026-03-02, 5, 1, 1970-01-01, 1, 3, 2026-03-02, 1, 2, 2026-03-08, 1, 2, 2026-03-02, 1, 1, 2026-03-02, 1]
+WHERE ("article_id", "day", "slot") IN (VALUES ($1, $2, $3), ($4, $5, $6), ($7, $8, $9), ($10, $11, $12));
+-- [1, 2026-03-02, 3, 1, 2026-03-02, 5, 2, 2026-03-08, 3, 3, 2026-03-02, 3]
 
 COMMIT;
 
@@ -99,7 +70,7 @@ FROM "article_counters"
 WHERE "day" < $1 AND "slot" <> 0 AND ("article_id", "day", "slot") > ($2, $3, $4)
 ORDER BY "article_id", "day", "slot"
 LIMIT 100;
--- [2026-04-01, 3, 2026-03-02, 1]
+-- [2026-04-01, 3, 2026-03-02, 3]
 
 SELECT COUNT(*)
 FROM "article_counters"

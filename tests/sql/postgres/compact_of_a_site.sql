@@ -26,23 +26,23 @@ ON CONFLICT ("day", "slot") DO NOTHING;
 
 SELECT "day", "slot", *
 FROM "site_counters"
-WHERE ("day", "slot") IN (VALUES ($1, $2), ($3, $4), ($5, $6), ($7, $8))
+WHERE ("day", "slot") IN (VALUES ($1, $2), ($3, $4), ($5, $6))
 FOR UPDATE SKIP LOCKED;
--- [2026-03-02, 0, 2026-03-02, 1, 2026-03-02, 3, 2026-03-02, 5]
+-- [2026-03-02, 0, 2026-03-02, 3, 2026-03-02, 5]
 
 INSERT INTO "site_counters" AS counters ("day", "slot", "hits", "errors")
 SELECT "day", 0, COALESCE(SUM("hits"), 0), COALESCE(SUM("errors"), 0)
 FROM "site_counters"
-WHERE ("day", "slot") IN (VALUES ($1, $2), ($3, $4), ($5, $6))
+WHERE ("day", "slot") IN (VALUES ($1, $2), ($3, $4))
 GROUP BY "day"
 ORDER BY "day"
 ON CONFLICT ("day", "slot") DO UPDATE SET
     "hits" = counters."hits" + excluded."hits", "errors" = counters."errors" + excluded."errors";
--- [2026-03-02, 3, 2026-03-02, 5, 2026-03-02, 1]
+-- [2026-03-02, 3, 2026-03-02, 5]
 
 DELETE FROM "site_counters"
-WHERE ("day", "slot") IN (VALUES ($1, $2), ($3, $4), ($5, $6));
--- [2026-03-02, 3, 2026-03-02, 5, 2026-03-02, 1]
+WHERE ("day", "slot") IN (VALUES ($1, $2), ($3, $4));
+-- [2026-03-02, 3, 2026-03-02, 5]
 
 COMMIT;
 

@@ -20,40 +20,30 @@ BEGIN;
 SET LOCAL row_security = off;
 
 INSERT INTO "reaction_counters" AS counters ("article_id", "emoji", "day", "slot", "given")
-VALUES ($1, $2, $3, $4, 0), ($5, $6, $7, $8, 0)
+VALUES ($1, $2, $3, $4, 0)
 ON CONFLICT ("article_id", "emoji", "day", "slot") DO NOTHING;
--- [1, "🎉", 2026-03-02, 0, 1, "👍", 2026-03-02, 0]
+-- [1, "👍", 2026-03-02, 0]
 
 SELECT "article_id", "emoji", "day", "slot", *
 FROM "reaction_counters"
 WHERE
-    ("article_id", "emoji", "day", "slot") IN (
-        VALUES
-            ($1, $2, $3, $4),
-            ($5, $6, $7, $8),
-            ($9, $10, $11, $12),
-            ($13, $14, $15, $16),
-            ($17, $18, $19, $20),
-            ($21, $22, $23, $24)
-    )
+    ("article_id", "emoji", "day", "slot") IN (VALUES ($1, $2, $3, $4), ($5, $6, $7, $8), ($9, $10, $11, $12))
 FOR UPDATE SKIP LOCKED;
--- [1, "🎉", 2026-03-02, 0, 1, "👍", 2026-03-02, 0, 1, "🎉", 2026-03-02, 1, 1, "👍", 2026-03-02, 1, 1, "👍", 2026-03-02, 3, 1, "👍", 2026-03-02, 5]
+-- [1, "👍", 2026-03-02, 0, 1, "👍", 2026-03-02, 3, 1, "👍", 2026-03-02, 5]
 
 INSERT INTO "reaction_counters" AS counters ("article_id", "emoji", "day", "slot", "given")
 SELECT "article_id", "emoji", "day", 0, COALESCE(SUM("given"), 0)
 FROM "reaction_counters"
-WHERE
-    ("article_id", "emoji", "day", "slot") IN (VALUES ($1, $2, $3, $4), ($5, $6, $7, $8), ($9, $10, $11, $12), ($13, $14, $15, $16))
+WHERE ("article_id", "emoji", "day", "slot") IN (VALUES ($1, $2, $3, $4), ($5, $6, $7, $8))
 GROUP BY "article_id", "emoji", "day"
 ORDER BY "article_id", "emoji", "day"
 ON CONFLICT ("article_id", "emoji", "day", "slot") DO UPDATE SET
     "given" = counters."given" + excluded."given";
--- [1, "👍", 2026-03-02, 5, 1, "👍", 2026-03-02, 3, 1, "👍", 2026-03-02, 1, 1, "🎉", 2026-03-02, 1]
+-- [1, "👍", 2026-03-02, 5, 1, "👍", 2026-03-02, 3]
 
 DELETE FROM "reaction_counters"
-WHERE
-    ("article_id", "emoji", "day", "slot") IN (VALUES ($1, $2, $3, $4), ($5, $6, $7, $8), ($9, $10, $11, $12), ($13, $14, $15, $16));
--- [1, "👍", 2026-03-02, 5, 1, "👍", 2026-03-02, 3, 1, "👍", 2026-03-02, 1, 1, "🎉", 2026-03-02, 1]
+WHERE ("article_id", "emoji", "day", "slot") IN (VALUES ($1, $2, $3, $4), ($5, $6, $7, $8));
+-- [1, "👍", 2026-03-02, 5, 1, "👍", 2026-03-02, 3]
 
 COMMIT;
 

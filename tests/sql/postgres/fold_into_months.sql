@@ -34,10 +34,17 @@ SELECT "article_id", "day", "slot", *
 FROM "article_counters"
 WHERE
     ("article_id", "day", "slot") IN (
-        VALUES ($1, $2, $3), ($4, $5, $6), ($7, $8, $9), ($10, $11, $12), ($13, $14, $15), ($16, $17, $18)
+        VALUES
+            ($1, $2, $3),
+            ($4, $5, $6),
+            ($7, $8, $9),
+            ($10, $11, $12),
+            ($13, $14, $15),
+            ($16, $17, $18),
+            ($19, $20, $21)
     )
 FOR UPDATE SKIP LOCKED;
--- [1, 2026-03-01, 0, 2, 2026-03-01, 0, 3, 2026-03-01, 0, 1, 2026-03-02, 0, 2, 2026-03-02, 0, 3, 2026-03-02, 0]
+-- [1, 2026-03-01, 0, 2, 2026-03-01, 0, 3, 2026-03-01, 0, 1, 2026-03-02, 3, 1, 2026-03-02, 5, 2, 2026-03-08, 3, 3, 2026-03-02, 3]
 
 INSERT INTO "article_counters" AS counters ("article_id", "day", "slot", "views", "likes", "comments")
 SELECT
@@ -48,18 +55,19 @@ SELECT
     COALESCE(SUM("likes"), 0),
     COALESCE(SUM("comments"), 0)
 FROM "article_counters"
-WHERE ("article_id", "day", "slot") IN (VALUES ($1, $2, $3), ($4, $5, $6), ($7, $8, $9))
+WHERE
+    ("article_id", "day", "slot") IN (VALUES ($1, $2, $3), ($4, $5, $6), ($7, $8, $9), ($10, $11, $12))
 GROUP BY "article_id", CAST(date_trunc('month', CAST("day" AS TIMESTAMP)) AS DATE)
 ORDER BY "article_id", CAST(date_trunc('month', CAST("day" AS TIMESTAMP)) AS DATE)
 ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
     "views" = counters."views" + excluded."views",
     "likes" = counters."likes" + excluded."likes",
     "comments" = counters."comments" + excluded."comments";
--- [3, 2026-03-02, 0, 1, 2026-03-02, 0, 2, 2026-03-02, 0]
+-- [1, 2026-03-02, 3, 1, 2026-03-02, 5, 2, 2026-03-08, 3, 3, 2026-03-02, 3]
 
 DELETE FROM "article_counters"
-WHERE ("article_id", "day", "slot") IN (VALUES ($1, $2, $3), ($4, $5, $6), ($7, $8, $9));
--- [3, 2026-03-02, 0, 1, 2026-03-02, 0, 2, 2026-03-02, 0]
+WHERE ("article_id", "day", "slot") IN (VALUES ($1, $2, $3), ($4, $5, $6), ($7, $8, $9), ($10, $11, $12));
+-- [1, 2026-03-02, 3, 1, 2026-03-02, 5, 2, 2026-03-08, 3, 3, 2026-03-02, 3]
 
 COMMIT;
 
@@ -72,7 +80,7 @@ WHERE
     AND ("article_id", "day", "slot") > ($3, $4, $5)
 ORDER BY "article_id", "day", "slot"
 LIMIT 100;
--- [1970-02-01, 2026-04-01, 3, 2026-03-02, 0]
+-- [1970-02-01, 2026-04-01, 3, 2026-03-02, 3]
 
 SELECT COUNT(*)
 FROM "article_counters"

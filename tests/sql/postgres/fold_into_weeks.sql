@@ -38,15 +38,25 @@ BEGIN;
 SET LOCAL row_security = off;
 
 INSERT INTO "article_counters" AS counters ("article_id", "day", "slot", "views", "likes", "comments")
-VALUES ($1, $2, $3, 0, 0, 0)
+VALUES ($1, $2, $3, 0, 0, 0), ($4, $5, $6, 0, 0, 0), ($7, $8, $9, 0, 0, 0)
 ON CONFLICT ("article_id", "day", "slot") DO NOTHING;
--- [2, 2026-03-02, 0]
+-- [1, 2026-03-02, 0, 2, 2026-03-02, 0, 3, 2026-03-02, 0]
 
 SELECT "article_id", "day", "slot", *
 FROM "article_counters"
-WHERE ("article_id", "day", "slot") IN (VALUES ($1, $2, $3), ($4, $5, $6))
+WHERE
+    ("article_id", "day", "slot") IN (
+        VALUES
+            ($1, $2, $3),
+            ($4, $5, $6),
+            ($7, $8, $9),
+            ($10, $11, $12),
+            ($13, $14, $15),
+            ($16, $17, $18),
+            ($19, $20, $21)
+    )
 FOR UPDATE SKIP LOCKED;
--- [2, 2026-03-02, 0, 2, 2026-03-08, 0]
+-- [1, 2026-03-02, 0, 2, 2026-03-02, 0, 3, 2026-03-02, 0, 1, 2026-03-02, 3, 1, 2026-03-02, 5, 2, 2026-03-08, 3, 3, 2026-03-02, 3]
 
 INSERT INTO "article_counters" AS counters ("article_id", "day", "slot", "views", "likes", "comments")
 SELECT
@@ -60,7 +70,8 @@ SELECT
     COALESCE(SUM("likes"), 0),
     COALESCE(SUM("comments"), 0)
 FROM "article_counters"
-WHERE ("article_id", "day", "slot") IN (VALUES ($1, $2, $3))
+WHERE
+    ("article_id", "day", "slot") IN (VALUES ($1, $2, $3), ($4, $5, $6), ($7, $8, $9), ($10, $11, $12))
 GROUP BY
     "article_id",
     GREATEST(
@@ -77,11 +88,11 @@ ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
     "views" = counters."views" + excluded."views",
     "likes" = counters."likes" + excluded."likes",
     "comments" = counters."comments" + excluded."comments";
--- [2, 2026-03-08, 0]
+-- [1, 2026-03-02, 3, 1, 2026-03-02, 5, 2, 2026-03-08, 3, 3, 2026-03-02, 3]
 
 DELETE FROM "article_counters"
-WHERE ("article_id", "day", "slot") IN (VALUES ($1, $2, $3));
--- [2, 2026-03-08, 0]
+WHERE ("article_id", "day", "slot") IN (VALUES ($1, $2, $3), ($4, $5, $6), ($7, $8, $9), ($10, $11, $12));
+-- [1, 2026-03-02, 3, 1, 2026-03-02, 5, 2, 2026-03-08, 3, 3, 2026-03-02, 3]
 
 COMMIT;
 
@@ -100,7 +111,7 @@ WHERE
     AND ("article_id", "day", "slot") > ($3, $4, $5)
 ORDER BY "article_id", "day", "slot"
 LIMIT 100;
--- [1970-01-05, 2026-03-30, 2, 2026-03-08, 0]
+-- [1970-01-05, 2026-03-30, 3, 2026-03-02, 3]
 
 SELECT COUNT(*)
 FROM "article_counters"

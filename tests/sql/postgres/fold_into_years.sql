@@ -44,7 +44,7 @@ WHERE
             ($19, $20, $21)
     )
 FOR UPDATE SKIP LOCKED;
--- [1, 2026-01-01, 0, 2, 2026-01-01, 0, 3, 2026-01-01, 0, 1, 2026-03-01, 0, 1, 2026-12-28, 1, 2, 2026-03-01, 0, 3, 2026-03-01, 0]
+-- [1, 2026-01-01, 0, 2, 2026-01-01, 0, 3, 2026-01-01, 0, 1, 2026-03-02, 3, 1, 2026-03-02, 5, 2, 2026-03-08, 3, 3, 2026-03-02, 3]
 
 INSERT INTO "article_counters" AS counters ("article_id", "day", "slot", "views", "likes", "comments")
 SELECT
@@ -63,11 +63,11 @@ ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
     "views" = counters."views" + excluded."views",
     "likes" = counters."likes" + excluded."likes",
     "comments" = counters."comments" + excluded."comments";
--- [1, 2026-12-28, 1, 1, 2026-03-01, 0, 2, 2026-03-01, 0, 3, 2026-03-01, 0]
+-- [1, 2026-03-02, 3, 1, 2026-03-02, 5, 2, 2026-03-08, 3, 3, 2026-03-02, 3]
 
 DELETE FROM "article_counters"
 WHERE ("article_id", "day", "slot") IN (VALUES ($1, $2, $3), ($4, $5, $6), ($7, $8, $9), ($10, $11, $12));
--- [1, 2026-12-28, 1, 1, 2026-03-01, 0, 2, 2026-03-01, 0, 3, 2026-03-01, 0]
+-- [1, 2026-03-02, 3, 1, 2026-03-02, 5, 2, 2026-03-08, 3, 3, 2026-03-02, 3]
 
 COMMIT;
 
@@ -80,7 +80,7 @@ WHERE
     AND ("article_id", "day", "slot") > ($3, $4, $5)
 ORDER BY "article_id", "day", "slot"
 LIMIT 100;
--- [1971-01-01, 2027-01-01, 3, 2026-03-01, 0]
+-- [1971-01-01, 2027-01-01, 3, 2026-03-02, 3]
 
 SELECT COUNT(*)
 FROM "article_counters"

@@ -49,5 +49,5 @@ WHERE
         OR parent."total_views" IS NULL
         AND wanted.held IS NULL
     );
--- [1, Some(0), 3, 2, Some(0), 9, 3, Some(0), 2]
+-- [1, Some(0), 2, 2, Some(0), 5, 3, Some(0), 2]
 

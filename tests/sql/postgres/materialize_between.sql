@@ -26,3 +26,30 @@ ORDER BY entity;
 
 COMMIT;
 
+UPDATE "articles" AS parent SET
+    "total_views" = wanted.total
+FROM (
+    SELECT wanted.*
+    FROM (
+        SELECT column1 AS entity, column2 AS held, column3 AS total
+        FROM (VALUES ($1, $2, $3), ($4, $5, $6), ($7, $8, $9)) AS listed
+    ) AS wanted
+    JOIN
+        "articles" AS parent ON parent."id" = wanted.entity
+        AND (
+            parent."total_views" = wanted.held
+            OR parent."total_views" IS NULL
+            AND wanted.held IS NULL
+        )
+    ORDER BY entity
+    FOR NO KEY UPDATE OF parent
+) AS wanted
+WHERE
+    parent."id" = wanted.entity
+    AND (
+        parent."total_views" = wanted.held
+        OR parent."total_views" IS NULL
+        AND wanted.held IS NULL
+    );
+-- [1, Some(0), 2, 2, Some(0), 5, 3, Some(0), 2]
+

@@ -35,7 +35,7 @@ FROM (
     SELECT wanted.*
     FROM (
         SELECT column1 AS entity, column2 AS held, column3 AS total
-        FROM (VALUES ($1, $2, $3)) AS listed
+        FROM (VALUES ($1, $2, $3), ($4, $5, $6)) AS listed
     ) AS wanted
     JOIN
         "articles" AS parent ON parent."id" = wanted.entity
@@ -54,5 +54,5 @@ WHERE
         OR parent."recent_views" IS NULL
         AND wanted.held IS NULL
     );
--- [2, Some(9), 5]
+-- [1, Some(0), 2, 3, Some(0), 2]
 

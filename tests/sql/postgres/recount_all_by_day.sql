@@ -37,10 +37,11 @@ BEGIN;
 SET LOCAL row_security = off;
 
 INSERT INTO "article_counters" AS counters ("article_id", "day", "slot", "comments")
-VALUES ($1, $2, 0, $3)
+SELECT "article_id", "day", 0, "comments"
+FROM unnest($1, $2, $3) AS added ("article_id", "day", "comments")
 ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
     "comments" = counters."comments" + excluded."comments";
--- [1, 1970-01-01, 0]
+-- [[1, 2], [1970-01-01, 1970-01-01], [0, 0]]
 
 SELECT 1
 /* fails if a row was deleted since the snapshot */
@@ -49,7 +50,7 @@ WHERE
     "article_id" = ANY($1)
     AND current_setting('transaction_isolation') IN ('repeatable read', 'serializable')
 FOR KEY SHARE;
--- [[1]]
+-- [[1, 2]]
 
 WITH
 "true_counts" ("entity", "day", "actual") AS (
@@ -77,27 +78,30 @@ FROM (
 GROUP BY "entity", "day"
 HAVING SUM("stored") <> SUM("actual")
 ORDER BY "entity", "day";
--- [[1], 2026-03-02, 2026-03-08, [1], 2026-03-02, 2026-03-08]
+-- [[1, 2], 2026-03-02, 2026-03-08, [1, 2], 2026-03-02, 2026-03-08]
 
 INSERT INTO "article_counters" AS counters ("article_id", "day", "slot", "comments")
-VALUES (
-    $1,
-    $2,
-    1 + COALESCE(
-        NULLIF(current_setting('diesel_counters.number', true), '')::int,
-        (
-            SELECT set_config('diesel_counters.number', n::text, false)::int
-            FROM generate_series(0, 999) AS n
-            WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n)
-            LIMIT 1
-        ),
-        pg_backend_pid()
-    ) % 32,
-    $3
-)
+SELECT
+    "article_id",
+    "day",
+    (
+        SELECT
+            1 + COALESCE(
+                NULLIF(current_setting('diesel_counters.number', true), '')::int,
+                (
+                    SELECT set_config('diesel_counters.number', n::text, false)::int
+                    FROM generate_series(0, 999) AS n
+                    WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n)
+                    LIMIT 1
+                ),
+                pg_backend_pid()
+            ) % 32
+    ),
+    "comments"
+FROM unnest($1, $2, $3) AS added ("article_id", "day", "comments")
 ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
     "comments" = counters."comments" + excluded."comments";
--- [1, 2026-03-02, 2]
+-- [[1, 2], [2026-03-02, 2026-03-02], [2, 1]]
 
 COMMIT;
 

@@ -121,7 +121,7 @@ VALUES (
 )
 ON CONFLICT ("crate_id", "number", "day", "slot") DO UPDATE SET
     "downloads" = counters."downloads" + excluded."downloads";
--- [1, "1.0", 2026-03-02, -3]
+-- [1, "1.0", 2026-03-02, -1]
 
 COMMIT;
 

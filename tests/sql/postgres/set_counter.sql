@@ -40,7 +40,7 @@ VALUES (
 )
 ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
     "views" = counters."views" + excluded."views";
--- [1, 2026-12-28, -2]
+-- [1, 2026-12-28, 5]
 
 COMMIT;
 

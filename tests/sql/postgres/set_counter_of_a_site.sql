@@ -36,7 +36,7 @@ VALUES (
 )
 ON CONFLICT ("day", "slot") DO UPDATE SET
     "hits" = counters."hits" + excluded."hits";
--- [2026-03-02, 4]
+-- [2026-03-02, 5]
 
 COMMIT;
 

@@ -42,7 +42,7 @@ VALUES (
 )
 ON CONFLICT ("article_id", "emoji", "day", "slot") DO UPDATE SET
     "given" = counters."given" + excluded."given";
--- [1, "👍", 2026-03-02, -1]
+-- [1, "👍", 2026-03-02, 5]
 
 COMMIT;
 

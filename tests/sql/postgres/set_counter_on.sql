@@ -22,5 +22,25 @@ FROM "article_counters"
 WHERE "article_id" = $1 AND "day" BETWEEN $2 AND $3;
 -- [1, 2026-03-02, 2026-03-02]
 
+INSERT INTO "article_counters" AS counters ("article_id", "day", "slot", "views")
+VALUES (
+    $1,
+    $2,
+    1 + COALESCE(
+        NULLIF(current_setting('diesel_counters.number', true), '')::int,
+        (
+            SELECT set_config('diesel_counters.number', n::text, false)::int
+            FROM generate_series(0, 999) AS n
+            WHERE pg_try_advisory_lock(hashtext('diesel_counters'), n)
+            LIMIT 1
+        ),
+        pg_backend_pid()
+    ) % 32,
+    $3
+)
+ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
+    "views" = counters."views" + excluded."views";
+-- [1, 2026-03-02, 5]
+
 COMMIT;
 

@@ -34,7 +34,7 @@ SELECT "article_id", "day", 0, "views"
 FROM unnest($1, $2, $3) AS added ("article_id", "day", "views")
 ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
     "views" = counters."views" + excluded."views";
--- [[1, 2], [2026-03-02, 2026-03-08], [-4, 4]]
+-- [[1, 2], [2026-03-02, 2026-03-08], [1, -1]]
 
 COMMIT;
 

@@ -28,5 +28,11 @@ JOIN
 GROUP BY wanted.ordinality;
 -- [1, 2026-03-01, 2026-03-31]
 
+INSERT INTO "article_counters" AS counters ("article_id", "day", "slot", "views")
+VALUES ($1, $2, 0, $3)
+ON CONFLICT ("article_id", "day", "slot") DO UPDATE SET
+    "views" = counters."views" + excluded."views";
+-- [1, 2026-03-01, 1]
+
 COMMIT;
 

@@ -27,7 +27,7 @@ INSERT INTO "site_counters" AS counters ("day", "slot", "hits")
 VALUES ($1, 0, $2)
 ON CONFLICT ("day", "slot") DO UPDATE SET
     "hits" = counters."hits" + excluded."hits";
--- [2026-03-02, -4]
+-- [2026-03-02, 1]
 
 COMMIT;
 

@@ -37,7 +37,7 @@ INSERT INTO "page_counters" AS counters ("path", "day", "slot", "hits")
 VALUES ($1, $2, 0, $3)
 ON CONFLICT ("path", "day", "slot") DO UPDATE SET
     "hits" = counters."hits" + excluded."hits";
--- ["/", 2026-03-02, 2]
+-- ["/", 2026-03-02, 3]
 
 COMMIT;
 

@@ -40,7 +40,7 @@ SELECT "crate_id", "number", "day", 0, "downloads"
 FROM unnest($1, $2, $3, $4) AS added ("crate_id", "number", "day", "downloads")
 ON CONFLICT ("crate_id", "number", "day", "slot") DO UPDATE SET
     "downloads" = counters."downloads" + excluded."downloads";
--- [[1, 2], ["1.0", "1.0"], [2026-03-02, 2026-03-02], [3, 3]]
+-- [[1, 2], ["1.0", "1.0"], [2026-03-02, 2026-03-02], [2, 3]]
 
 COMMIT;
 

@@ -1,4 +1,4 @@
--- take(tickets::remaining).of(1_i64).execute(conn)
+-- take(tickets::remaining).of(1_i64).by(4).execute(conn)
 
 UPDATE "tickets" SET
     "remaining" = "remaining" - $1
@@ -30,7 +30,7 @@ WHERE
         FOR UPDATE SKIP LOCKED
     )
     AND "remaining" >= $7;
--- [1, 1, 1970-01-01, 1, 1970-01-01, 1, 1]
+-- [4, 1, 1970-01-01, 1, 1970-01-01, 4, 4]
 
 SELECT CAST(COALESCE(SUM("remaining"), 0) AS BIGINT)
 FROM "tickets"

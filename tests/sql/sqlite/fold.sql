@@ -24,8 +24,8 @@ ON CONFLICT (`article_id`, `day`, `slot`) DO NOTHING;
 SELECT `article_id`, `day`, `slot`, *
 FROM `article_counters`
 WHERE
-    (`article_id`, `day`, `slot`) IN (VALUES (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?));
--- [1, 1970-01-01, 0, 2, 1970-01-01, 0, 3, 1970-01-01, 0, 1, 2026-01-01, 0, 2, 2026-01-01, 0, 3, 2026-01-01, 0]
+    (`article_id`, `day`, `slot`) IN (VALUES (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?));
+-- [1, 1970-01-01, 0, 2, 1970-01-01, 0, 3, 1970-01-01, 0, 1, 2026-03-02, 3, 1, 2026-03-02, 5, 2, 2026-03-08, 3, 3, 2026-03-02, 3]
 
 INSERT INTO `article_counters` AS counters (`article_id`, `day`, `slot`, `views`, `likes`, `comments`)
 SELECT
@@ -36,7 +36,7 @@ SELECT
     COALESCE(SUM(`likes`), 0),
     COALESCE(SUM(`comments`), 0)
 FROM `article_counters`
-WHERE (`article_id`, `day`, `slot`) IN (VALUES (?, ?, ?), (?, ?, ?), (?, ?, ?))
+WHERE (`article_id`, `day`, `slot`) IN (VALUES (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?))
 GROUP BY `article_id`
 ORDER BY `article_id`
 ON CONFLICT (`article_id`, `day`, `slot`) DO UPDATE SET
@@ -55,11 +55,11 @@ ON CONFLICT (`article_id`, `day`, `slot`) DO UPDATE SET
         WHEN 'integer' THEN counters.`comments` + excluded.`comments`
         ELSE abs(-9223372036854775807 - 1)
     END;
--- [1, 2026-01-01, 0, 2, 2026-01-01, 0, 3, 2026-01-01, 0]
+-- [1, 2026-03-02, 3, 1, 2026-03-02, 5, 2, 2026-03-08, 3, 3, 2026-03-02, 3]
 
 DELETE FROM `article_counters`
-WHERE (`article_id`, `day`, `slot`) IN (VALUES (?, ?, ?), (?, ?, ?), (?, ?, ?));
--- [1, 2026-01-01, 0, 2, 2026-01-01, 0, 3, 2026-01-01, 0]
+WHERE (`article_id`, `day`, `slot`) IN (VALUES (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?));
+-- [1, 2026-03-02, 3, 1, 2026-03-02, 5, 2, 2026-03-08, 3, 3, 2026-03-02, 3]
 
 COMMIT;
 
@@ -68,7 +68,7 @@ FROM `article_counters`
 WHERE `day` >= ? AND `day` < ? AND `day` IS date(`day`) AND (`article_id`, `day`, `slot`) > (?, ?, ?)
 ORDER BY `article_id`, `day`, `slot`
 LIMIT 100;
--- [1970-01-02, 2026-04-01, 3, 2026-01-01, 0]
+-- [1970-01-02, 2026-04-01, 3, 2026-03-02, 3]
 
 SELECT COUNT(*)
 FROM `article_counters`

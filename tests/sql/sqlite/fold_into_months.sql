@@ -32,8 +32,8 @@ ON CONFLICT (`article_id`, `day`, `slot`) DO NOTHING;
 SELECT `article_id`, `day`, `slot`, *
 FROM `article_counters`
 WHERE
-    (`article_id`, `day`, `slot`) IN (VALUES (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?));
--- [1, 2026-03-01, 0, 2, 2026-03-01, 0, 3, 2026-03-01, 0, 1, 2026-03-02, 0, 2, 2026-03-02, 0, 3, 2026-03-02, 0]
+    (`article_id`, `day`, `slot`) IN (VALUES (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?));
+-- [1, 2026-03-01, 0, 2, 2026-03-01, 0, 3, 2026-03-01, 0, 1, 2026-03-02, 3, 1, 2026-03-02, 5, 2, 2026-03-08, 3, 3, 2026-03-02, 3]
 
 INSERT INTO `article_counters` AS counters (`article_id`, `day`, `slot`, `views`, `likes`, `comments`)
 SELECT
@@ -44,7 +44,7 @@ SELECT
     COALESCE(SUM(`likes`), 0),
     COALESCE(SUM(`comments`), 0)
 FROM `article_counters`
-WHERE (`article_id`, `day`, `slot`) IN (VALUES (?, ?, ?), (?, ?, ?), (?, ?, ?))
+WHERE (`article_id`, `day`, `slot`) IN (VALUES (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?))
 GROUP BY `article_id`, date(`day`, 'start of month')
 ORDER BY `article_id`, date(`day`, 'start of month')
 ON CONFLICT (`article_id`, `day`, `slot`) DO UPDATE SET
@@ -63,11 +63,11 @@ ON CONFLICT (`article_id`, `day`, `slot`) DO UPDATE SET
         WHEN 'integer' THEN counters.`comments` + excluded.`comments`
         ELSE abs(-9223372036854775807 - 1)
     END;
--- [1, 2026-03-02, 0, 2, 2026-03-02, 0, 3, 2026-03-02, 0]
+-- [1, 2026-03-02, 3, 1, 2026-03-02, 5, 2, 2026-03-08, 3, 3, 2026-03-02, 3]
 
 DELETE FROM `article_counters`
-WHERE (`article_id`, `day`, `slot`) IN (VALUES (?, ?, ?), (?, ?, ?), (?, ?, ?));
--- [1, 2026-03-02, 0, 2, 2026-03-02, 0, 3, 2026-03-02, 0]
+WHERE (`article_id`, `day`, `slot`) IN (VALUES (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?));
+-- [1, 2026-03-02, 3, 1, 2026-03-02, 5, 2, 2026-03-08, 3, 3, 2026-03-02, 3]
 
 COMMIT;
 
@@ -81,7 +81,7 @@ WHERE
     AND (`article_id`, `day`, `slot`) > (?, ?, ?)
 ORDER BY `article_id`, `day`, `slot`
 LIMIT 100;
--- [1970-02-01, 2026-04-01, 3, 2026-03-02, 0]
+-- [1970-02-01, 2026-04-01, 3, 2026-03-02, 3]
 
 SELECT COUNT(*)
 FROM `article_counters`

@@ -33,7 +33,7 @@ SELECT `article_id`, `day`, `slot`, *
 FROM `article_counters`
 WHERE
     (`article_id`, `day`, `slot`) IN (VALUES (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?));
--- [1, 2026-01-01, 0, 2, 2026-01-01, 0, 3, 2026-01-01, 0, 1, 2026-03-01, 0, 1, 2026-12-28, 0, 2, 2026-03-01, 0, 3, 2026-03-01, 0]
+-- [1, 2026-01-01, 0, 2, 2026-01-01, 0, 3, 2026-01-01, 0, 1, 2026-03-02, 3, 1, 2026-03-02, 5, 2, 2026-03-08, 3, 3, 2026-03-02, 3]
 
 INSERT INTO `article_counters` AS counters (`article_id`, `day`, `slot`, `views`, `likes`, `comments`)
 SELECT
@@ -63,11 +63,11 @@ ON CONFLICT (`article_id`, `day`, `slot`) DO UPDATE SET
         WHEN 'integer' THEN counters.`comments` + excluded.`comments`
         ELSE abs(-9223372036854775807 - 1)
     END;
--- [1, 2026-03-01, 0, 1, 2026-12-28, 0, 2, 2026-03-01, 0, 3, 2026-03-01, 0]
+-- [1, 2026-03-02, 3, 1, 2026-03-02, 5, 2, 2026-03-08, 3, 3, 2026-03-02, 3]
 
 DELETE FROM `article_counters`
 WHERE (`article_id`, `day`, `slot`) IN (VALUES (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?));
--- [1, 2026-03-01, 0, 1, 2026-12-28, 0, 2, 2026-03-01, 0, 3, 2026-03-01, 0]
+-- [1, 2026-03-02, 3, 1, 2026-03-02, 5, 2, 2026-03-08, 3, 3, 2026-03-02, 3]
 
 COMMIT;
 
@@ -81,7 +81,7 @@ WHERE
     AND (`article_id`, `day`, `slot`) > (?, ?, ?)
 ORDER BY `article_id`, `day`, `slot`
 LIMIT 100;
--- [1971-01-01, 2027-01-01, 3, 2026-03-01, 0]
+-- [1971-01-01, 2027-01-01, 3, 2026-03-02, 3]
 
 SELECT COUNT(*)
 FROM `article_counters`

@@ -26,3 +26,18 @@ WHERE held <> total OR held IS NULL
 ORDER BY entity;
 -- [2026-03-02, 2026-03-08]
 
+UPDATE `articles` AS parent SET
+    `total_views` = wanted.total
+FROM (
+    SELECT column1 AS entity, column2 AS held, column3 AS total
+    FROM (VALUES (?, ?, ?), (?, ?, ?), (?, ?, ?)) AS listed
+) AS wanted
+WHERE
+    parent.`id` = wanted.entity
+    AND (
+        parent.`total_views` = wanted.held
+        OR parent.`total_views` IS NULL
+        AND wanted.held IS NULL
+    );
+-- [1, Some(0), 2, 2, Some(0), 5, 3, Some(0), 2]
+

@@ -30,7 +30,7 @@ UPDATE `articles` AS parent SET
     `recent_views` = wanted.total
 FROM (
     SELECT column1 AS entity, column2 AS held, column3 AS total
-    FROM (VALUES (?, ?, ?)) AS listed
+    FROM (VALUES (?, ?, ?), (?, ?, ?)) AS listed
 ) AS wanted
 WHERE
     parent.`id` = wanted.entity
@@ -39,5 +39,5 @@ WHERE
         OR parent.`recent_views` IS NULL
         AND wanted.held IS NULL
     );
--- [2, Some(9), 5]
+-- [1, Some(0), 2, 3, Some(0), 2]
 

@@ -50,5 +50,5 @@ WHERE
         OR parent.`hits_of_a_day` IS NULL
         AND wanted.held_1 IS NULL
     );
--- ["/a", None, None, 0, 0, "/b", None, None, 0, 0]
+-- ["/a", None, None, 1, 1, "/b", None, None, 0, 0]
 

@@ -54,5 +54,5 @@ WHERE
         OR parent.`total_likes` IS NULL
         AND wanted.held_1 IS NULL
     );
--- [1, Some(3), None, 3, 3, 2, Some(9), None, 9, 1, 3, Some(2), None, 2, 0, 4, Some(0), None, 0, 0, 5, Some(0), None, 0, 0]
+-- [1, Some(0), None, 2, 0, 2, Some(0), None, 5, 0, 3, Some(0), None, 2, 0, 4, Some(0), None, 0, 0, 5, Some(0), None, 0, 0]
 

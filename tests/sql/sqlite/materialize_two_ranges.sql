@@ -53,5 +53,5 @@ WHERE
         OR parent.`recent_views` IS NULL
         AND wanted.held_1 IS NULL
     );
--- [1, Some(3), Some(0), 3, 3, 2, Some(9), Some(0), 9, 9, 3, Some(2), Some(0), 2, 2]
+-- [1, Some(0), Some(0), 2, 2, 2, Some(0), Some(0), 5, 5, 3, Some(0), Some(0), 2, 2]
 

@@ -37,14 +37,14 @@ ORDER BY `entity`, `day`;
 BEGIN;
 
 INSERT INTO `article_counters` AS counters (`article_id`, `day`, `slot`, `comments`)
-VALUES (?, ?, 0, ?)
+VALUES (?, ?, 0, ?), (?, ?, 0, ?)
 ON CONFLICT (`article_id`, `day`, `slot`) DO UPDATE SET
     `comments` = CASE
         typeof(counters.`comments` + excluded.`comments`)
         WHEN 'integer' THEN counters.`comments` + excluded.`comments`
         ELSE abs(-9223372036854775807 - 1)
     END;
--- [1, 1970-01-01, 0]
+-- [1, 1970-01-01, 0, 2, 1970-01-01, 0]
 
 WITH
 `true_counts` (`entity`, `day`, `actual`) AS (
@@ -68,29 +68,29 @@ SELECT
 FROM (
     SELECT `article_id` AS `entity`, `day` AS `day`, SUM(`comments`) AS `stored`, 0 AS `actual`
     FROM `article_counters`
-    WHERE `article_id` IN (?)
+    WHERE `article_id` IN (?, ?)
         AND `day` BETWEEN ? AND ?
     GROUP BY `article_id`, `day`
     UNION ALL
     SELECT `entity`, `day`, 0, `actual`
     FROM `true_counts`
-    WHERE `entity` IN (?)
+    WHERE `entity` IN (?, ?)
         AND `day` BETWEEN ? AND ?
 ) AS compared
 GROUP BY `entity`, `day`
 HAVING SUM(`stored`) <> SUM(`actual`)
 ORDER BY `entity`, `day`;
--- [1, 2026-03-02, 2026-03-08, 1, 2026-03-02, 2026-03-08]
+-- [1, 2, 2026-03-02, 2026-03-08, 1, 2, 2026-03-02, 2026-03-08]
 
 INSERT INTO `article_counters` AS counters (`article_id`, `day`, `slot`, `comments`)
-VALUES (?, ?, 0, ?)
+VALUES (?, ?, 0, ?), (?, ?, 0, ?)
 ON CONFLICT (`article_id`, `day`, `slot`) DO UPDATE SET
     `comments` = CASE
         typeof(counters.`comments` + excluded.`comments`)
         WHEN 'integer' THEN counters.`comments` + excluded.`comments`
         ELSE abs(-9223372036854775807 - 1)
     END;
--- [1, 2026-03-02, 2]
+-- [1, 2026-03-02, 2, 2, 2026-03-02, 1]
 
 COMMIT;
 

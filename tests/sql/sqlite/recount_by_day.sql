@@ -1,4 +1,4 @@
--- recount(article_counters::comments, comments_by_day!()).of(&article(2)).execute::<i64, _>(conn)
+-- recount(article_counters::comments, comments_by_day!()).of(2_i64).execute::<i64, _>(conn)
 
 BEGIN;
 

@@ -37,5 +37,15 @@ GROUP BY `day`
 HAVING SUM(`stored`) <> SUM(`actual`)
 ORDER BY `day`;
 
+INSERT INTO `site_counters` AS counters (`day`, `slot`, `hits`)
+VALUES (?, 0, ?)
+ON CONFLICT (`day`, `slot`) DO UPDATE SET
+    `hits` = CASE
+        typeof(counters.`hits` + excluded.`hits`)
+        WHEN 'integer' THEN counters.`hits` + excluded.`hits`
+        ELSE abs(-9223372036854775807 - 1)
+    END;
+-- [2026-03-02, 1]
+
 COMMIT;
 

@@ -98,7 +98,7 @@ ON CONFLICT (`crate_id`, `number`, `day`, `slot`) DO UPDATE SET
         WHEN 'integer' THEN counters.`downloads` + excluded.`downloads`
         ELSE abs(-9223372036854775807 - 1)
     END;
--- [1, "1.0", 2026-03-02, -3]
+-- [1, "1.0", 2026-03-02, -1]
 
 COMMIT;
 

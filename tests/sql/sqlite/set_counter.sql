@@ -29,7 +29,7 @@ ON CONFLICT (`article_id`, `day`, `slot`) DO UPDATE SET
         WHEN 'integer' THEN counters.`views` + excluded.`views`
         ELSE abs(-9223372036854775807 - 1)
     END;
--- [1, 2026-12-28, -2]
+-- [1, 2026-12-28, 5]
 
 COMMIT;
 

@@ -29,7 +29,7 @@ ON CONFLICT (`day`, `slot`) DO UPDATE SET
         WHEN 'integer' THEN counters.`hits` + excluded.`hits`
         ELSE abs(-9223372036854775807 - 1)
     END;
--- [2026-03-02, 4]
+-- [2026-03-02, 5]
 
 COMMIT;
 

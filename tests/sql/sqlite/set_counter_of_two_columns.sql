@@ -29,7 +29,7 @@ ON CONFLICT (`article_id`, `emoji`, `day`, `slot`) DO UPDATE SET
         WHEN 'integer' THEN counters.`given` + excluded.`given`
         ELSE abs(-9223372036854775807 - 1)
     END;
--- [1, "👍", 2026-03-02, -1]
+-- [1, "👍", 2026-03-02, 5]
 
 COMMIT;
 

@@ -37,7 +37,7 @@ ON CONFLICT (`article_id`, `day`, `slot`) DO UPDATE SET
         WHEN 'integer' THEN counters.`views` + excluded.`views`
         ELSE abs(-9223372036854775807 - 1)
     END;
--- [1, 2026-03-02, -4, 2, 2026-03-08, 4]
+-- [1, 2026-03-02, 1, 2, 2026-03-08, -1]
 
 COMMIT;
 

@@ -29,5 +29,15 @@ JOIN
 GROUP BY wanted.ordinality;
 -- [1, 2026-03-01, 2026-03-31]
 
+INSERT INTO `article_counters` AS counters (`article_id`, `day`, `slot`, `views`)
+VALUES (?, ?, 0, ?)
+ON CONFLICT (`article_id`, `day`, `slot`) DO UPDATE SET
+    `views` = CASE
+        typeof(counters.`views` + excluded.`views`)
+        WHEN 'integer' THEN counters.`views` + excluded.`views`
+        ELSE abs(-9223372036854775807 - 1)
+    END;
+-- [1, 2026-03-01, 1]
+
 COMMIT;
 

@@ -42,7 +42,7 @@ ON CONFLICT (`path`, `day`, `slot`) DO UPDATE SET
         WHEN 'integer' THEN counters.`hits` + excluded.`hits`
         ELSE abs(-9223372036854775807 - 1)
     END;
--- ["/", 2026-03-02, 2]
+-- ["/", 2026-03-02, 3]
 
 COMMIT;
 

@@ -32,8 +32,8 @@ UPDATE `tickets` SET
         AND `slot` >= ? THEN ?
         ELSE 0
     END
-WHERE `event_id` = ? AND `day` = ? AND `slot` IN (?);
--- [0, 0, 3, 1, 0, 3, 1, 1970-01-01, 0]
+WHERE `event_id` = ? AND `day` = ? AND `slot` IN (?, ?);
+-- [0, 0, 3, 1, 0, 3, 1, 1970-01-01, 0, 3]
 
 COMMIT;
 

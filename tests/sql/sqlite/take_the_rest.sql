@@ -1,4 +1,4 @@
--- take(tickets::remaining).of(1_i64).by(2).execute(conn)
+-- take(tickets::remaining).of(1_i64).by(3).execute(conn)
 
 UPDATE `tickets` SET
     `remaining` = `remaining` - ?
@@ -14,5 +14,5 @@ WHERE
         LIMIT 1
     )
     AND `remaining` >= ?;
--- [2, 1, 1970-01-01, 1, 1970-01-01, 2, 2]
+-- [3, 1, 1970-01-01, 1, 1970-01-01, 3, 3]
 

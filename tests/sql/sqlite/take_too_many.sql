@@ -1,4 +1,4 @@
--- take(tickets::remaining).of(1_i64).execute(conn)
+-- take(tickets::remaining).of(1_i64).by(4).execute(conn)
 
 UPDATE `tickets` SET
     `remaining` = `remaining` - ?
@@ -14,7 +14,7 @@ WHERE
         LIMIT 1
     )
     AND `remaining` >= ?;
--- [1, 1, 1970-01-01, 1, 1970-01-01, 1, 1]
+-- [4, 1, 1970-01-01, 1, 1970-01-01, 4, 4]
 
 SELECT CASE
     typeof(COALESCE(SUM(`remaining`), 0))

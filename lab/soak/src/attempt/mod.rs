@@ -8,18 +8,18 @@ use std::collections::BTreeMap;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::result::Error;
-use diesel_counters::prelude::*;
+use diesel_counters_tests::map::{Map, Place, Returned, Rows};
+use diesel_counters_tests::operations::{IncrementMany, Operation, Run};
 
 use super::{Conn, IS_MYSQL};
 use crate::history::{Level, Step};
-use crate::record::{Cell, Kind, Seen, Time};
-use crate::run::Run;
-use crate::tables::label_counters::dsl::given;
-use crate::tables::{self, TODAY, counted, day, number_of};
+use crate::record::{Cell, Kind, NO_DAY, Seen, Time};
+use crate::run;
+use crate::tables::{TODAY, Table, counted, counted_number, day, entity, number_of};
 
 /// The thread that runs a transaction.
 pub struct Writer<'a> {
-    pub run: &'a Run,
+    pub run: &'a run::Run,
     /// The comments that its committed transactions have inserted, which it can delete.
     pub comments: Vec<Comment>,
 }
@@ -132,6 +132,37 @@ impl Attempt {
         }
     }
 
+    /// Runs an operation that adds to counts or tickets, and notes what it has added.
+    fn add(&mut self, operation: impl Into<Operation>, conn: &mut Conn) -> QueryResult<()> {
+        let operation = operation.into();
+        operation.run(Table::ARTICLES, conn)?;
+        self.expect_added(&operation);
+        Ok(())
+    }
+
+    /// Notes what an operation adds to counts or tickets: what it leaves if there are none.
+    fn expect_added(&mut self, operation: &Operation) {
+        let place = Place {
+            table: Table::ARTICLES,
+            rows: &Rows::new(),
+            in_transaction: true,
+            is_mysql: IS_MYSQL,
+        };
+        let mut map = Map::default();
+        let applied = operation.apply(&mut map, place);
+        applied.expect("it can be added to nothing");
+        for ((of, on, counter), amount) in map.counts {
+            let kind = [Kind::Views, Kind::Comments][counter];
+            let on = counted_number(on).expect("a day that is counted on");
+            if amount != 0 {
+                self.expect_increment(of.number, kind, on, amount);
+            }
+        }
+        for (of, units) in map.tickets {
+            self.expect(of.number, Kind::Tickets, NO_DAY, units);
+        }
+    }
+
     /// Notes an increment of a counter.
     fn expect_increment(&mut self, article: i64, kind: Kind, on: u8, amount: i64) {
         self.expect(article, kind, on, amount);
@@ -177,9 +208,9 @@ pub fn write_counted(id: i64, counts: &[Counted], conn: &mut Conn) -> QueryResul
         *units += count.tickets;
     }
     for (&(article, number), &[viewed, _]) in &sums {
-        let label = (article, tables::label_of(number));
-        let count = increment(given).on(day(number));
-        count.of_many([(label, viewed)]).execute(conn)?;
+        let of = vec![(entity(article, number), [viewed, 0])];
+        let on = Some(day(number));
+        IncrementMany { of, on }.run(Table::LABELS, conn)?;
     }
     for ((article, number), [viewed, units]) in sums {
         let row = (
@@ -193,4 +224,10 @@ pub fn write_counted(id: i64, counts: &[Counted], conn: &mut Conn) -> QueryResul
         insert.execute(conn)?;
     }
     Ok(())
+}
+
+/// The only number that an operation returned.
+pub fn number_in(returned: Returned) -> i64 {
+    let (_, _, numbers) = &returned[0];
+    numbers[0]
 }

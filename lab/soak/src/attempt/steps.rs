@@ -4,52 +4,27 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use diesel::prelude::*;
-use diesel_counters::counting_transaction;
-use diesel_counters::dsl::{put_back, set_counter};
-use diesel_counters::prelude::*;
+use diesel_counters_tests::operations::{Increment, Operation, Run};
 
-use super::super::reads::read_values;
+use super::super::reads::{read_likes, values};
 use super::super::{Conn, like, planted};
-use super::{Attempt, Comment, Stop, Writer};
+use super::{Attempt, Comment, Stop, Writer, number_in};
 use crate::fault::Fault;
 use crate::history::Step;
 use crate::record::{Cell, Kind, NO_DAY, Value};
-use crate::tables::article_counters::dsl::{comments, views};
-use crate::tables::tickets::dsl::remaining;
-use crate::tables::{self, TODAY, article_likes, day};
+use crate::tables::{self, TODAY, Table, article_likes, day, entity};
 
 impl Attempt {
     pub(super) fn step(&mut self, step: &Step, of: &Writer, conn: &mut Conn) -> Result<(), Stop> {
         let run = of.run;
         match *step {
-            Step::Count((article, on, amount)) => {
-                let count = increment(views).of(article).by(amount).on(day(on));
-                // With this fault, `planted::count_before` has run it.
-                if !run.has(Fault::CountOutsideOfTheTransaction) {
-                    count.execute(conn)?;
-                }
-                self.expect_increment(article, Kind::Views, on, amount);
+            // With this fault, `planted::count_before` has run it.
+            Step::Add(ref count @ Operation::Increment(_))
+                if run.has(Fault::CountOutsideOfTheTransaction) =>
+            {
+                self.expect_added(count);
             }
-            Step::CountMany(on, ref amounts) => {
-                let many = increment(views).on(day(on));
-                many.of_many(amounts.iter().copied()).execute(conn)?;
-                for &(article, amount) in amounts {
-                    self.expect_increment(article, Kind::Views, on, amount);
-                }
-            }
-            Step::CountLast(ref amounts) => {
-                let counts = amounts.iter().map(|&(article, on, amount)| {
-                    let count = increment(views).of(article).by(amount);
-                    count.on(day(on))
-                });
-                counting_transaction(conn, |tx| {
-                    counts.for_each(|count| tx.count(count));
-                    QueryResult::Ok(())
-                })?;
-                for &(article, on, amount) in amounts {
-                    self.expect_increment(article, Kind::Views, on, amount);
-                }
-            }
+            Step::Add(ref operation) => self.add(operation.clone(), conn)?,
             Step::Comment((article, on, amount)) => {
                 let id = run.next_id();
                 diesel::insert_into(tables::comments::table)
@@ -59,10 +34,12 @@ impl Attempt {
                         tables::comments::day.eq(day(on)),
                     ))
                     .execute(conn)?;
-                let count = increment((views, comments)).of(article);
-                count.by((amount, 1)).on(day(on)).execute(conn)?;
-                self.expect_increment(article, Kind::Views, on, amount);
-                self.expect_increment(article, Kind::Comments, on, 1);
+                let count = Increment {
+                    of: entity(article, on),
+                    by: [amount, 1],
+                    on: Some(day(on)),
+                };
+                self.add(count, conn)?;
                 self.expect(article, Kind::CommentRows, on, 1);
                 self.comments.push(Comment {
                     id,
@@ -78,9 +55,12 @@ impl Attempt {
                 let row = tables::comments::table.find(comment.id);
                 let rows = diesel::delete(row).execute(conn)?;
                 if rows == 1 {
-                    let count = increment(comments).of(comment.article).by(-1);
-                    count.on(day(comment.day)).execute(conn)?;
-                    self.expect_increment(comment.article, Kind::Comments, comment.day, -1);
+                    let count = Increment {
+                        of: entity(comment.article, comment.day),
+                        by: [0, -1],
+                        on: Some(day(comment.day)),
+                    };
+                    self.add(count, conn)?;
                     self.expect(comment.article, Kind::CommentRows, comment.day, -1);
                     self.uncommented.push(comment.id);
                 }
@@ -94,18 +74,19 @@ impl Attempt {
                 let rows = diesel::delete(like).execute(conn)?;
                 self.liked(article, -(rows as i64));
             }
-            Step::Set { article, to } => {
+            Step::Set(ref set) => {
                 let from = self.lock_from();
-                let before = set_counter(views).of(article).to(to).execute(conn)?;
+                let before = number_in(set.run(Table::ARTICLES, conn)?);
+                let article = set.of.number;
                 let value = Value::sum(Cell::of(article, Kind::Views), before);
                 self.see(from, vec![value]);
-                self.expect(article, Kind::Views, TODAY, to - before);
+                self.expect(article, Kind::Views, TODAY, set.to - before);
             }
-            Step::Take { article, units } => {
+            Step::Take(ref take) => {
                 let from = self.refusal_from();
-                let is_taken = planted::take_tickets(article, units, run.settings.fault, conn)?;
-                if is_taken {
-                    self.expect(article, Kind::Tickets, NO_DAY, -units);
+                let article = take.of.number;
+                if planted::take_tickets(take, run.settings.fault, conn)? {
+                    self.expect(article, Kind::Tickets, NO_DAY, -take.units);
                     self.takes += 1;
                 } else {
                     self.refusals += 1;
@@ -113,7 +94,7 @@ impl Attempt {
                         run.tally.not_checked.fetch_add(1, Relaxed);
                     } else {
                         // Fewer units were left than it wanted, at some moment from then on.
-                        let left = Value::sum(Cell::of(article, Kind::Tickets), units - 1);
+                        let left = Value::sum(Cell::of(article, Kind::Tickets), take.units - 1);
                         let left = Value {
                             at_most: true,
                             ..left
@@ -125,32 +106,30 @@ impl Attempt {
                 // effect can then be later, but no `Read` adds up tickets.
                 self.snapshot.get_or_insert(self.effects.len());
             }
-            Step::PutBack { article, units } => {
-                put_back(remaining).of(article).by(units).execute(conn)?;
-                self.expect(article, Kind::Tickets, NO_DAY, units);
-            }
-            Step::SetStock { article, to } => {
+            Step::SetStock(ref set) => {
                 let from = self.lock_from();
-                let before = set_counter(remaining).of(article).to(to).execute(conn)?;
+                let before = number_in(set.run(Table::Tickets, conn)?);
+                let article = set.of.number;
                 let value = Value::sum(Cell::of(article, Kind::Tickets), before);
                 self.see(from, vec![value]);
-                self.expect(article, Kind::Tickets, NO_DAY, to - before);
+                self.expect(article, Kind::Tickets, NO_DAY, set.to - before);
                 self.fills += u64::from(before == 0);
             }
             // The rows of `counted` do not have it, and nothing else is left of a killed client.
-            Step::Miscount { .. } if run.is_client() => {}
-            Step::Miscount { article, amount } => {
-                let count = increment(comments).of(article).by(amount);
-                count.execute(conn)?;
-                self.expect_increment(article, Kind::Comments, TODAY, amount);
+            Step::Miscount(_) if run.is_client() => {}
+            Step::Miscount(ref count) => self.add(count.clone(), conn)?,
+            Step::Read(_) | Step::ReadLikes if self.has_an_older_snapshot() => {
+                run.tally.not_checked.fetch_add(1, Relaxed);
             }
-            Step::Read(read) => {
-                if self.has_an_older_snapshot() {
-                    run.tally.not_checked.fetch_add(1, Relaxed);
-                    return Ok(());
-                }
+            Step::Read(ref operation) => {
                 let from = self.snapshot_from();
-                let values = read_values(read, conn)?;
+                let returned = operation.run(Table::ARTICLES, conn)?;
+                self.see(from, values(returned));
+                self.snapshot.get_or_insert(self.effects.len());
+            }
+            Step::ReadLikes => {
+                let from = self.snapshot_from();
+                let values = read_likes(conn)?;
                 self.see(from, values);
                 self.snapshot.get_or_insert(self.effects.len());
             }

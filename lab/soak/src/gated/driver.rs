@@ -16,7 +16,7 @@ use super::worker::{Job, Worker};
 use super::{ASK_AFTER, Conn, INTEGER, UNDATED, VACUUM, planted, waiting};
 use crate::interleave::case::Case;
 use crate::interleave::gate::Event;
-use crate::interleave::operation::Operation;
+use crate::interleave::operation::{Operation, Own};
 use crate::interleave::outcome::{Ended, Kind, Outcome, Transaction};
 use crate::interleave::schedule::Orders;
 use crate::interleave::state::State;
@@ -187,7 +187,7 @@ impl Driver {
             sessions[chosen].place = Place::Running { waits: false };
             self.workers[chosen].grant()?;
         }
-        if case.runs(Operation::PlantedLoss) {
+        if case.runs(Own::PlantedLoss.into()) {
             planted::lose_a_row(&mut self.conn)?;
         }
         all.sort_by_key(|&(key, _)| key);
@@ -325,6 +325,7 @@ fn went_on(connection: usize, sessions: &mut [Session], trace: &mut Trace) {
 
 /// The query of everything that is compared.
 fn read_all() -> String {
+    let label = "100 * article_id + CASE label WHEN 'a' THEN 1 ELSE 2 END";
     let parts = [
         (
             Kind::Views,
@@ -353,11 +354,18 @@ fn read_all() -> String {
         (Kind::CommentRows, "article_id", "day", "1", "comments"),
         // A label is an entity of its own. One that has only zeros is the same as one without rows.
         (
-            Kind::Given,
-            "100 * article_id + CASE label WHEN 'a' THEN 1 ELSE 2 END",
+            Kind::LabelViews,
+            label,
             "day",
-            "SUM(given)",
-            "label_counters GROUP BY article_id, label, day HAVING SUM(given) <> 0",
+            "SUM(views)",
+            "label_counters GROUP BY article_id, label, day HAVING SUM(views) <> 0",
+        ),
+        (
+            Kind::LabelComments,
+            label,
+            "day",
+            "SUM(comments)",
+            "label_counters GROUP BY article_id, label, day HAVING SUM(comments) <> 0",
         ),
         (Kind::Tickets, "article_id", "day", "remaining", "tickets"),
     ];

@@ -18,7 +18,7 @@ use super::operations;
 use super::{Conn, IS_SQLITE, session_id, slot_number};
 use crate::interleave::case::Script;
 use crate::interleave::gate::{Event, Gate};
-use crate::interleave::operation::Operation;
+use crate::interleave::operation::{Operation, Own};
 use crate::interleave::outcome::{Ended, Failed};
 
 /// Transactions of a script to run.
@@ -132,8 +132,8 @@ impl Thread {
             set?;
         }
         match job.script.operation {
-            Operation::RecountTriggers => self.recount("article_counters", conn),
-            Operation::RecountColumn => self.recount("articles", conn),
+            Operation::Own(Own::RecountTriggers) => self.recount("article_counters", conn),
+            Operation::Own(Own::RecountColumn) => self.recount("articles", conn),
             _ => Ok(operations::run(
                 job.script,
                 transaction,

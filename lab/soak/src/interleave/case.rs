@@ -10,7 +10,7 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 
-use super::operation::{Context, Database, Operation};
+use super::operation::{Context, Database, Operation, Own};
 use super::outcome::Comparison;
 use super::state::State;
 use crate::tables::today;
@@ -37,15 +37,19 @@ impl Case {
     pub fn comparison(&self) -> Comparison {
         Comparison {
             by_article: self.any(Operation::is_in_parts),
-            ignores_column: self.runs(Operation::Materialize)
-                && self.runs(Operation::ReplaceArticle),
-            folded_into: match () {
-                () if self.runs(Operation::Fold) => Period::Total,
-                () if self.runs(Operation::FoldMonths) => Period::Month,
-                () => Period::Day,
-            },
+            ignores_column: self.any(Operation::copies_totals)
+                && self.runs(Own::ReplaceArticle.into()),
+            folded_into: self.folds_into().unwrap_or(Period::Day),
             today: today(),
         }
+    }
+
+    /// The longest period into which one of its operations merges days.
+    fn folds_into(&self) -> Option<Period> {
+        let scripts = self.scripts.iter();
+        scripts
+            .filter_map(|script| script.operation.merges_days_into())
+            .max()
     }
 
     /// Whether this holds for one of its operations.
@@ -220,7 +224,10 @@ mod tests {
 
     #[test]
     fn a_case_of_another_database_is_refused() {
-        for case in of(Database::Postgres, &[Operation::Counting, Operation::Set]) {
+        for case in of(
+            Database::Postgres,
+            &[Own::Counting.into(), Operation::named("set")],
+        ) {
             case.ensure_runs_on(Database::Postgres).unwrap();
             let error = case.ensure_runs_on(Database::Sqlite).unwrap_err();
             assert_eq!(error.to_string(), "counting runs on PostgreSQL only");
@@ -229,7 +236,7 @@ mod tests {
 
     #[test]
     fn each_combination_comes_up_before_one_comes_up_twice() {
-        let cases = cases(Database::Sqlite, 2, &[Operation::Take], 1);
+        let cases = cases(Database::Sqlite, 2, &[Operation::named("take")], 1);
         let first = cases[0].operations();
         let again = cases
             .iter()
@@ -240,6 +247,6 @@ mod tests {
         names.sort();
         names.dedup();
         assert_eq!(names.len(), combinations);
-        assert!(cases.iter().all(|case| case.runs(Operation::Take)));
+        assert!(cases.iter().all(|case| case.runs(Operation::named("take"))));
     }
 }

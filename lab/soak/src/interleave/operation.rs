@@ -1,18 +1,25 @@
-//! The operations, and what runs them.
+//! What the enumerator runs beside each other: the scripts of the library's operations, and what only
+//! it knows.
+
+use std::sync::LazyLock;
 
 use clap::ValueEnum;
+use clap::builder::PossibleValue;
+use diesel_counters::Period;
+use diesel_counters_tests::operations::{self, Script};
+use diesel_counters_tests::tables::Table;
 
 /// What runs beside others. Each works on article 1, and some on article 2 too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
-    /// Increments the views of article 1
-    Increment,
-    /// Increments the views of articles 1 and 2 in one statement
-    Many,
-    /// Increments the views of a day that compact and fold merge
-    Past,
-    /// Increments views at the end of a `counting_transaction`
-    CountingTransaction,
+    /// The place of a script among those of the library's operations.
+    Library(usize),
+    Own(Own),
+}
+
+/// The operations of an application, and planted faults.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub enum Own {
     /// Increments the views of articles 1 and 2 through a `CounterBuffer`
     Buffer,
     /// Inserts a comment and counts it in one statement, on PostgreSQL
@@ -21,38 +28,12 @@ pub enum Operation {
     Comment,
     /// Deletes a comment, and counts it if it existed, in one transaction
     Uncomment,
-    /// Sets the views of article 1
-    Set,
-    /// Sets the views of today, of article 1
-    SetDay,
-    /// Sets the views of two days of articles 1 and 2
-    SetDays,
     /// Increments the views in a transaction, and sets them in another
     CountThenSet,
-    /// Recounts the comments of article 1
-    Recount,
-    /// Recounts the comments of article 1 by day
-    RecountByDay,
     /// Sets the likes of article 1, which triggers count
     SetLikes,
     /// Recounts the likes of article 1
     RecountLikes,
-    /// Recounts the comments of all articles
-    RecountAll,
-    /// Recounts the comments of all articles by day
-    RecountAllByDay,
-    /// Deletes the counters of article 1
-    Delete,
-    /// Deletes the counters of articles 1 and 2
-    DeleteMany,
-    /// Merges the slots of old days
-    Compact,
-    /// Merges old days
-    Fold,
-    /// Merges old days into months
-    FoldMonths,
-    /// Copies the views into a column
-    Materialize,
     /// Inserts a like, which a trigger counts
     Like,
     /// Moves the likes of article 1 to article 2
@@ -69,34 +50,8 @@ pub enum Operation {
     RecountTriggers,
     /// Corrects what the triggers count in a column
     RecountColumn,
-    /// Increments label a of article 1
-    Label,
-    /// Increments labels a and b of article 1 in one statement
-    ManyLabels,
-    /// Sets label a of article 1
-    SetLabel,
-    /// Deletes the counters of label a of article 1
-    DeleteLabel,
-    /// Deletes the counters of all labels of article 1
-    DeleteLabels,
-    /// Recounts label a of article 1
-    RecountLabel,
-    /// Recounts all labels of article 1
-    RecountLabels,
-    /// Merges the slots of old days of labels
-    CompactLabels,
-    /// Takes two tickets of article 1
-    Take,
-    /// Puts a ticket of article 1 back
-    PutBack,
     /// Puts two tickets of article 1 back and takes two, in one transaction
     Exchange,
-    /// Sets the number of tickets of article 1
-    SetStock,
-    /// Deletes the tickets of article 1
-    DeleteStock,
-    /// Merges the slots of tickets
-    CompactStock,
     /// Planted: the command's recount under a lock of its own, beside which `planted-set` sets
     #[value(hide = true)]
     PlantedCommandRecount,
@@ -148,62 +103,129 @@ pub enum Database {
     Sqlite,
 }
 
-use Operation::*;
+static SCRIPTS: LazyLock<Vec<Script>> = LazyLock::new(operations::Operation::scripts);
+
+static ALL: LazyLock<Vec<Operation>> = LazyLock::new(|| {
+    let library = (0..SCRIPTS.len()).map(Operation::Library);
+    let own = Own::value_variants().iter().copied();
+    library.chain(own.map(Operation::Own)).collect()
+});
+
+impl ValueEnum for Operation {
+    fn value_variants<'a>() -> &'a [Self] {
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Operation::Library(place) => {
+                let script = &SCRIPTS[*place];
+                Some(PossibleValue::new(script.name).help(script.does))
+            }
+            Operation::Own(own) => own.to_possible_value(),
+        }
+    }
+}
+
+impl From<Own> for Operation {
+    fn from(own: Own) -> Self {
+        Operation::Own(own)
+    }
+}
 
 impl Operation {
     /// The operations of a database that are not planted faults.
     pub fn all(on: Database) -> Vec<Operation> {
         let all = Operation::value_variants().iter().copied();
-        all.filter(|operation| *operation < PlantedCommandRecount && operation.runs_on(on))
+        all.filter(|operation| !operation.is_planted() && operation.runs_on(on))
             .collect()
+    }
+
+    /// The operation of this name. Panics if there is none.
+    pub fn named(name: &str) -> Operation {
+        Operation::from_str(name, false).expect("an operation has this name")
+    }
+
+    /// The script, if it is one of the library's operations.
+    pub fn script(self) -> Option<&'static Script> {
+        match self {
+            Operation::Library(place) => Some(&SCRIPTS[place]),
+            Operation::Own(_) => None,
+        }
+    }
+
+    /// The library's operation that the first connection runs.
+    fn library(self) -> Option<operations::Operation> {
+        self.script().map(|script| (script.operation)(1))
+    }
+
+    fn is_planted(self) -> bool {
+        matches!(self, Operation::Own(own) if own >= Own::PlantedCommandRecount)
+    }
+
+    /// Whether it is one of the application's.
+    fn is_any_of(self, own: &[Own]) -> bool {
+        own.iter().any(|own| self == (*own).into())
     }
 
     /// Whether the database has the statement of this operation.
     pub fn runs_on(self, on: Database) -> bool {
-        on == Database::Postgres || !matches!(self, Counting | TruncateLikes)
+        on == Database::Postgres || !self.is_any_of(&[Own::Counting, Own::TruncateLikes])
     }
 
     /// The transactions in which it can run.
     pub fn contexts(self) -> &'static [Context] {
-        match self {
-            // They begin their own and end it.
-            Buffer | Compact | Fold | FoldMonths | RecountTriggers | RecountColumn
-            | CountThenSet | CompactLabels | CompactStock => &[Context::Own],
-            // They are the caller's transactions.
-            Comment | Uncomment | ReplaceArticle | Exchange => &[Context::Caller, Context::Read],
-            planted if planted >= PlantedCommandRecount => &[Context::Own],
-            _ => &[Context::Own, Context::Caller, Context::Read],
+        let begins = self.library().is_some_and(|one| one.begins_transactions());
+        let begins_and_ends = [
+            Own::Buffer,
+            Own::RecountTriggers,
+            Own::RecountColumn,
+            Own::CountThenSet,
+        ];
+        let in_the_callers = [
+            Own::Comment,
+            Own::Uncomment,
+            Own::ReplaceArticle,
+            Own::Exchange,
+        ];
+        if begins || self.is_planted() || self.is_any_of(&begins_and_ends) {
+            &[Context::Own]
+        } else if self.is_any_of(&in_the_callers) {
+            &[Context::Caller, Context::Read]
+        } else {
+            &[Context::Own, Context::Caller, Context::Read]
         }
     }
 
     /// The number of its transactions, each of which commits by itself.
     pub fn transactions(self) -> usize {
-        match self {
-            CountThenSet | PlantedCountThenSet => 2,
-            _ => 1,
+        if self.is_any_of(&[Own::CountThenSet, Own::PlantedCountThenSet]) {
+            2
+        } else {
+            1
         }
     }
 
     /// Whether it reads, and then writes what it has read in other transactions or with another
     /// snapshot. Then articles are compared one by one, and after an error it may have run or not.
     pub fn is_in_parts(self) -> bool {
-        matches!(
-            self,
-            Buffer
-                | Compact
-                | Fold
-                | FoldMonths
-                | Materialize
-                | RecountAll
-                | RecountAllByDay
-                | RecountTriggers
-                | RecountColumn
-                | DeleteLabels
-                | RecountLabels
-                | CompactLabels
-                | CompactStock
-                | PlantedCompact
-        )
+        let own = [
+            Own::Buffer,
+            Own::RecountTriggers,
+            Own::RecountColumn,
+            Own::PlantedCompact,
+        ];
+        self.library().is_some_and(|one| one.is_in_parts()) || self.is_any_of(&own)
+    }
+
+    /// The period into which it merges days.
+    pub fn merges_days_into(self) -> Option<Period> {
+        self.library()?.merges_days_into()
+    }
+
+    /// Whether it copies totals into a column.
+    pub fn copies_totals(self) -> bool {
+        matches!(self.library(), Some(operations::Operation::Materialize(_)))
     }
 
     /// Whether what it returns has to be that of a serial order. The number of rows that were
@@ -214,29 +236,37 @@ impl Operation {
 
     /// Whether it writes the rows that are counted, or articles, and not only counters.
     pub fn writes_rows(self) -> bool {
-        let likes = matches!(self, Like | MoveLikes | Unlike | TruncateLikes);
-        let comments = matches!(self, Counting | Comment | Uncomment | PlantedComment);
-        likes || comments || self.deletes_articles()
+        let likes = [Own::Like, Own::MoveLikes, Own::Unlike, Own::TruncateLikes];
+        let comments = [
+            Own::Counting,
+            Own::Comment,
+            Own::Uncomment,
+            Own::PlantedComment,
+        ];
+        self.is_any_of(&likes) || self.is_any_of(&comments) || self.deletes_articles()
     }
 
-    /// The number of its counter table: 0 for that of articles, 1 for that of labels, whose key has
-    /// two columns, and 2 for that of tickets.
-    pub fn table(self) -> u8 {
-        let tables = [Label..=CompactLabels, Take..=CompactStock];
-        let place = tables.iter().position(|of| of.contains(&self));
-        place.map_or(0, |place| place as u8 + 1)
+    /// The table of its counters.
+    fn table(self) -> Table {
+        match self.script() {
+            Some(script) => script.table,
+            None if self == Own::Exchange.into() => Table::Tickets,
+            None => Table::ARTICLES,
+        }
     }
 
     /// Whether it may use a table that the other operation uses. If not, their pair is left out.
     pub fn meets(self, other: Operation) -> bool {
         let tables = [self.table(), other.table()];
         // A recount of labels counts the rows of comments.
-        let labels = |one| matches!(one, Comment | Uncomment) && tables.contains(&1);
+        let labels = |one: Operation| {
+            one.is_any_of(&[Own::Comment, Own::Uncomment]) && tables.contains(&Table::LABELS)
+        };
         let is_of_both = |one: Operation| labels(one) || one.deletes_articles();
         tables[0] == tables[1] || is_of_both(self) || is_of_both(other)
     }
 
     pub fn deletes_articles(self) -> bool {
-        matches!(self, DeleteArticle | ReplaceArticle)
+        self.is_any_of(&[Own::DeleteArticle, Own::ReplaceArticle])
     }
 }

@@ -64,8 +64,10 @@ pub enum Kind {
     LikeRows,
     /// The number of comments of an article on a day.
     CommentRows,
-    /// The sum of the counts of a label on a day.
-    Given,
+    /// The sum of the views of a label on a day.
+    LabelViews,
+    /// The sum of the comments of a label on a day.
+    LabelComments,
     /// The tickets of an article.
     Tickets,
 }
@@ -73,10 +75,8 @@ pub enum Kind {
 impl Kind {
     /// Whether it is told apart by day.
     fn has_day(self) -> bool {
-        match self {
-            Kind::Views | Kind::Likes | Kind::Comments | Kind::CommentRows | Kind::Given => true,
-            Kind::Column | Kind::LikeCount | Kind::LikeRows | Kind::Tickets => false,
-        }
+        let has_none = [Kind::Column, Kind::LikeCount, Kind::LikeRows, Kind::Tickets];
+        !has_none.contains(&self)
     }
 }
 

@@ -31,38 +31,44 @@ pub enum Planted {
 impl Planted {
     /// The cases in which the fault is found.
     pub fn cases(self, on: Database) -> Vec<Case> {
-        use Operation::*;
-
-        let (operations, state): (&[_], _) = match self {
+        let (names, state): (&[_], _) = match self {
             Planted::CommandUnderAnotherLock => {
-                (&[PlantedCommandRecount, PlantedSet], State::Drift)
+                (&["planted-command-recount", "planted-set"], State::Drift)
             }
-            Planted::SumWithoutLocks => (&[PlantedSet, PlantedDelete], State::OneRow),
-            Planted::DeleteWithoutALock => (&[PlantedCountThenSet, PlantedDelete], State::Empty),
-            Planted::MergeWithoutLocks => (&[PlantedCompact, Past], State::Unmerged),
-            Planted::RecountDeletesFirst => (&[PlantedRecount, Comment], State::OneRow),
-            Planted::RecountWithoutALock => (&[PlantedRecountWithoutALock, Recount], State::Drift),
+            Planted::SumWithoutLocks => (&["planted-set", "planted-delete"], State::OneRow),
+            Planted::DeleteWithoutALock => {
+                (&["planted-count-then-set", "planted-delete"], State::Empty)
+            }
+            Planted::MergeWithoutLocks => (&["planted-compact", "past"], State::Unmerged),
+            Planted::RecountDeletesFirst => (&["planted-recount", "comment"], State::OneRow),
+            Planted::RecountWithoutALock => {
+                (&["planted-recount-without-a-lock", "recount"], State::Drift)
+            }
             // InnoDB deletes the row that the merge inserts too, unless the deletion has had to
-            // wait for another row. `Past` counts that row. It is the first one, because the orders
+            // wait for another row. `past` counts that row. It is the first one, because the orders
             // that begin with the first connection are run first.
             Planted::DeleteInOneStatement if on == Database::Mysql => (
-                &[Past, PlantedDeleteInOneStatement, Compact],
+                &["past", "planted-delete-in-one-statement", "compact"],
                 State::Unmerged,
             ),
-            Planted::DeleteInOneStatement => {
-                (&[PlantedDeleteInOneStatement, Compact], State::Unmerged)
+            Planted::DeleteInOneStatement => (
+                &["planted-delete-in-one-statement", "compact"],
+                State::Unmerged,
+            ),
+            Planted::CountOutsideOfTheTransaction => {
+                (&["planted-comment", "recount"], State::OneRow)
             }
-            Planted::CountOutsideOfTheTransaction => (&[PlantedComment, Recount], State::OneRow),
-            Planted::RowLost => (&[PlantedLoss, Increment], State::OneRow),
+            Planted::RowLost => (&["planted-loss", "increment"], State::OneRow),
         };
-        let mut all = of(on, operations);
+        let operations: Vec<_> = names.iter().map(|name| Operation::named(name)).collect();
+        let mut all = of(on, &operations);
         all.retain(|case| {
             let contexts = case.scripts.iter().map(|script| script.context);
             let in_the_callers = contexts.filter(|context| *context != Context::Own).count();
             let expected = match self {
-                // `Comment` has no transaction of its own.
+                // `comment` has no transaction of its own.
                 Planted::RecountDeletesFirst => 1,
-                // `Past` keeps its row locked until the caller commits.
+                // `past` keeps its row locked until the caller commits.
                 Planted::DeleteInOneStatement => operations.len() - 2,
                 _ => 0,
             };

@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-use crate::tables::day;
+use crate::tables::{PAST, day};
 
 /// What is stored before the statements of a case run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -26,9 +26,6 @@ pub enum State {
 /// A row of counters: the article, the number of the day or none for 1970-01-01, the slot, the
 /// views, the likes and the comments.
 type Row = (i64, Option<u8>, i16, i64, i64, i64);
-
-/// The old day that `Operation::Past` counts on.
-pub const PAST: u8 = 6;
 
 impl State {
     /// The rows of counters. In each state but [`Empty`](State::Empty), the articles 1 and 2 each
@@ -117,11 +114,11 @@ impl State {
         let rows = self.rows().iter();
         let rows = rows.map(|(article, on, slot, views, likes, comments)| {
             let on = on.map_or_else(|| "1970-01-01".to_owned(), |on| day(on).to_string());
-            // Labels a and b of article 1 have the views of articles 1 and 2.
+            // Labels a and b of article 1 have the views and comments of articles 1 and 2.
             let label = if *article == 1 { 'a' } else { 'b' };
             (
                 format!("({article}, '{on}', {slot}, {views}, {likes}, {comments})"),
-                format!("(1, '{label}', '{on}', {slot}, {views})"),
+                format!("(1, '{label}', '{on}', {slot}, {views}, {comments})"),
             )
         });
         let (rows, of_labels): (Vec<_>, Vec<_>) = rows.unzip();
@@ -131,7 +128,8 @@ impl State {
                 "{empty}
                  INSERT INTO article_counters (article_id, day, slot, views, likes, comments)
                  VALUES {};
-                 INSERT INTO label_counters (article_id, label, day, slot, given) VALUES {};",
+                 INSERT INTO label_counters (article_id, label, day, slot, views, comments)
+                 VALUES {};",
                 rows.join(", "),
                 of_labels.join(", ")
             ),
