@@ -277,6 +277,9 @@ impl<Types, K> Compact<'_, Types, K> {
         let (targets, mut rows): (Vec<_>, Vec<_>) = locked.into_iter().partition(is_target);
         let targets = BTreeSet::from_iter(targets);
         rows.retain(|row| targets.contains(&range.target_of(row)));
+        // The database returns them in any order. In the order of their keys, statements are the
+        // same every time.
+        rows.sort_unstable();
         if rows.is_empty() {
             return Ok(0);
         }
