@@ -1,12 +1,12 @@
 //! What the library does: a file for each operation, and the list of all of them. The random test
 //! against a map, the files of SQL, and the checker and the enumerator of `lab/soak` read it.
 //!
-//! A new operation is a file here, and a line of [`operations!`]. Take [`ranking`] for an example of a
-//! read, and [`set_counter`] for one of a write. The file has
+//! A new operation is a file here, and a line of `operations!`. Take `ranking.rs` for an example of a
+//! read, and `set_counter.rs` for one of a write. The file has
 //!
 //! - the operation with its parameters, and what it does to a map: [`Describe`],
-//! - how it runs on a connection, with [`run!`],
-//! - expressions whose SQL is a file of `tests/sql`, with [`examples!`].
+//! - how it runs on a connection, with `run!`,
+//! - expressions whose SQL is a file of `tests/sql`, with `examples!`.
 
 #[macro_use]
 mod run;
