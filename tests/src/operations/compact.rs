@@ -41,7 +41,11 @@ impl Describe for Compact {
 
     fn scripts() -> Vec<Script> {
         fn compact(_: i64) -> Operation {
-            Compact { before: tables::compacted_before(), batch: 100 }.into()
+            Compact {
+                before: tables::compacted_before(),
+                batch: 100,
+            }
+            .into()
         }
         vec![
             Script {
@@ -69,7 +73,11 @@ impl Describe for Compact {
 run!(Compact, on_any_table, |self, conn| {
     let merge = compact(counters).before(self.before).batch(self.batch);
     let done = merge.execute(conn)?;
-    Ok(vec![(None, None, vec![done.merged as i64, done.left as i64])])
+    Ok(vec![(
+        None,
+        None,
+        vec![done.merged as i64, done.left as i64],
+    )])
 });
 
 examples!(Compact, |conn| {

@@ -16,7 +16,10 @@ pub struct CounterSeries {
 impl CounterSeries {
     /// By the year, if it were a series of thousands of years.
     pub fn shortened(mut self, map: &Map) -> Self {
-        let months = CounterSeries { per: Period::Month, ..self.clone() };
+        let months = CounterSeries {
+            per: Period::Month,
+            ..self.clone()
+        };
         if months.starts(map).len() > 1_000 {
             self.per = Period::Year;
         }
@@ -52,7 +55,8 @@ impl Describe for CounterSeries {
     const WEIGHT: u32 = 5;
 
     fn random() -> impl Strategy<Value = Self> {
-        let of = prop_oneof![3 => values::entity().prop_map(|of| vec![of]), 2 => values::entities()];
+        let of =
+            prop_oneof![3 => values::entity().prop_map(|of| vec![of]), 2 => values::entities()];
         let all = (of, values::series_period(), values::days());
         all.prop_map(|(of, per, days)| CounterSeries { of, per, days })
     }
@@ -86,7 +90,9 @@ impl Describe for CounterSeries {
 }
 
 run!(CounterSeries, on_table, |self, conn| {
-    let read = counter_series((views, comments)).per(self.per).between(self.days);
+    let read = counter_series((views, comments))
+        .per(self.per)
+        .between(self.days);
     let series = match self.of.as_slice() {
         [of] => vec![read.of(key(*of)).load(conn)?],
         of => read.of_many(of.iter().map(|&of| key(of))).load(conn)?,

@@ -50,7 +50,11 @@ impl Describe for CounterValue {
                 map.sums(self.of, |day| map::is_read(day, days, place.period()))
             }
         };
-        Ok(vec![(Some(place.table.name(self.of)), self.days.one(), sums)])
+        Ok(vec![(
+            Some(place.table.name(self.of)),
+            self.days.one(),
+            sums,
+        )])
     }
 
     fn reads(asked: &Asked) -> Vec<Self> {

@@ -25,7 +25,9 @@ impl Describe for CountingTransaction {
     fn apply(&self, map: &mut Map, place: Place<'_>) -> Expected<Returned> {
         let mut sums = BTreeMap::<_, i64>::new();
         for &(of, on, n) in &self.counts {
-            *sums.entry((of, map::start(on, place.period()))).or_default() += n;
+            *sums
+                .entry((of, map::start(on, place.period())))
+                .or_default() += n;
         }
         sums.retain(|_, sum| *sum != 0);
         for ((of, on), sum) in sums {
@@ -41,7 +43,10 @@ impl Describe for CountingTransaction {
             table: Table::ARTICLES,
             operation: |n| {
                 let counts = [ONE, TWO].map(|of| (of, tables::today(), n));
-                CountingTransaction { counts: counts.to_vec() }.into()
+                CountingTransaction {
+                    counts: counts.to_vec(),
+                }
+                .into()
             },
         }]
     }

@@ -23,7 +23,10 @@ impl Describe for DeleteCounters {
 
     fn apply(&self, map: &mut Map, place: Place<'_>) -> Expected<Returned> {
         map.counts.retain(|key, _| !self.of.contains(&key.0));
-        let rows = place.rows.iter().filter(|(key, _)| self.of.contains(&key.0));
+        let rows = place
+            .rows
+            .iter()
+            .filter(|(key, _)| self.of.contains(&key.0));
         // The row that corrections lock is none if it is zero.
         let counts = rows.filter(|((_, day, slot), amounts)| {
             (*day, *slot) != (map::undated(), 0) || **amounts != [0, 0]

@@ -36,7 +36,9 @@ impl Describe for DeletePrefix {
 }
 
 run!(DeletePrefix, on_table, |self, conn| {
-    let deleted = delete_counters(counters).of(prefix(self.of)).execute(conn)?;
+    let deleted = delete_counters(counters)
+        .of(prefix(self.of))
+        .execute(conn)?;
     Ok(number(deleted as i64))
 });
 

@@ -52,7 +52,12 @@ impl Describe for Fold {
 
     fn scripts() -> Vec<Script> {
         fn fold(per: Period) -> Operation {
-            Fold { per, before: tables::folded_before(), batch: 100 }.into()
+            Fold {
+                per,
+                before: tables::folded_before(),
+                batch: 100,
+            }
+            .into()
         }
         vec![
             Script {
@@ -74,7 +79,11 @@ impl Describe for Fold {
 run!(Fold, on_table, |self, conn| {
     let merge = fold(counters).per(self.per).before(self.before);
     let done = merge.batch(self.batch).execute(conn)?;
-    Ok(vec![(None, None, vec![done.merged as i64, done.left as i64])])
+    Ok(vec![(
+        None,
+        None,
+        vec![done.merged as i64, done.left as i64],
+    )])
 });
 
 examples!(Fold, |conn| {

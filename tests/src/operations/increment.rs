@@ -32,7 +32,12 @@ impl Describe for Increment {
 
     fn scripts() -> Vec<Script> {
         fn today(n: i64) -> Operation {
-            Increment { of: ONE, by: [n, 0], on: None }.into()
+            Increment {
+                of: ONE,
+                by: [n, 0],
+                on: None,
+            }
+            .into()
         }
         vec![
             Script {
@@ -47,7 +52,12 @@ impl Describe for Increment {
                 table: Table::ARTICLES,
                 operation: |n| {
                     let on = Some(tables::day(PAST));
-                    Increment { of: ONE, by: [n, 0], on }.into()
+                    Increment {
+                        of: ONE,
+                        by: [n, 0],
+                        on,
+                    }
+                    .into()
                 },
             },
             Script {

@@ -1,13 +1,16 @@
-//! What the library does: a file for each operation. It says
+//! What the library does: a file for each operation, and the list of all of them. The random test
+//! against a map, the files of SQL, and the checker and the enumerator of `lab/soak` read it.
 //!
-//! - how the operation runs on a connection, with `run!`,
-//! - what it does to a map, and what it returns: `apply`,
-//! - random parameters for the test against a map: `random`,
-//! - what the enumerator of `lab/soak` runs beside other operations: `scripts`,
-//! - what the checker of `lab/soak` reads: `reads`,
+//! A new operation is a file here, and a line of `operations!`. Take `ranking.rs` for an example of a
+//! read, and `set_counter.rs` for one of a write. The file has
+//!
+//! - the operation with its parameters, and what it does to a map: [`Describe`],
+//! - how it runs on a connection, with `run!`,
 //! - expressions whose SQL is a file of `tests/sql`, with `examples!`.
-//!
-//! A new operation is a file, and a line of `operations!`.
+
+#[macro_use]
+mod run;
+mod describe;
 
 use std::ops::Bound;
 
@@ -18,88 +21,11 @@ use diesel_counters::{Drift, Period};
 use proptest::prelude::*;
 use proptest::strategy::Union;
 
+pub use self::describe::{Asked, Describe, Example, Examples, Script};
+pub use self::run::Run;
 use crate::map::{Amounts, Days, Expected, Fault, Map, Place, Returned, number};
 use crate::tables::{self, Entity, PAST, Table};
 use crate::{map, values};
-
-/// What an operation says about itself.
-pub trait Describe: Sized {
-    /// How often the operation comes up in the test against a map, next to others.
-    const WEIGHT: u32 = 1;
-
-    /// Makes up parameters.
-    fn random() -> impl Strategy<Value = Self> + 'static;
-
-    /// What the operation does to the map, and what it returns. After an error, the map is not used.
-    fn apply(&self, map: &mut Map, place: Place<'_>) -> Expected<Returned>;
-
-    /// What runs beside others in every order of their statements.
-    fn scripts() -> Vec<Script> {
-        Vec::new()
-    }
-
-    /// What the checker reads while others write. Each row of what is returned has the entity, and
-    /// the day if it is not all of them.
-    fn reads(_: &Asked) -> Vec<Self> {
-        Vec::new()
-    }
-
-    /// Whether it begins transactions, and is refused in one.
-    fn begins_transactions(&self) -> bool {
-        false
-    }
-
-    /// Whether it reads, and then writes what it has read in other transactions or with another
-    /// snapshot. Then the enumerator compares less strictly.
-    fn is_in_parts(&self) -> bool {
-        false
-    }
-
-    /// The period into which it merges days.
-    fn merges_days_into(&self) -> Option<Period> {
-        None
-    }
-}
-
-/// How an operation runs on a connection.
-pub trait Run<Conn> {
-    fn run(&self, on: Table, conn: &mut Conn) -> QueryResult<Returned>;
-}
-
-/// What a connection of the enumerator runs. It works on article 1, and maybe on article 2.
-#[derive(Debug, Clone, Copy)]
-pub struct Script {
-    pub name: &'static str,
-    /// A line of the help.
-    pub does: &'static str,
-    pub table: Table,
-    /// Makes the operation. Each connection has a number of its own: 1, 10, 100. So a sum says
-    /// which connections have counted.
-    pub operation: fn(i64) -> Operation,
-}
-
-/// What a read of the checker is about.
-#[derive(Debug, Clone)]
-pub struct Asked {
-    pub of: Entity,
-    pub all: Vec<Entity>,
-    pub on: NaiveDate,
-    pub days: Days,
-    pub limit: i64,
-}
-
-/// An expression that runs statements, which are a file of `tests/sql`.
-pub struct Example<Conn> {
-    /// The name of the file.
-    pub name: &'static str,
-    pub expression: &'static str,
-    pub run: fn(&mut Conn),
-}
-
-/// The examples of an operation.
-pub trait Examples<Conn> {
-    fn examples() -> Vec<Example<Conn>>;
-}
 
 /// The articles that scripts work on.
 const ONE: Entity = Entity::new(1, "a");
@@ -111,91 +37,6 @@ const ONE_B: Entity = Entity::new(1, "b");
 fn wrong<Key: std::fmt::Debug>(drift: &Drift<Key>) -> map::Row {
     let counts = vec![drift.stored, drift.actual];
     (Some(format!("{:?}", drift.entity)), drift.day, counts)
-}
-
-/// Runs the body on a table, with its model, its counters, and the rows that are recounted.
-macro_rules! on_table {
-    ($on:expr, $body:expr) => {
-        match $on {
-            Table::Articles(Period::Week) => on_table!(articles weekly $body),
-            Table::Articles(Period::Month) => on_table!(articles monthly $body),
-            Table::Articles(Period::Total) => on_table!(articles timeless $body),
-            Table::Articles(_) => on_table!(articles daily $body),
-            Table::Labels(_) => on_table!(labels daily $body),
-            Table::Pages(Period::Week) => on_table!(pages weekly $body),
-            Table::Pages(Period::Month) => on_table!(pages monthly $body),
-            Table::Pages(Period::Total) => on_table!(pages timeless $body),
-            Table::Pages(_) => on_table!(pages daily $body),
-            Table::Tickets => unreachable!("tickets have no such counters"),
-        }
-    };
-    ($keys:ident $period:ident $body:expr) => {{
-        #[allow(unused_imports)]
-        use crate::tables::$keys::{$period::*, *};
-        $body
-    }};
-}
-
-/// Runs the body on tickets, with their counter.
-macro_rules! on_tickets {
-    ($on:expr, $body:expr) => {{
-        #[allow(unused_imports)]
-        use crate::tables::tickets::*;
-        $body
-    }};
-}
-
-/// Runs the body on a table, or on tickets.
-macro_rules! on_any_table {
-    ($on:expr, $body:expr) => {
-        match $on {
-            Table::Tickets => on_tickets!($on, $body),
-            on => on_table!(on, $body),
-        }
-    };
-}
-
-/// Implements [`Run`] for each type of connection, with the same body.
-macro_rules! run {
-    ($Operation:ident, $on_table:ident, |$self:ident, $conn:ident| $body:expr) => {
-        run!($Operation, $on_table, |$self, $conn: diesel::SqliteConnection| $body);
-        #[cfg(feature = "postgres")]
-        run!($Operation, $on_table, |$self, $conn: diesel::PgConnection| $body);
-        #[cfg(feature = "mysql")]
-        run!($Operation, $on_table, |$self, $conn: diesel::MysqlConnection| $body);
-    };
-    ($Operation:ident, $on_table:ident, |$self:ident, $conn:ident: $Conn:ty| $body:expr) => {
-        impl $crate::operations::Run<$Conn> for $Operation {
-            #[allow(unused_variables)] // There is one table of tickets.
-            fn run(&$self, on: Table, $conn: &mut $Conn) -> QueryResult<Returned> {
-                $on_table!(on, $body)
-            }
-        }
-    };
-}
-
-/// Implements [`Examples`] for each type of connection: the name of a file, and an expression.
-macro_rules! examples {
-    ($Operation:ident, |$conn:ident| { $($name:ident: $run:expr;)* }) => {
-        examples!($Operation, |$conn: diesel::SqliteConnection| { $($name: $run;)* });
-        #[cfg(feature = "postgres")]
-        examples!($Operation, |$conn: diesel::PgConnection| { $($name: $run;)* });
-        #[cfg(feature = "mysql")]
-        examples!($Operation, |$conn: diesel::MysqlConnection| { $($name: $run;)* });
-    };
-    ($Operation:ident, |$conn:ident: $Conn:ty| { $($name:ident: $run:expr;)* }) => {
-        impl $crate::operations::Examples<$Conn> for $Operation {
-            fn examples() -> Vec<$crate::operations::Example<$Conn>> {
-                vec![$($crate::operations::Example {
-                    name: stringify!($name),
-                    expression: stringify!($run),
-                    run: |$conn| {
-                        let _ = $run.unwrap();
-                    },
-                }),*]
-            }
-        }
-    };
 }
 
 /// The enum of all operations, each with the name of its file.

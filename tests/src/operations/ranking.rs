@@ -28,14 +28,19 @@ impl Describe for Ranking {
 
     fn reads(asked: &Asked) -> Vec<Self> {
         let days = (Bound::Unbounded, Bound::Unbounded);
-        vec![Ranking { limit: asked.limit, days }]
+        vec![Ranking {
+            limit: asked.limit,
+            days,
+        }]
     }
 }
 
 run!(Ranking, on_table, |self, conn| {
     let top = ranking(views).between(self.days).limit(self.limit);
     let top = top.load::<(Key, i64)>(conn)?.into_iter();
-    Ok(top.map(|(key, n)| (Some(format!("{key:?}")), None, vec![n])).collect())
+    Ok(top
+        .map(|(key, n)| (Some(format!("{key:?}")), None, vec![n]))
+        .collect())
 });
 
 examples!(Ranking, |conn| {

@@ -34,19 +34,37 @@ impl Describe for Recount {
                 name: "recount",
                 does: "Recounts the comments of article 1",
                 table: Table::ARTICLES,
-                operation: |_| Recount { of: ONE, by_day: false }.into(),
+                operation: |_| {
+                    Recount {
+                        of: ONE,
+                        by_day: false,
+                    }
+                    .into()
+                },
             },
             Script {
                 name: "recount-by-day",
                 does: "Recounts the comments of article 1 by day",
                 table: Table::ARTICLES,
-                operation: |_| Recount { of: ONE, by_day: true }.into(),
+                operation: |_| {
+                    Recount {
+                        of: ONE,
+                        by_day: true,
+                    }
+                    .into()
+                },
             },
             Script {
                 name: "recount-label",
                 does: "Recounts the comments of label a of article 1",
                 table: Table::LABELS,
-                operation: |_| Recount { of: ONE, by_day: false }.into(),
+                operation: |_| {
+                    Recount {
+                        of: ONE,
+                        by_day: false,
+                    }
+                    .into()
+                },
             },
         ]
     }

@@ -41,7 +41,9 @@ impl Describe for RecountPrefix {
 }
 
 run!(RecountPrefix, on_table, |self, conn| {
-    let drifts: Vec<Drift<Key>> = recount(comments, rows()).of(prefix(self.of)).execute(conn)?;
+    let drifts: Vec<Drift<Key>> = recount(comments, rows())
+        .of(prefix(self.of))
+        .execute(conn)?;
     Ok(drifts.iter().map(wrong).collect())
 });
 

@@ -22,7 +22,12 @@ impl Describe for SetCounter {
         let comments_to = proptest::option::of(values::amount());
         let on = proptest::option::of(values::a_day());
         let all = (values::entity(), values::amount(), comments_to, on);
-        all.prop_map(|(of, to, comments_to, on)| SetCounter { of, to, comments_to, on })
+        all.prop_map(|(of, to, comments_to, on)| SetCounter {
+            of,
+            to,
+            comments_to,
+            on,
+        })
     }
 
     fn apply(&self, map: &mut Map, place: Place<'_>) -> Expected<Returned> {
@@ -30,7 +35,10 @@ impl Describe for SetCounter {
         if let Some(on) = self.on {
             map::stored(on, Period::Day)?;
         }
-        let is_set = |day| self.on.is_none_or(|on| map::is_in_period_of(day, on, period));
+        let is_set = |day| {
+            self.on
+                .is_none_or(|on| map::is_in_period_of(day, on, period))
+        };
         let mut before = map.sums(self.of, is_set);
         let to = [self.to, self.comments_to.unwrap_or(before[1])];
         let by = [to[0] - before[0], to[1] - before[1]];
@@ -44,7 +52,13 @@ impl Describe for SetCounter {
 
     fn scripts() -> Vec<Script> {
         fn set(to: i64, on: Option<NaiveDate>) -> Operation {
-            SetCounter { of: ONE, to, comments_to: None, on }.into()
+            SetCounter {
+                of: ONE,
+                to,
+                comments_to: None,
+                on,
+            }
+            .into()
         }
         vec![
             Script {
@@ -80,7 +94,9 @@ run!(SetCounter, on_table, |self, conn| {
             }]
         }
         Some(number) => {
-            let set = set_counter((views, comments)).of(key(self.of)).to((self.to, number));
+            let set = set_counter((views, comments))
+                .of(key(self.of))
+                .to((self.to, number));
             let (n, m) = match self.on {
                 Some(on) => set.on(on).execute(conn)?,
                 None => set.execute(conn)?,

@@ -25,7 +25,9 @@ impl Describe for SetDays {
     fn apply(&self, map: &mut Map, place: Place<'_>) -> Expected<Returned> {
         let mut sums = BTreeMap::<_, i64>::new();
         for &(of, on, n) in &self.counts {
-            *sums.entry((of, map::start(on, place.period()))).or_default() += n;
+            *sums
+                .entry((of, map::start(on, place.period())))
+                .or_default() += n;
         }
         if place.is_mysql && place.in_transaction && !sums.is_empty() {
             return Err(Fault::Refused);
@@ -48,7 +50,10 @@ impl Describe for SetDays {
             operation: |n| {
                 let days = [tables::today(), tables::day(PAST)].into_iter();
                 let counts = days.flat_map(|on| [(ONE, on, 1_000 * n), (TWO, on, 1_000 * n)]);
-                SetDays { counts: counts.collect() }.into()
+                SetDays {
+                    counts: counts.collect(),
+                }
+                .into()
             },
         }]
     }

@@ -29,16 +29,23 @@ impl Describe for Total {
 
     fn reads(asked: &Asked) -> Vec<Self> {
         let days = (Bound::Unbounded, Bound::Unbounded);
-        vec![Total { above: asked.limit, days }]
+        vec![Total {
+            above: asked.limit,
+            days,
+        }]
     }
 }
 
 run!(Total, on_table, |self, conn| {
     let total = total(views).between(self.days);
-    let rows = parents.select((parent_key, total)).filter(total.gt(self.above));
+    let rows = parents
+        .select((parent_key, total))
+        .filter(total.gt(self.above));
     let rows = rows.order((total.desc(), parent_key));
     let rows = rows.load::<(Key, i64)>(conn)?.into_iter();
-    Ok(rows.map(|(key, n)| (Some(format!("{key:?}")), None, vec![n])).collect())
+    Ok(rows
+        .map(|(key, n)| (Some(format!("{key:?}")), None, vec![n]))
+        .collect())
 });
 
 examples!(Total, |conn| {
