@@ -72,8 +72,8 @@ fn key_type(column: &Column, database: Database) -> Result<KeyType> {
         Kind::Timestamp => Ok(KeyType::Timestamp),
         Kind::Uuid if database == POSTGRES => Ok(KeyType::Uuid),
         _ => bail!(
-            "this command does not take keys of the type {sql_type}; a program that uses \
-             diesel_counters can"
+            "this command does not support keys of the type {sql_type}: merge the table in a \
+             program that uses diesel_counters"
         ),
     }
 }

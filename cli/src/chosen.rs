@@ -14,7 +14,10 @@ pub fn all_counter_tables(conn: &mut AnyConnection) -> Result<Vec<CounterTable>>
         .collect();
     if all.is_empty() {
         let tables = catalogue::which_there_are(conn)?;
-        bail!("no table is meant without its name: is it the right database? {tables}");
+        bail!(
+            "found no table to run on. Is this the right database? To run on a table anyway, name \
+             it; {tables}"
+        );
     }
     Ok(all)
 }

@@ -13,8 +13,10 @@ use crate::database::{Database, Joined, MYSQL, POSTGRES, SQLITE};
 /// A connection to one of the databases that this command was built for.
 #[derive(diesel::MultiConnection)]
 pub enum AnyConnection {
+    /// SQLite.
     #[cfg(feature = "sqlite")]
     Sqlite(diesel::SqliteConnection),
+    /// PostgreSQL.
     #[cfg(feature = "postgres")]
     Postgres(diesel::PgConnection),
     /// MySQL or MariaDB.
@@ -77,7 +79,7 @@ fn open_any(url: &str) -> Result<AnyConnection> {
             let behind_scheme = mysql_url.trim_start_matches("mysql://");
             let (_server, path) = behind_scheme.split_once('/').unwrap_or_default();
             if path.is_empty() || path.starts_with('?') {
-                bail!("which database of the server? Name it in the URL: mysql://…/DATABASE");
+                bail!("which database on the server? Name it in the URL: mysql://…/DATABASE");
             }
             let session = format!(
                 "SET lock_wait_timeout = 2, innodb_lock_wait_timeout = 2, sql_mode = '{}'",
@@ -151,8 +153,8 @@ fn refuse_pooler(url: &str) -> Result<()> {
     if one.number == other.number {
         bail!(
             "this is a pooler that shares sessions between clients, as PgBouncer in transaction \
-             mode does, and would keep this command's timeouts and locks for others: give the URL \
-             of the server itself"
+             mode does. It would keep this command's timeouts and locks for other clients: give \
+             the server's own URL"
         );
     }
     Ok(())

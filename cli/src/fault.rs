@@ -28,7 +28,7 @@ pub enum Severity {
 }
 
 /// The faults of a table, of `counters.toml`, or of the database.
-pub struct FaultsOf {
+pub struct TableFaults {
     pub table: String,
     pub faults: Vec<Fault>,
 }

@@ -11,7 +11,7 @@ use crate::sql::sql_with;
 
 /// Looks up the lock that the library's `merge_lock` takes, by its two numbers. A role may not be
 /// allowed to see the state of another role's session.
-const OF_POSTGRES: &str = "
+const POSTGRES_QUERY: &str = "
     SELECT concat_ws(', ',
         format('session %s of the role %I (to end it: SELECT pg_terminate_backend(%s))',
             a.pid, a.usename, a.pid),
@@ -27,10 +27,10 @@ const OF_POSTGRES: &str = "
         AND l.objid = CAST(to_regclass({table}) AS oid)";
 
 /// Looks up the same lock on MySQL and MariaDB, where it has a name.
-const OF_MYSQL: &str = "
+const MYSQL_QUERY: &str = "
     SELECT CAST(CONCAT('session ', h.id,
         COALESCE(CONCAT(' of the account ', p.user, '@', p.host),
-            ' of an account that this one may not see (it requires PROCESS)'),
+            ' of an account that this one cannot see (that requires PROCESS)'),
         ' (to end it: KILL ', h.id, ')') AS CHAR)
     FROM (
         SELECT IS_USED_LOCK(SHA2(CONCAT_WS('/', 'diesel_counters',
@@ -41,12 +41,15 @@ const OF_MYSQL: &str = "
 
 /// Returns the session that holds the lock of a merge of this table, or `None` if it has ended or
 /// isn't visible.
-pub fn of_merge(table: TableName<'_>, conn: &mut AnyConnection) -> Option<String> {
+pub fn merge_lock_holder(table: TableName<'_>, conn: &mut AnyConnection) -> Option<String> {
     let (schema, name) = (table.schema.map(|schema| schema.0), table.name.0);
     let query = match conn.database() {
-        POSTGRES => sql_with(OF_POSTGRES, &[("table", &POSTGRES.quoted_in(schema, name))]),
+        POSTGRES => sql_with(
+            POSTGRES_QUERY,
+            &[("table", &POSTGRES.quoted_in(schema, name))],
+        ),
         MYSQL => sql_with(
-            OF_MYSQL,
+            MYSQL_QUERY,
             &[("schema", schema.unwrap_or_default()), ("table", name)],
         ),
         // SQLite has no such locks.

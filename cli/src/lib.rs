@@ -55,9 +55,9 @@ Example:
 Exit codes:
   0  success
   1  error
-  2  arguments that cannot be read, or a mistake in counters.toml
+  2  invalid arguments, or a mistake in counters.toml
   3  `check` found a fault, `doctor` contention, or `recount --dry-run` a wrong count
-  4  `compact` or `fold` left a table as it was, because another session has the lock of its merge";
+  4  `compact` or `fold` left a table as it was, because another session holds its merge lock";
 
 /// The exit code if `check` finds a fault, `doctor` finds contention, or a dry recount finds a
 /// wrong count.
@@ -68,12 +68,12 @@ const BUSY: u8 = 4;
 
 #[derive(Subcommand)]
 enum Command {
-    Check(check::Check),
+    Check(check::CheckArgs),
     Compact(merge::CompactArgs),
     Doctor(doctor::Doctor),
     Fold(merge::FoldArgs),
     Generate(generate::Generate),
-    Recount(recount::Recount),
+    Recount(recount::RecountArgs),
 }
 
 /// Runs the command that the arguments name.

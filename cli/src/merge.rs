@@ -61,7 +61,7 @@ pub struct FoldArgs {
     /// Keep one row for each period of this length, and merge those before the one that contains
     /// --before. It can't be shorter than the period that the table counts by.
     // `day` is left out, because that's what `compact` does.
-    #[arg(long, default_value_t = Period::Total, value_parser = period::parser_of_longer())]
+    #[arg(long, default_value_t = Period::Total, value_parser = period::longer_period_parser())]
     into: Period,
     #[command(flatten)]
     merge: MergeArgs,
@@ -96,7 +96,12 @@ impl PeriodArg {
     /// Returns the table's period. If neither the database nor the option says it, this is a day,
     /// or an error if it `is_needed`. If they say two different periods, that's an error too,
     /// except on SQLite, where the option wins.
-    fn of(&self, table: &CounterTable, database: Database, is_needed: bool) -> Result<Period> {
+    fn table_period(
+        &self,
+        table: &CounterTable,
+        database: Database,
+        is_needed: bool,
+    ) -> Result<Period> {
         let name = &table.table;
         match (table.mark().map(|mark| mark.period), self.period) {
             // SQLite can't change a comment, so it may be out of date if the table's period has
@@ -108,8 +113,8 @@ impl PeriodArg {
             (None, None) if is_needed => {
                 let advice = advice(table, database);
                 bail!(
-                    "the database does not say by which period {name} counts, which this depends \
-                     on: give --period, as in its counter_table!, or {advice}"
+                    "this depends on the period that {name} counts by, and the database does not \
+                     say which one that is: give --period, as in its counter_table!, or {advice}"
                 )
             }
             (stored, given) => Ok(stored.or(given).unwrap_or_default()),
@@ -119,13 +124,13 @@ impl PeriodArg {
 
 /// Says how to write the period into the database.
 fn advice(table: &CounterTable, database: Database) -> String {
-    const OTHERS: &str = "(or week, month, year, total in place of day)";
+    const OTHERS: &str = "(or week, month, year, total instead of day)";
     let mark = Mark::default();
     match statement_of(table, &mark, database) {
         Some(statement) => format!("run {statement} {OTHERS}"),
         None => format!(
-            "have the line `-- {mark}` {OTHERS} in its CREATE TABLE, as `generate migration` \
-             writes it"
+            "put the line `-- {mark}` {OTHERS} into its CREATE TABLE, as `generate migration` \
+             does"
         ),
     }
 }
@@ -164,7 +169,7 @@ struct Merge {
 
 /// What was merged in one table.
 #[derive(Serialize)]
-struct Merged {
+struct MergeReport {
     table: String,
     before: NaiveDate,
     dry_run: bool,
@@ -209,7 +214,7 @@ impl Merge {
             let has_stock = table.mark().is_some_and(|mark| !mark.stock.is_empty());
             if has_stock {
                 let name = printable(&table.table.to_string());
-                eprintln!("diesel-counters: {name} has a stock: it is only merged by its name");
+                eprintln!("diesel-counters: {name} has a stock: to merge it, name it");
                 continue;
             }
             match self.merge(&table, conn) {
@@ -218,7 +223,7 @@ impl Merge {
             }
         }
         options.print(&json!({ "tables": tables }), || {
-            tables.iter().map(Merged::to_string).collect()
+            tables.iter().map(MergeReport::to_string).collect()
         })?;
         if !failed.is_empty() {
             bail!("{}", failed.join("\n"));
@@ -226,11 +231,11 @@ impl Merge {
         Ok(tables.iter().any(|merged| merged.already_running))
     }
 
-    fn merge(&self, table: &CounterTable, conn: &mut AnyConnection) -> Result<Merged> {
+    fn merge(&self, table: &CounterTable, conn: &mut AnyConnection) -> Result<MergeReport> {
         let Merge { before, into, args } = self;
         let mut entity = table.entity.iter();
         let loose = entity.find(|column| column.loose_collation.is_some());
-        let mut merged = Merged {
+        let mut merged = MergeReport {
             table: table.table.to_string(),
             before: *before,
             dry_run: args.dry_run,
@@ -244,7 +249,9 @@ impl Merge {
         };
         // Merging slots, or folding all days into one row, is right whatever the period is.
         let is_needed = ![Period::Day, Period::Total].contains(into);
-        let period = args.period.of(table, conn.database(), is_needed)?;
+        let period = args
+            .period
+            .table_period(table, conn.database(), is_needed)?;
         let shape = shape(table, period)?;
         if is_needed && *into < shape.period {
             merged.longer_period = Some(period.to_string());
@@ -273,13 +280,13 @@ impl Merge {
         merged.longest_transaction_seconds = done.longest_transaction.as_secs_f64();
         merged.already_running = done.already_running;
         if done.already_running {
-            merged.holder = holder::of_merge(shape.table, conn);
+            merged.holder = holder::merge_lock_holder(shape.table, conn);
         }
         Ok(merged)
     }
 }
 
-impl Merged {
+impl MergeReport {
     /// Says why rows are left, and what to do.
     fn why_left(&self) -> String {
         let mut why =
@@ -288,8 +295,8 @@ impl Merged {
                 .to_owned();
         if let Some(column) = &self.loose_key {
             why += &format!(
-                " If they are left again, they have keys such as Foo beside foo: the collation of \
-                 {} takes these as equal, and one of them is merged. The counts are right.",
+                " If they are left again, there are keys such as Foo and foo: the collation of {} \
+                 treats them as equal, and only one of them is merged. The counts are right.",
                 printable(column)
             );
         }
@@ -297,7 +304,7 @@ impl Merged {
     }
 }
 
-impl fmt::Display for Merged {
+impl fmt::Display for MergeReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const HIDDEN: &str = "a session that has ended since, or is not shown";
         let table = printable(&self.table);
@@ -310,7 +317,7 @@ impl fmt::Display for Merged {
             let holder = printable(self.holder.as_deref().unwrap_or(HIDDEN));
             return writeln!(
                 f,
-                "{table}: nothing was merged, because another run has the lock of its merge: \
+                "{table}: nothing was merged, because another run holds its merge lock: \
                  {holder}"
             );
         }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::connection::{self, AnyConnection};
 use crate::output::steers;
 
-const HEADING: &str = "Options of every command";
+const HEADING: &str = "Options for every command";
 
 #[derive(Args)]
 pub struct Options {

@@ -11,6 +11,6 @@ pub fn parser() -> impl TypedValueParser<Value = Period> {
 }
 
 /// Parses a period that is longer than a day.
-pub fn parser_of_longer() -> impl TypedValueParser<Value = Period> {
+pub fn longer_period_parser() -> impl TypedValueParser<Value = Period> {
     PossibleValuesParser::new(&NAMES[1..]).try_map(|name| name.parse())
 }

@@ -14,7 +14,7 @@ use crate::connection::{AnyConnection, connect};
 use crate::database::{Joined, MYSQL};
 use crate::options::{self, Options};
 use crate::output::{printable, thousands};
-use crate::triggers::{Counting, File, Left, Merged, Plan, Recount as OfTable, Which, Wrong};
+use crate::triggers::{Counting, File, FoldedCounts, Plan, Recount, TooHigh, Which, Wrong};
 
 /// Correct the counters that triggers keep by counting their rows again.
 ///
@@ -26,7 +26,7 @@ use crate::triggers::{Counting, File, Left, Merged, Plan, Recount as OfTable, Wh
   diesel-counters recount --dry-run
   diesel-counters recount count_article_likes --lower
   diesel-counters recount count_article_likes --of 42")]
-pub struct Recount {
+pub struct RecountArgs {
     /// The triggers to recount, by their names in counters.toml, for example count_article_likes
     /// [default: all].
     #[arg(value_name = "NAME", value_parser = options::name)]
@@ -65,14 +65,14 @@ struct Recounted {
     rows: String,
     wrong: Vec<Wrong>,
     /// Counts that are too high, and stay as they are.
-    left: Vec<Left>,
+    left: Vec<TooHigh>,
     /// Whether deleted rows stay counted.
     #[serde(skip)]
     keeps_deleted: bool,
 }
 
 /// Returns whether a dry run found a wrong count.
-pub fn run(args: Recount, options: &Options) -> Result<bool> {
+pub fn run(args: RecountArgs, options: &Options) -> Result<bool> {
     let file = File::read(args.file.as_deref())?;
     let path = file.path.display();
     let names = || file.triggers.iter().map(|one| &*one.name);
@@ -102,7 +102,7 @@ pub fn run(args: Recount, options: &Options) -> Result<bool> {
             continue;
         }
         let plan = Counting::new(definition.clone(), conn).and_then(Plan::new);
-        match plan.and_then(|plan| recount(&plan, &args, conn)) {
+        match plan.and_then(|plan| recount_plan(&plan, &args, conn)) {
             Ok(recounted) => triggers.push(recounted),
             Err(error) => failed.push(format!("{}: {error:#}", definition.name)),
         }
@@ -116,25 +116,25 @@ pub fn run(args: Recount, options: &Options) -> Result<bool> {
     Ok(args.dry_run && triggers.iter().any(|one| !one.wrong.is_empty()))
 }
 
-fn recount(plan: &Plan, args: &Recount, conn: &mut AnyConnection) -> Result<Recounted> {
+fn recount_plan(plan: &Plan, args: &RecountArgs, conn: &mut AnyConnection) -> Result<Recounted> {
     // The bar is only drawn on a terminal.
     let style =
         ProgressStyle::with_template("{msg} {wide_bar} {human_pos}/{human_len}, {eta} left")?;
     let bar = ProgressBar::new(0).with_style(style);
     let mut wrong = Vec::new();
     let mut left = Vec::new();
-    for mut of_table in asked(plan, args.of.as_deref())? {
+    for mut recount in selected_recounts(plan, args.of.as_deref())? {
         if args.lower {
-            of_table.which = Which::All;
+            recount.which = Which::All;
         }
         if args.unfold {
-            of_table.merged = Merged::Return;
+            recount.merged = FoldedCounts::Return;
         }
         let found = if args.dry_run {
-            of_table.find(conn)
+            recount.find(conn)
         } else {
-            bar.set_message(printable(&of_table.table));
-            of_table.correct(conn, |done, all| {
+            bar.set_message(printable(&recount.table));
+            recount.correct(conn, |done, all| {
                 bar.set_length(all);
                 bar.set_position(done);
             })
@@ -143,8 +143,8 @@ fn recount(plan: &Plan, args: &Recount, conn: &mut AnyConnection) -> Result<Reco
             // Don't print the error into the bar.
             bar.finish_and_clear();
         }
-        wrong.extend(found.with_context(|| of_table.counters())?);
-        left.extend(of_table.left(conn).with_context(|| of_table.counters())?);
+        wrong.extend(found.with_context(|| recount.counters())?);
+        left.extend(recount.left(conn).with_context(|| recount.counters())?);
     }
     bar.finish_and_clear();
     Ok(Recounted {
@@ -157,8 +157,8 @@ fn recount(plan: &Plan, args: &Recount, conn: &mut AnyConnection) -> Result<Reco
 }
 
 /// Returns the recounts that the arguments ask for.
-fn asked(plan: &Plan, of: Option<&str>) -> Result<Vec<OfTable>> {
-    let all = of_tables(plan);
+fn selected_recounts(plan: &Plan, of: Option<&str>) -> Result<Vec<Recount>> {
+    let all = table_recounts(plan);
     let counting = &plan.counting;
     let Some(text) = of else {
         return Ok(all.collect());
@@ -167,9 +167,9 @@ fn asked(plan: &Plan, of: Option<&str>) -> Result<Vec<OfTable>> {
     // A text key can have a comma in it, so split only if a table's key has several columns.
     let mut targets = counting.targets.iter();
     let is_whole = targets.all(|target| target.entity.len() < 2);
-    let mut asked = Vec::new();
-    for mut of_table in all {
-        let key = &of_table.target.entity;
+    let mut selected = Vec::new();
+    for mut recount in all {
+        let key = &recount.target.entity;
         let values = if is_whole {
             vec![text.to_owned()]
         } else {
@@ -182,22 +182,22 @@ fn asked(plan: &Plan, of: Option<&str>) -> Result<Vec<OfTable>> {
             .iter()
             .zip(values)
             .map(|(key, value)| database.key_literal(key, &value));
-        of_table.entity = Some(literals.collect::<Result<_>>()?);
-        asked.push(of_table);
+        recount.entity = Some(literals.collect::<Result<_>>()?);
+        selected.push(recount);
     }
-    if asked.is_empty() {
+    if selected.is_empty() {
         let name = &counting.definition.name;
         let tables = counting.targets.iter().map(|target| {
             let key = target.entity.iter().map(|key| &*key.name).joined(",");
             format!("{} ({key})", target.table)
         });
         bail!(
-            "--of {text}: {name} counts in no table whose key has as many columns. It counts in \
-             {}. Write a text that has a comma in a JSON list, such as [\"7\",\"a, b\"]",
+            "--of {text}: none of {name}'s tables has a key with that many columns. It counts in \
+             {}. If a text has a comma in it, write a JSON list, for example [\"7\",\"a, b\"]",
             tables.joined(", ")
         );
     }
-    Ok(asked)
+    Ok(selected)
 }
 
 /// Reads a key of several columns: a JSON list of texts, or values with commas between them.
@@ -206,35 +206,36 @@ fn values(text: &str) -> Vec<String> {
     serde_json::from_str(text).unwrap_or_else(|_| divided().collect())
 }
 
-fn of_tables(plan: &Plan) -> impl Iterator<Item = OfTable> {
+fn table_recounts(plan: &Plan) -> impl Iterator<Item = Recount> {
     let targets = plan.counting.targets.iter().flat_map(|target| {
         // Recount every counter by itself: another one can be wrong on a merged day where this one
         // is right.
         if target.slots.is_some() && plan.counting.day.is_some() {
-            let places = 0..target.names.len();
-            places.map(|place| target.only_counter(place)).collect()
+            let indexes = 0..target.names.len();
+            indexes.map(|index| target.only_counter(index)).collect()
         } else {
             vec![target.clone()]
         }
     });
-    targets.map(|target| OfTable {
+    targets.map(|target| Recount {
         table: target.table.to_string(),
         counting: plan.counting.clone(),
         triggers: plan.triggers.clone(),
         target,
         which: Which::NotTooHigh,
-        merged: Merged::Stay,
+        merged: FoldedCounts::Stay,
         entity: None,
     })
 }
 
 /// Returns the recounts of all definitions in a file, table by table, for the enumerator and the
 /// checker. These recounts also lower counts.
-pub fn recounts(url: &str, file: &Path) -> Result<Vec<OfTable>> {
+pub fn recounts(url: &str, file: &Path) -> Result<Vec<Recount>> {
     let conn = &mut connect(url, Duration::from_secs(60))?;
-    let mut all: Vec<OfTable> = Vec::new();
+    let mut all: Vec<Recount> = Vec::new();
     for definition in File::read(Some(file))?.triggers {
-        all.extend(of_tables(&Plan::new(Counting::new(definition, conn)?)?));
+        let plan = Plan::new(Counting::new(definition, conn)?)?;
+        all.extend(table_recounts(&plan));
     }
     for one in &mut all {
         one.which = Which::All;

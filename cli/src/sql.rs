@@ -37,9 +37,9 @@ pub fn sql_with(template: &str, values: &[(&str, &str)]) -> Sql {
     let mut pieces = Vec::new();
     let mut before = String::new();
     let mut rest = template;
-    while let Some(place) = rest.find('{') {
-        before += &rest[..place];
-        rest = &rest[place..];
+    while let Some(index) = rest.find('{') {
+        before += &rest[..index];
+        rest = &rest[index..];
         let hole = values.iter().find_map(|(name, value)| {
             let behind = rest[1..].strip_prefix(name)?.strip_prefix('}')?;
             Some((value, behind))
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_in_braces_is_bound_in_each_of_its_places() {
+    fn a_name_in_braces_is_bound_wherever_it_stands() {
         let query = sql_with(
             "a {one}{two} '{%' {other} {one}",
             &[("one", "{two}"), ("two", "2")],

@@ -118,8 +118,8 @@ pub fn wrapped(items: &[String], next: &str) -> String {
     const WIDTH: usize = 100;
     let mut list = String::new();
     let mut line_length = 0;
-    for (place, item) in items.iter().enumerate() {
-        if place > 0 {
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
             list.push(',');
             if line_length + item.len() > WIDTH {
                 list += next;
@@ -241,8 +241,8 @@ mod tests {
                 }
             }
             Value::Array(list) => {
-                for (place, value) in list.iter().enumerate() {
-                    fields(value, &format!("{path}/{place}"), found);
+                for (index, value) in list.iter().enumerate() {
+                    fields(value, &format!("{path}/{index}"), found);
                 }
             }
             _ => {}

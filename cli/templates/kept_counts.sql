@@ -2,7 +2,7 @@
 {% from "rows.sql" import drift %}
 SELECT {% for column in columns %}{{ column }} AS kept_{{ loop.index }}{{ ", " if not loop.last }}{% endfor %}
 
-FROM {{ drift(drift_of_entities) }}
+FROM {{ drift(entity_drift) }}
 {% if conditions %}
 WHERE {{ conditions|join("\n    AND ") }}
 {% endif %}

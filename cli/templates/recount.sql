@@ -23,7 +23,7 @@ DELETE FROM {{ table }} WHERE 0
 {%- endblock %}
 
 {% block list %}
-{{ create(database, listed, key) }} SELECT DISTINCT {{ entity_columns }} FROM {{ drift(drift_of_all) }}
+{{ create(database, listed, key) }} SELECT DISTINCT {{ entity_columns }} FROM {{ drift(all_drift) }}
 {%- endblock %}
 
 {# An empty list, which has the types of the key. #}
@@ -32,7 +32,7 @@ DELETE FROM {{ table }} WHERE 0
 {%- endblock %}
 
 {% block list_into %}
-INSERT INTO {{ listed }} SELECT DISTINCT {{ entity_columns }} FROM {{ drift(drift_of_all) }}
+INSERT INTO {{ listed }} SELECT DISTINCT {{ entity_columns }} FROM {{ drift(all_drift) }}
 {%- endblock %}
 
 {# The one entity that is asked for. #}
@@ -60,7 +60,7 @@ SELECT {{ number_of_rows }} AS number_of_entities FROM {{ listed }}
 
 {% block lock_rows %}
 SELECT {{ number_of_rows }} AS number_of_entities FROM (
-    SELECT 1 FROM {{ table }} AS {{ drift_of_all.name }} JOIN {{ batch }} AS locked ON {{ is_locked }}
+    SELECT 1 FROM {{ table }} AS {{ all_drift.name }} JOIN {{ batch }} AS locked ON {{ is_locked }}
 {% if locked_key %}
     ORDER BY {{ locked_key|join(", ") }}
 {% endif %}
@@ -69,7 +69,7 @@ SELECT {{ number_of_rows }} AS number_of_entities FROM (
 {%- endblock %}
 
 {% block find_wrong %}
-{{ create(database, found, group) }} SELECT {{ "1 AS entity, " if not group }}{{ drift_of_all.name }}.* FROM {{ drift(drift_of_batch) }}
+{{ create(database, found, group) }} SELECT {{ "1 AS entity, " if not group }}{{ all_drift.name }}.* FROM {{ drift(batch_drift) }}
 {%- endblock %}
 
 {# An empty table, which has the types of the key, and counts of any size. #}
@@ -78,26 +78,26 @@ SELECT {{ number_of_rows }} AS number_of_entities FROM (
 {%- endblock %}
 
 {% block find_into %}
-INSERT INTO {{ found }} SELECT {{ drift_of_all.name }}.* FROM {{ drift(drift_of_batch) }}
+INSERT INTO {{ found }} SELECT {{ all_drift.name }}.* FROM {{ drift(batch_drift) }}
 {%- endblock %}
 
 {% block wrong %}
-SELECT {{ text_columns|join(", ") }} FROM {{ drift(drift_of_all) }}
+SELECT {{ text_columns|join(", ") }} FROM {{ drift(all_drift) }}
 {%- if group %} ORDER BY {{ group|join(", ") }}{% endif %}
 {%- endblock %}
 
 {% block wrong_of_batch %}
-SELECT {{ text_columns|join(", ") }} FROM {{ found }} AS {{ drift_of_all.name }}
+SELECT {{ text_columns|join(", ") }} FROM {{ found }} AS {{ all_drift.name }}
 {%- if group %} ORDER BY {{ group|join(", ") }}{% endif %}
 {%- endblock %}
 
 {% block correct %}
-{{ correct(correction, found ~ " AS " ~ drift_of_all.name, write) }}
+{{ correct(correction, found ~ " AS " ~ all_drift.name, write) }}
 {%- endblock %}
 
 {# What a correction has not changed. #}
 {% block still_wrong %}
-SELECT {{ text_columns|join(", ") }} FROM {{ drift(drift_of_batch) }}
+SELECT {{ text_columns|join(", ") }} FROM {{ drift(batch_drift) }}
 {%- if group %} ORDER BY {{ group|join(", ") }}{% endif %}
 {%- endblock %}
 

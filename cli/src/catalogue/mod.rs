@@ -22,7 +22,7 @@ use crate::database::{Database, Joined, MYSQL, POSTGRES};
 use rows::Catalogue;
 use table::Named;
 
-fn of(database: Database) -> &'static Catalogue {
+fn catalogue(database: Database) -> &'static Catalogue {
     match database {
         POSTGRES => &postgres::CATALOGUE,
         MYSQL => &mysql::CATALOGUE,
@@ -32,13 +32,13 @@ fn of(database: Database) -> &'static Catalogue {
 
 /// Returns all tables except the database's own.
 pub fn tables(conn: &mut AnyConnection) -> Result<Vec<Table>> {
-    of(conn.database()).tables(None, conn)
+    catalogue(conn.database()).tables(None, conn)
 }
 
 /// Returns the table with this name. Some databases can have several whose names differ only in
 /// case.
 fn named(named: Named<'_>, conn: &mut AnyConnection) -> Result<Option<Table>> {
-    let tables = of(conn.database()).tables(Some(named), conn)?;
+    let tables = catalogue(conn.database()).tables(Some(named), conn)?;
     let exact = tables.iter().position(|table| table.name == named.name);
     Ok(tables.into_iter().nth(exact.unwrap_or(0)))
 }

@@ -83,9 +83,9 @@ pub const CATALOGUE: Catalogue = Catalogue {
      AND CAST(k.table_name AS BINARY) = CAST(t.table_name AS BINARY) */
     WHERE {where}",
     all: "t.table_type = 'BASE TABLE' AND t.table_schema = DATABASE()",
-    of_name: "t.table_type = 'BASE TABLE' AND t.table_name = {name}
+    by_name: "t.table_type = 'BASE TABLE' AND t.table_name = {name}
         AND t.table_schema = DATABASE()",
-    of_schema: "t.table_type = 'BASE TABLE' AND t.table_name = {name}
+    by_schema: "t.table_type = 'BASE TABLE' AND t.table_name = {name}
         AND t.table_schema = {schema}",
     kind_of,
     complete: |_| {},

@@ -88,9 +88,9 @@ pub const CATALOGUE: Catalogue = Catalogue {
     WHERE {where} AND pg_get_constraintdef(o.oid) NOT LIKE '% NOT ENFORCED'",
     all: "c.relkind IN ('r', 'p') AND n.nspname <> 'information_schema'
         AND n.nspname NOT LIKE 'pg\\_%' AND NOT c.relispartition",
-    of_name: "c.relkind IN ('r', 'p') AND c.relname = {name} AND pg_table_is_visible(c.oid)
+    by_name: "c.relkind IN ('r', 'p') AND c.relname = {name} AND pg_table_is_visible(c.oid)
         AND n.nspname NOT LIKE 'pg\\_%'",
-    of_schema: "c.relkind IN ('r', 'p') AND n.nspname = {schema} AND c.relname = {name}",
+    by_schema: "c.relkind IN ('r', 'p') AND n.nspname = {schema} AND c.relname = {name}",
     kind_of,
     complete: |_| {},
 };

@@ -139,9 +139,9 @@ pub struct Catalogue {
     /// The condition for all tables except the database's own.
     pub all: &'static str,
     /// The condition for the tables called `{name}` that are found without a schema.
-    pub of_name: &'static str,
+    pub by_name: &'static str,
     /// The condition for the tables called `{name}` in `{schema}`.
-    pub of_schema: &'static str,
+    pub by_schema: &'static str,
     /// Returns the kind of an SQL type, given as the catalogue writes it.
     pub kind_of: fn(&str) -> Kind,
     /// Adds to a table what no query returns.
@@ -188,14 +188,14 @@ impl Catalogue {
         match name {
             None => sql(with_condition(self.all)),
             Some(Named { schema: None, name }) => {
-                sql_with(&with_condition(self.of_name), &[("name", name)])
+                sql_with(&with_condition(self.by_name), &[("name", name)])
             }
             Some(Named {
                 schema: Some(schema),
                 name,
             }) => {
                 let values = [("schema", schema), ("name", name)];
-                sql_with(&with_condition(self.of_schema), &values)
+                sql_with(&with_condition(self.by_schema), &values)
             }
         }
     }

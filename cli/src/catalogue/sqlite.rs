@@ -77,8 +77,8 @@ pub const CATALOGUE: Catalogue = Catalogue {
     WHERE {where}
     ORDER BY t.name, s.type DESC, s.name",
     all: "t.type = 'table' AND t.schema = 'main' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
-    of_name: "t.type = 'table' AND t.schema = 'main' AND t.name = {name} COLLATE NOCASE",
-    of_schema: "t.type = 'table' AND t.schema = {schema} AND t.name = {name} COLLATE NOCASE",
+    by_name: "t.type = 'table' AND t.schema = 'main' AND t.name = {name} COLLATE NOCASE",
+    by_schema: "t.type = 'table' AND t.schema = {schema} AND t.name = {name} COLLATE NOCASE",
     kind_of,
     complete: add_collations,
 };
@@ -88,9 +88,9 @@ fn add_collations(table: &mut Table) {
     let create = table.checks.first().map(String::as_str).unwrap_or_default();
     let declared = collations(create);
     for column in &mut table.columns {
-        let mut of_column = declared.iter().rev();
-        let is_its = |one: &&Collation| one.column.eq_ignore_ascii_case(&column.name);
-        let name = of_column.find(is_its).map(|one| &one.name);
+        let mut last_first = declared.iter().rev();
+        let is_for_column = |one: &&Collation| one.column.eq_ignore_ascii_case(&column.name);
+        let name = last_first.find(is_for_column).map(|one| &one.name);
         if column.loose_collation.is_none() {
             column.loose_collation = name.filter(|name| *name != "BINARY").cloned();
         }

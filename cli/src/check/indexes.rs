@@ -66,8 +66,8 @@ fn counter_index(
         return Ok(None);
     }
     let what = format!("The index {} holds {held}.", index.name);
-    let cost = "Each increment of that counter writes it too, and on PostgreSQL all others: it \
-                can't be a heap-only update.";
+    let cost = "Every increment of that counter also writes this index, and on PostgreSQL all the \
+                others: the update can't be heap-only.";
     Ok(Some(slow("counter_index", what, cost).remedy(
         "Drop it, on PostgreSQL with DROP INDEX CONCURRENTLY: to sort by a count, materialize it \
          into a column of the entity's table.",

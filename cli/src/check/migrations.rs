@@ -9,7 +9,7 @@ use diesel::sql_types::Text;
 use crate::catalogue::table;
 use crate::connection::AnyConnection;
 use crate::database::POSTGRES;
-use crate::fault::{Fault, FaultsOf, note, wrong};
+use crate::fault::{Fault, TableFaults, note, wrong};
 use crate::sql::sql;
 use crate::triggers::{
     Definition, File, LiveTrigger, Migrations, Snapshot, Trigger, TriggerTable,
@@ -21,7 +21,7 @@ pub struct Migrated {
     /// `None` if there is no directory of migrations here, for example on a server.
     directory: Option<PathBuf>,
     migrations: Migrations,
-    /// The triggers after all migrations, or why they can't be told.
+    /// The triggers after all migrations, or why they aren't known.
     state: Result<Snapshot, Error>,
     /// Whether this database hasn't run the latest migrations.
     is_behind: bool,
@@ -52,10 +52,10 @@ impl Migrated {
     }
 
     /// The fault of two branches that don't fit together.
-    pub fn branches(&self) -> Option<FaultsOf> {
+    pub fn branches(&self) -> Option<TableFaults> {
         let error = self.state.as_ref().err()?;
         let cost = "No migration can be generated.";
-        Some(FaultsOf {
+        Some(TableFaults {
             table: "counters.toml".to_owned(),
             faults: vec![wrong("branches", format!("{error:#}."), cost)],
         })
@@ -83,7 +83,7 @@ impl Migrated {
                 .iter_mut()
                 .for_each(|fault| by_migration(fault, remedy));
         }
-        let what = format!("No migration has what counters.toml says of {name}.");
+        let what = format!("No migration creates {name} as counters.toml says.");
         let cost = "A database counts what its migrations say.";
         let remedy = "Write one: `diesel-counters generate triggers NAME`. If you have reverted the \
                       last one, remove its directory.";
@@ -100,9 +100,9 @@ impl Migrated {
         unknown: &[&str],
         live: &[LiveTrigger],
         conn: &mut AnyConnection,
-    ) -> Vec<FaultsOf> {
+    ) -> Vec<TableFaults> {
         let database = conn.database();
-        let mut left: Vec<Left> = Vec::new();
+        let mut left: Vec<Leftover> = Vec::new();
         for (definition, made) in self.migrations.made() {
             let is_own = own
                 .iter()
@@ -114,19 +114,20 @@ impl Migrated {
             // table up in the schemas of the user's search path.
             let made_for = table(conn, &made.table).ok();
             let made_for = made_for.as_ref().map(TriggerTable::of);
-            let is_it = |live: &&LiveTrigger| {
+            let is_made = |live: &&LiveTrigger| {
                 database.is_same_trigger(&live.name, &made.trigger)
                     && (database != POSTGRES || made_for.as_ref() == Some(&live.table))
             };
-            let Some(live) = live.iter().find(is_it) else {
+            let Some(live) = live.iter().find(is_made) else {
                 continue;
             };
             let table = &live.table.name;
-            let is_same = |one: &&mut Left<'_>| one.table == table && one.definition == definition;
+            let is_same =
+                |one: &&mut Leftover<'_>| one.table == table && one.definition == definition;
             match left.iter_mut().find(is_same) {
                 Some(known) if known.triggers.contains(&&*live.name) => {}
                 Some(known) => known.triggers.push(&live.name),
-                None => left.push(Left {
+                None => left.push(Leftover {
                     table,
                     definition,
                     triggers: vec![&live.name],
@@ -138,15 +139,15 @@ impl Migrated {
 }
 
 /// The triggers that a definition has left behind.
-struct Left<'l> {
+struct Leftover<'l> {
     table: &'l str,
     definition: &'l str,
     triggers: Vec<&'l str>,
 }
 
-impl Left<'_> {
-    fn fault(self, file: &File) -> FaultsOf {
-        let Left {
+impl Leftover<'_> {
+    fn fault(self, file: &File) -> TableFaults {
+        let Leftover {
             table,
             definition,
             triggers,
@@ -170,7 +171,7 @@ impl Left<'_> {
                  triggers NAME`. Then run it: `diesel migration run`.",
             )
         };
-        FaultsOf {
+        TableFaults {
             table: table.to_owned(),
             faults: vec![fault],
         }

@@ -25,7 +25,7 @@ use crate::options::{self, Options};
 use crate::output::{printable, wrapped};
 use crate::triggers::{File, LiveTrigger, Trigger, live_triggers};
 
-use crate::fault::{Fault, FaultsOf, Severity, wrong};
+use crate::fault::{Fault, Severity, TableFaults, wrong};
 
 /// Find out what is wrong or slow about your counter tables, and print the SQL that fixes it.
 ///
@@ -38,7 +38,7 @@ use crate::fault::{Fault, FaultsOf, Severity, wrong};
 #[command(after_help = "Examples:
   diesel-counters check
   diesel-counters check article_counters")]
-pub struct Check {
+pub struct CheckArgs {
     /// The tables to check, for example article_counters or blog.article_counters.
     #[arg(value_name = "TABLE", value_parser = options::name)]
     tables: Vec<String>,
@@ -59,8 +59,8 @@ struct Checked {
     faults: Vec<Fault>,
 }
 
-impl From<FaultsOf> for Checked {
-    fn from(FaultsOf { table, mut faults }: FaultsOf) -> Self {
+impl From<TableFaults> for Checked {
+    fn from(TableFaults { table, mut faults }: TableFaults) -> Self {
         // Notes come last.
         faults.sort_by_key(|fault| fault.severity);
         let good = faults.iter().all(|fault| fault.severity == Severity::Note);
@@ -73,7 +73,7 @@ impl From<FaultsOf> for Checked {
 }
 
 /// Returns whether it found a fault.
-pub fn run(args: Check, options: &Options) -> Result<bool> {
+pub fn run(args: CheckArgs, options: &Options) -> Result<bool> {
     let file = File::find(args.file.as_deref())?;
     let conn = &mut options.connect()?;
     let mut not_found = Vec::new();
@@ -98,12 +98,15 @@ pub fn run(args: Check, options: &Options) -> Result<bool> {
     }
     if found.is_empty() && of_triggers.is_empty() {
         let tables = catalogue::which_there_are(conn)?;
-        bail!("no table is checked without its name: is it the right database? {tables}");
+        bail!(
+            "found no table to check. Is this the right database? To check a table anyway, name \
+             it; {tables}"
+        );
     }
     note_not_checked(not_found);
     let mut all = Vec::new();
     for table in &found {
-        all.push(FaultsOf {
+        all.push(TableFaults {
             table: table.to_string(),
             faults: check(table, file.as_ref(), &own, &live, conn)?,
         });
@@ -130,8 +133,8 @@ fn note_not_checked(others: Vec<Table>) {
         if is_named && !counters.counters.is_empty() {
             let name = counters.table.to_string();
             eprintln!(
-                "diesel-counters: {} has the key of a counter table, and no counter that is NOT \
-                 NULL DEFAULT 0: it is only checked by its name",
+                "diesel-counters: {} has the key of a counter table, but no counter that is NOT \
+                 NULL DEFAULT 0: to check it, name it",
                 printable(&name)
             );
         }
@@ -178,7 +181,7 @@ fn not_a_counter_table(table: &Table, database: Database) -> Fault {
     let cost = "It isn't a counter table: diesel_counters doesn't compile with it.";
     let backend = option(database);
     wrong("key", what, cost).remedy(format!(
-        "Change the key, or create a counter table of another name: `diesel-counters generate \
+        "Change the key, or create a counter table with another name: `diesel-counters generate \
          migration … --counters … --entity … --backend {backend}`."
     ))
 }

@@ -8,7 +8,7 @@ use super::remedy;
 use crate::catalogue::{CounterTable, Mark, Table, statement_of};
 use crate::connection::AnyConnection;
 use crate::database::{Database, Joined, SQLITE};
-use crate::fault::{Fault, FaultsOf, note};
+use crate::fault::{Fault, TableFaults, note};
 use crate::sql::sql;
 use crate::triggers;
 use crate::triggers::{Cascade, Counting, LiveTrigger, Trigger, TriggerTable};
@@ -48,7 +48,7 @@ pub fn other_triggers(table: &Table, own: &[Trigger], live: &[LiveTrigger]) -> O
 }
 
 /// Notes that an SQLite database has no write-ahead log.
-pub fn journal(conn: &mut AnyConnection) -> Result<Option<FaultsOf>> {
+pub fn journal(conn: &mut AnyConnection) -> Result<Option<TableFaults>> {
     if conn.database() != SQLITE {
         return Ok(None);
     }
@@ -65,7 +65,7 @@ pub fn journal(conn: &mut AnyConnection) -> Result<Option<FaultsOf>> {
     let fault = note("journal", what, cost)
         .remedy("Set it once, while no program uses the file. The file keeps it.")
         .run("PRAGMA journal_mode = WAL;".to_owned());
-    Ok(Some(FaultsOf {
+    Ok(Some(TableFaults {
         table: "database".to_owned(),
         faults: vec![fault],
     }))

@@ -14,7 +14,7 @@ use crate::sql::sql_with;
 
 /// True if the table is partitioned by ranges of its day, and no partition has this day. Other
 /// kinds of partitions, such as lists or hashes, aren't looked at: they may cover every day.
-const OF_POSTGRES: &str = "
+const POSTGRES_QUERY: &str = "
     WITH counters AS (
         SELECT p.partrelid AS id FROM pg_partitioned_table p
         JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = p.partattrs[0]
@@ -39,7 +39,7 @@ const OF_POSTGRES: &str = "
 
 /// Does the same on MySQL and MariaDB, where ranges have no first day. A table that isn't
 /// partitioned, or is partitioned by another expression, has room for every day.
-const OF_MYSQL: &str = "
+const MYSQL_QUERY: &str = "
     SELECT COALESCE(MAX(
         CASE WHEN partition_description = 'MAXVALUE' THEN 1
         ELSE COALESCE(
@@ -71,11 +71,11 @@ pub fn partitions(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<
         if is_missing(shape, day, conn)? {
             let what = format!("It has no partition for {day}.");
             let cost = match (day == undated, period) {
-                (true, Period::Total) => "Every count is stored under this day: it fails.",
+                (true, Period::Total) => "Every count is stored under this day, so counting fails.",
                 (true, _) => {
                     "A fold into one row, a recount and set_counter write this day: they fail."
                 }
-                (false, _) => "What is counted on this day fails.",
+                (false, _) => "Counting on this day fails.",
             };
             let remedy = "Add one, or a partition of several days.";
             let fault = wrong("partition", what, cost).remedy(remedy);
@@ -97,7 +97,7 @@ fn is_missing(shape: &CounterTable, day: NaiveDate, conn: &mut AnyConnection) ->
         POSTGRES => {
             let name = POSTGRES.table_name(table);
             let values = [("table", &*name), ("column", column), ("day", &text)];
-            sql_with(OF_POSTGRES, &values)
+            sql_with(POSTGRES_QUERY, &values)
         }
         MYSQL => {
             let values = [
@@ -106,7 +106,7 @@ fn is_missing(shape: &CounterTable, day: NaiveDate, conn: &mut AnyConnection) ->
                 ("schema", &table.in_schema),
                 ("table", &table.name),
             ];
-            sql_with(OF_MYSQL, &values)
+            sql_with(MYSQL_QUERY, &values)
         }
         // SQLite has no partitions.
         _ => return Ok(false),

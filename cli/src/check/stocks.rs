@@ -34,7 +34,7 @@ pub fn stocks(counters: &CounterTable, database: Database) -> Vec<Fault> {
             faults.push(fault);
         } else if is_stock && !is_guarded {
             let what = format!("{name} is a stock, and no CHECK keeps it at 0 or more.");
-            let cost = "Another program can make it negative: more is taken than there is.";
+            let cost = "Another program can make it negative, and take more than there is.";
             let add = "Add it. If a row is below 0, correct that first, with set_counter.";
             let check = format!("ADD CHECK ({} >= 0)", database.quoted(name));
             faults.push(

@@ -10,10 +10,11 @@ pub fn storage(table: &Table, database: Database) -> Option<Fault> {
     let storage = table.unsafe_storage.as_ref()?;
     let what = format!("The storage of {table} is {storage}.");
     let (cost, change) = if database == MYSQL {
-        let cost = "Its rows don't roll back with a transaction: counts and rows differ then.";
+        let cost =
+            "Its rows don't roll back with a transaction: then the counts don't match the rows.";
         (cost, "ENGINE = InnoDB")
     } else {
-        let cost = "A crash of the server empties it: counts and rows differ then.";
+        let cost = "A server crash empties it: then the counts don't match the rows.";
         (cost, "SET LOGGED")
     };
     let fault = wrong("storage", what, cost).run(alter(table, database, change));

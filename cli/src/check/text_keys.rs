@@ -25,7 +25,7 @@ fn fixed_width(column: &Column) -> Option<Fault> {
         return None;
     }
     let what = format!("{} is {}, not TEXT.", column.name, column.sql_type);
-    let cost = "Diesel binds a TEXT, and PostgreSQL has no index to compare it with: each read \
+    let cost = "Diesel binds a TEXT, and PostgreSQL has no index to compare it with: every read \
                 scans the whole table.";
     Some(slow("text_key", what, cost).remedy("Make it a TEXT."))
 }

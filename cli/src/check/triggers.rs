@@ -10,7 +10,7 @@ use super::storage::storage;
 use crate::catalogue::Table;
 use crate::connection::AnyConnection;
 use crate::database::{MYSQL, POSTGRES};
-use crate::fault::{Fault, FaultsOf, Severity, wrong};
+use crate::fault::{Fault, Severity, TableFaults, wrong};
 use crate::triggers::{Count, Counting, Definition, File, LiveTrigger, Plan, Trigger};
 
 /// Checks every definition that counts in one of these tables, or all of them if `tables` is empty.
@@ -21,7 +21,7 @@ pub fn check(
     tables: &[Table],
     live: &[LiveTrigger],
     conn: &mut AnyConnection,
-) -> Result<(Vec<FaultsOf>, Vec<Trigger>)> {
+) -> Result<(Vec<TableFaults>, Vec<Trigger>)> {
     let mut known = Vec::new();
     for definition in &file.triggers {
         let plan = Counting::new(definition.clone(), conn).and_then(Plan::new);
@@ -29,7 +29,7 @@ pub fn check(
     }
     let plans = known.iter().flat_map(|(_, plan)| plan);
     let own: Vec<Trigger> = plans.flat_map(|plan| plan.triggers.clone()).collect();
-    let mut all: Vec<FaultsOf> = Vec::new();
+    let mut all: Vec<TableFaults> = Vec::new();
     let migrated = Migrated::read(file, migrations, conn)?;
     all.extend(migrated.branches());
     if tables.is_empty() {
@@ -40,24 +40,24 @@ pub fn check(
     let mut before = Vec::new();
     for (definition, plan) in known {
         let table = definition.rows.clone();
-        let is_asked = counts_in(definition, tables);
-        let faults = of_definition(definition, plan, &mut before, &own, live, conn);
+        let is_selected = counts_in(definition, tables);
+        let faults = definition_faults(definition, plan, &mut before, &own, live, conn);
         let mut faults = migrated.with_note(definition, faults);
-        // If several definitions count the same rows, tell the same note only once.
-        let mut told = all.iter().flat_map(|known| &known.faults);
+        // If several definitions count the same rows, keep the same note only once.
+        let mut notes = all.iter().flat_map(|known| &known.faults);
         faults.retain(|fault| {
-            fault.severity != Severity::Note || !told.any(|other| other.what == fault.what)
+            fault.severity != Severity::Note || !notes.any(|other| other.what == fault.what)
         });
-        if is_asked {
-            all.push(FaultsOf { table, faults });
+        if is_selected {
+            all.push(TableFaults { table, faults });
         }
     }
     Ok((by_table(all), own))
 }
 
 /// Groups the faults by table.
-fn by_table(all: Vec<FaultsOf>) -> Vec<FaultsOf> {
-    let mut by_table: Vec<FaultsOf> = Vec::new();
+fn by_table(all: Vec<TableFaults>) -> Vec<TableFaults> {
+    let mut by_table: Vec<TableFaults> = Vec::new();
     for one in all {
         match by_table.iter_mut().find(|known| known.table == one.table) {
             Some(known) => known.faults.extend(one.faults),
@@ -75,7 +75,7 @@ pub fn counts_in(definition: &Definition, tables: &[Table]) -> bool {
 
 /// Returns the faults of a definition. `before` has the definitions before it, and `own` the
 /// triggers of all definitions.
-fn of_definition(
+fn definition_faults(
     definition: &Definition,
     plan: Result<Plan>,
     before: &mut Vec<Counting>,
@@ -103,10 +103,10 @@ fn of_definition(
                 faults.extend(faults_of(trigger, &counting, live));
             }
             // Several triggers can call the same function.
-            let mut told = Vec::new();
+            let mut seen = Vec::new();
             faults.retain(|fault| {
-                let is_new = !told.contains(&fault.what);
-                told.push(fault.what.clone());
+                let is_new = !seen.contains(&fault.what);
+                seen.push(fault.what.clone());
                 is_new
             });
             // A definition can only share a counter with another one if its tables exist.
@@ -117,7 +117,7 @@ fn of_definition(
     compared.unwrap_or_else(|error| {
         let Definition { name, rows, .. } = definition;
         let what = format!("The triggers {name} count the rows of {rows}, but {error:#}.");
-        let cost = "They fail, or they do not count these rows.";
+        let cost = "They fail, or don't count these rows.";
         vec![wrong("definition", what, cost).remedy(
             "Change their definition, or the tables, and write a migration: `diesel-counters generate \
              triggers NAME`.",
@@ -130,7 +130,10 @@ fn not_seen(trigger: &Trigger, counting: &Counting) -> String {
     match counting.database {
         MYSQL => {
             let table = MYSQL.quoted(&trigger.table.name);
-            format!("If it is there, this account may not see it: GRANT TRIGGER ON {table} to it. ")
+            format!(
+                "It may exist, but this account isn't allowed to see it: GRANT TRIGGER ON {table} \
+                 to it. "
+            )
         }
         _ => String::new(),
     }
@@ -146,7 +149,7 @@ fn faults_of(trigger: &Trigger, counting: &Counting, live: &[LiveTrigger]) -> Ve
     let named = of_table().find(|live| live.name == trigger.name);
     let name = &counting.definition.name;
     let mut then = format!(
-        "then run `diesel-counters recount {name}`, with --lower if counts may be too high."
+        "then run `diesel-counters recount {name}`, with --lower if counts could be too high."
     );
     let fault = match named {
         Some(live) => {

@@ -64,7 +64,7 @@ pub fn run(doctor: Doctor, options: &Options) -> Result<bool> {
 /// Fails if it couldn't see whether there is contention, so that nobody takes that for "no
 /// contention".
 fn known(contention: Option<bool>) -> Result<bool> {
-    contention.context("could not see all waits: see what is not seen, and why")
+    contention.context("could not see all waits: the report says which ones, and why")
 }
 
 /// The sessions that wait for one table.
@@ -144,7 +144,7 @@ fn text(looked: &Looked) -> String {
     let contention = match looked.contention {
         Some(true) => "contention",
         Some(false) => "no contention",
-        None => "it is not known whether there is contention",
+        None => "can't tell whether there is contention",
     };
     let mut text = format!("{}: {contention}\n", looked.table);
     let holders = looked
@@ -170,10 +170,10 @@ fn describe(waits: &[Wait]) -> String {
         text += "  If it stays idle, its program has forgotten the transaction. End the session:\n";
         text += &format!("    {end}\n");
     }
-    let mut told: Vec<&str> = Vec::new();
+    let mut seen: Vec<&str> = Vec::new();
     for wait in waits {
-        if !told.contains(&wait.advice) {
-            told.push(wait.advice);
+        if !seen.contains(&wait.advice) {
+            seen.push(wait.advice);
             text += &format!("  {}\n", wrapped(wait.advice, 90).join("\n  "));
         }
     }
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_are_told_below_the_session_that_holds_up_most_others() {
+    fn waits_are_listed_below_the_session_that_holds_up_most_others() {
         let waits = by_holder(vec![
             wait("entity 1", "session 4", 2),
             wait("entity 2", "session 5", 1),
@@ -230,7 +230,7 @@ mod tests {
         };
         let text = text(&looked);
         let lines: Vec<_> = text.lines().collect();
-        let places = [
+        let positions = [
             "held by session 5",
             "  entity 2: 1 session waits, for 2.0 s",
             "  entity 3: 2 sessions wait, for up to 2.0 s",
@@ -239,7 +239,7 @@ mod tests {
             "  entity 1: 2 sessions wait, for up to 2.0 s",
         ]
         .map(|line| lines.iter().position(|one| *one == line).expect(line));
-        assert!(places.is_sorted(), "{text}");
+        assert!(positions.is_sorted(), "{text}");
         assert_eq!(text.matches("Count last").count(), 2, "{text}");
     }
 }

@@ -11,7 +11,7 @@ use crate::catalogue::{Kind, Parent};
 use crate::sql::{Sql, sql};
 
 /// The locks that transactions wait for. MariaDB still has the views that MySQL 8 moved elsewhere.
-const OF_MYSQL: &str = "
+const MYSQL_LOCKS: &str = "
     (SELECT requesting_engine_transaction_id AS waiter, blocking_engine_transaction_id AS holder,
         index_name, lock_data,
         CONCAT('`', REPLACE(l.object_schema, '`', '``'), '`.`', REPLACE(l.object_name, '`', '``'),
@@ -20,7 +20,7 @@ const OF_MYSQL: &str = "
     JOIN performance_schema.data_locks l ON l.engine_lock_id = w.requesting_engine_lock_id)";
 
 /// MariaDB appends the partition to the table's name.
-const OF_MARIADB: &str = "
+const MARIADB_LOCKS: &str = "
     (SELECT requesting_trx_id AS waiter, blocking_trx_id AS holder, lock_index AS index_name,
         lock_data, SUBSTRING_INDEX(lock_table, ' /*', 1) AS lock_table
     FROM information_schema.innodb_lock_waits
@@ -39,7 +39,11 @@ pub(super) fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
         look.miss_all(why.to_owned());
         return Ok(Vec::new());
     }
-    let locks = if is_mariadb { OF_MARIADB } else { OF_MYSQL };
+    let locks = if is_mariadb {
+        MARIADB_LOCKS
+    } else {
+        MYSQL_LOCKS
+    };
     let table = &counters.table;
     let sql_table = locked_name(&table.in_schema, &table.name);
     let mut rows = allowed(look, is_mariadb, sql(ROW_WAITS.replace("{waits}", locks)))?;
@@ -90,7 +94,7 @@ fn allowed(look: &mut Look<'_>, is_mariadb: bool, query: Sql) -> Result<Vec<Lock
     if !is_mariadb {
         grants += &format!(" GRANT SELECT ON performance_schema.* TO {account};");
     }
-    look.miss_all(format!("which sessions wait; to see it: {grants}"));
+    look.miss_all(format!("which sessions wait; to see them: {grants}"));
     Ok(Vec::new())
 }
 

@@ -34,7 +34,9 @@ pub fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
         let hides_waiter = lock.statement.take_if(is_hidden).is_some();
         if hides_waiter || lock.holder.as_mut().is_some_and(is_hidden) {
             let grant = format!("GRANT pg_read_all_stats TO {};", user(look)?);
-            look.miss(format!("what other users' sessions do; to see it: {grant}"));
+            look.miss(format!(
+                "what other users' sessions do; to see that: {grant}"
+            ));
         }
     }
     // They are ordered by session.
@@ -84,7 +86,9 @@ fn row(place: &str, look: &mut Look<'_>) -> Result<Option<String>> {
     // To cast a user-defined type, PostgreSQL runs a function that its owner wrote.
     let is_other = |key: &Column| key.kind == Kind::Other && key.plain_type() != "character";
     if counters.entity.iter().any(is_other) {
-        look.miss(format!("{WHAT}: the key has a type that is not read"));
+        look.miss(format!(
+            "{WHAT}: the key has a type that this command doesn't read"
+        ));
         return Ok(None);
     }
     let table = POSTGRES.table_name(&counters.table);

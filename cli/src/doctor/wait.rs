@@ -8,35 +8,35 @@ use crate::catalogue::CounterTable;
 use crate::connection::AnyConnection;
 
 /// A kind of wait.
-pub struct Kind {
+pub struct WaitKind {
     /// Its name in JSON.
     pub name: &'static str,
     /// What to do about it.
     pub advice: &'static str,
 }
 
-pub const ROW: Kind = Kind {
+pub const ROW: WaitKind = WaitKind {
     name: "row",
     advice: "Count last in the transaction and commit at once. Use more slots than connections \
              that count, and Slot::Connection, with claim_slot() on MySQL and MariaDB.",
 };
 /// Increments don't lock this row.
-pub const CORRECTION: Kind = Kind {
+pub const CORRECTION: WaitKind = WaitKind {
     name: "correction",
     advice: "Commit right after set_counter, recount or delete_counters.",
 };
 /// Any row of a table that has a stock.
-pub const STOCK: Kind = Kind {
+pub const STOCK: WaitKind = WaitKind {
     name: "stock",
     advice: "A take locks a row until its transaction ends, and takes of the last units wait for \
              each other: take last in the transaction, and commit at once.",
 };
-pub const PARENT_ROW: Kind = Kind {
+pub const PARENT_ROW: WaitKind = WaitKind {
     name: "parent_row",
     advice: "Lock and change rows of that table last in a transaction, on PostgreSQL with FOR NO \
              KEY UPDATE, or drop the foreign key.",
 };
-pub const WRITE_LOCK: Kind = Kind {
+pub const WRITE_LOCK: WaitKind = WaitKind {
     name: "write_lock",
     advice: "Keep transactions that write short: begin them with immediate_transaction, count \
              last, and set PRAGMA busy_timeout. Slots do not help on SQLite.",
@@ -118,7 +118,7 @@ impl LockWait {
 
     /// Turns this into a wait for `row`, if that's a row of the table.
     pub fn wait(self, row: Option<String>, table: &CounterTable) -> Wait {
-        const UNKNOWN: &str = "a row that the database does not tell";
+        const UNKNOWN: &str = "an unknown row";
         let row = row.unwrap_or_else(|| UNKNOWN.to_owned());
         let slot = row.rsplit_once("day 1970-01-01, slot ");
         let of_parent = |parent| format!("a row of {parent}, which the foreign key locks");

@@ -63,7 +63,7 @@ fn backend() -> impl TypedValueParser<Value = Database> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entity {
     pub column: String,
-    pub key_type: &'static KeyType,
+    pub column_type: &'static ColumnType,
     pub refers_to: Option<RefersTo>,
 }
 
@@ -77,7 +77,7 @@ pub struct RefersTo {
 
 /// A type of a key column: its name on the command line, and in each database.
 #[derive(Debug, PartialEq, Eq)]
-pub struct KeyType {
+pub struct ColumnType {
     name: &'static str,
     postgres: &'static str,
     mysql: &'static str,
@@ -86,7 +86,7 @@ pub struct KeyType {
     mysql_bytes: usize,
 }
 
-impl KeyType {
+impl ColumnType {
     const fn new(
         name: &'static str,
         postgres: &'static str,
@@ -94,7 +94,7 @@ impl KeyType {
         sqlite: &'static str,
         mysql_bytes: usize,
     ) -> Self {
-        KeyType {
+        ColumnType {
             name,
             postgres,
             mysql,
@@ -103,7 +103,7 @@ impl KeyType {
         }
     }
 
-    fn of(&self, database: Database) -> &'static str {
+    fn sql_type(&self, database: Database) -> &'static str {
         match database {
             POSTGRES => self.postgres,
             MYSQL => self.mysql,
@@ -112,16 +112,16 @@ impl KeyType {
     }
 }
 
-const KEY_TYPES: [KeyType; 8] = [
-    KeyType::new("smallint", "SMALLINT", "SMALLINT", "SMALLINT", 2),
-    KeyType::new("integer", "INTEGER", "INTEGER", "INTEGER", 4),
-    KeyType::new("bigint", "BIGINT", "BIGINT", "BIGINT", 8),
+const COLUMN_TYPES: [ColumnType; 8] = [
+    ColumnType::new("smallint", "SMALLINT", "SMALLINT", "SMALLINT", 2),
+    ColumnType::new("integer", "INTEGER", "INTEGER", "INTEGER", 4),
+    ColumnType::new("bigint", "BIGINT", "BIGINT", "BIGINT", 8),
     // In utf8mb4.
-    KeyType::new("text", "TEXT", "VARCHAR(255)", "TEXT", 4 * 255),
-    KeyType::new("binary", "BYTEA", "VARBINARY(255)", "BLOB", 255),
-    KeyType::new("uuid", "UUID", "BINARY(16)", "BLOB", 16),
-    KeyType::new("date", "DATE", "DATE", "DATE", 3),
-    KeyType::new("timestamp", "TIMESTAMP", "DATETIME(6)", "TIMESTAMP", 8),
+    ColumnType::new("text", "TEXT", "VARCHAR(255)", "TEXT", 4 * 255),
+    ColumnType::new("binary", "BYTEA", "VARBINARY(255)", "BLOB", 255),
+    ColumnType::new("uuid", "UUID", "BINARY(16)", "BLOB", 16),
+    ColumnType::new("date", "DATE", "DATE", "DATE", 3),
+    ColumnType::new("timestamp", "TIMESTAMP", "DATETIME(6)", "TIMESTAMP", 8),
 ];
 
 impl FromStr for Entity {
@@ -133,8 +133,8 @@ impl FromStr for Entity {
                             bigint, text, binary, uuid, date and timestamp";
         let (column, rest) = text.split_once(':').ok_or(HELP)?;
         // The table may have a schema, so the column comes after the last dot.
-        let (key_type, refers_to) = match rest.split_once(':') {
-            Some((key_type, key)) => (key_type, Some(key.rsplit_once('.').ok_or(HELP)?)),
+        let (column_type, refers_to) = match rest.split_once(':') {
+            Some((column_type, key)) => (column_type, Some(key.rsplit_once('.').ok_or(HELP)?)),
             None => (rest, None),
         };
         let (table, key) = refers_to.unwrap_or((column, column));
@@ -142,12 +142,12 @@ impl FromStr for Entity {
         if [column, table, key].iter().any(is_empty) {
             return Err(HELP);
         }
-        let known_type = KEY_TYPES
+        let known_type = COLUMN_TYPES
             .iter()
-            .find(|known| known.name.eq_ignore_ascii_case(key_type));
+            .find(|known| known.name.eq_ignore_ascii_case(column_type));
         Ok(Entity {
             column: column.to_owned(),
-            key_type: known_type.ok_or(HELP)?,
+            column_type: known_type.ok_or(HELP)?,
             refers_to: refers_to.map(|(table, column)| RefersTo {
                 table: table.to_owned(),
                 column: column.to_owned(),
@@ -238,8 +238,8 @@ pub(super) fn up_and_down(mut args: Migration) -> Result<Written> {
     // The entity's columns in the key.
     let key_column = |entity: &Entity| KeyColumn {
         name: database.quoted(&entity.column),
-        sql_type: entity.key_type.of(args.backend),
-        is_text: entity.key_type.name == "text",
+        sql_type: entity.column_type.sql_type(args.backend),
+        is_text: entity.column_type.name == "text",
         refers_to: entity.refers_to.as_ref().map(|parent| ParentKey {
             table: qualified(database, &parent.table),
             column: database.quoted(&parent.column),
@@ -261,7 +261,7 @@ pub(super) fn up_and_down(mut args: Migration) -> Result<Written> {
             _ => other.eq_ignore_ascii_case(name),
         };
         if names.iter().any(is_same) {
-            bail!("the table would have two columns {name}: it has day and slot, too");
+            bail!("the table would have two columns named {name}: it also has day and slot");
         }
         names.push(name);
     }
@@ -311,18 +311,18 @@ fn refuse_long_key(entity: &[Entity]) -> Result<()> {
     let bytes = |column: &Entity| {
         // This text has the database's character set, and in some of these every character is a
         // byte.
-        let is_of_database = column.key_type.name == "text" && column.refers_to.is_some();
-        if is_of_database {
+        let has_database_charset = column.column_type.name == "text" && column.refers_to.is_some();
+        if has_database_charset {
             255
         } else {
-            column.key_type.mysql_bytes
+            column.column_type.mysql_bytes
         }
     };
     let length = entity.iter().map(bytes).sum::<usize>() + DAY_AND_SLOT;
     if length > LONGEST {
         bail!(
-            "the primary key would have {length} bytes, and MySQL and MariaDB take {LONGEST}: \
-             count by numbers in place of some of the texts"
+            "the primary key would have {length} bytes, and MySQL and MariaDB allow {LONGEST}: \
+             count by numbers instead of some of the texts"
         );
     }
     Ok(())
@@ -343,7 +343,10 @@ fn mark(args: &Migration) -> Result<Mark> {
         bail!("--stock: a stock has no days. Give --period total");
     }
     if !mark.is_readable() {
-        bail!("--stock: name it in one line, and without spaces around it: a comment has it");
+        bail!(
+            "--stock: write the name in one line, without spaces around it: it is stored in a \
+             comment"
+        );
     }
     Ok(mark)
 }
@@ -357,7 +360,7 @@ mod tests {
         let entity: Entity = "article_id:bigint:blog.articles.id".parse().unwrap();
         let expected = Entity {
             column: "article_id".to_owned(),
-            key_type: &KEY_TYPES[2],
+            column_type: &COLUMN_TYPES[2],
             refers_to: Some(RefersTo {
                 table: "blog.articles".to_owned(),
                 column: "id".to_owned(),

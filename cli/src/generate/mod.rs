@@ -67,8 +67,8 @@ fn refuse_steering(sql: &str) -> Result<()> {
     if let Some(steers) = sql.chars().find(|c| steers(*c) && *c != '\n') {
         let code = format!("U+{:04X}", u32::from(steers));
         bail!(
-            "a name in the migration has the character {code}, with which its SQL reads as another \
-             one: rename it. --json prints the SQL as it is"
+            "a name in the migration has the character {code}, which makes its SQL look like \
+             something else: rename it. --json prints the SQL as it is"
         );
     }
     Ok(())

@@ -19,7 +19,7 @@ pub fn refuse(
     let database = conn.database();
     let live = live_triggers(conn)?;
     let plans = &difference.new;
-    for (place, plan) in plans.iter().enumerate() {
+    for (index, plan) in plans.iter().enumerate() {
         let name = plan.name();
         let mut names = plan.triggers.iter().map(|trigger| &trigger.name);
         if let Some(name) = names.find(|name| name.len() > LONGEST) {
@@ -37,7 +37,7 @@ pub fn refuse(
         if let Some(live) = live.iter().find(is_taken) {
             let (taken, table) = (&live.name, &live.table.name);
             bail!(
-                "{table} has a trigger {taken} already: choose another name than {name}, or drop it"
+                "{table} already has a trigger {taken}: choose another name than {name}, or drop it"
             );
         }
         for stay in &difference.stay {
@@ -49,7 +49,7 @@ pub fn refuse(
             }
         }
         // A migration on MySQL would drop the first of the two.
-        for before in &plans[..place] {
+        for before in &plans[..index] {
             let mut triggers = before.triggers.iter();
             let shared = triggers.find(|one| is_in(plan, &one.name, &one.table));
             if let Some(shared) = shared {

@@ -12,12 +12,12 @@ use crate::triggers::{Counting, Existing, Plan, Trial};
 /// Refuses definitions that don't fit together. A counter can only equal the rows of one
 /// definition: another one would set it to its own rows.
 pub fn others(all: &[&Counting]) -> Result<()> {
-    for (place, one) in all.iter().enumerate() {
-        for other in &all[..place] {
+    for (index, one) in all.iter().enumerate() {
+        for other in &all[..index] {
             if let Some((table, counter)) = one.shared_counter(other) {
                 bail!(
-                    "the triggers {} count in {table}.{counter} already, and a counter can have \
-                     the rows of one table only: count in another counter, and add both up in the \
+                    "the triggers {} already count in {table}.{counter}, and a counter can have \
+                     the rows of only one table: count in another counter, and add both up in the \
                      program",
                     other.definition.name
                 );
@@ -36,7 +36,7 @@ pub fn storage(plan: &Plan) -> Result<()> {
         if let Some(storage) = &table.unsafe_storage {
             bail!(
                 "the storage of {table} is {storage}: after a crash or a rollback, its rows and \
-                 the counts could differ. Make it LOGGED, on MySQL and MariaDB InnoDB"
+                 the counts could differ. Make it LOGGED, or InnoDB on MySQL and MariaDB"
             );
         }
     }
@@ -53,14 +53,14 @@ pub fn later(plan: &Plan) -> Result<()> {
     for (table, name) in counting.counters() {
         if table.range(name).is_some_and(|range| *range.start() == 0) {
             bail!(
-                "--existing later: {table}.{name} is unsigned, and would refuse to count that an \
-                 existing row is deleted: make it signed, or count existing rows now"
+                "--existing later: {table}.{name} is unsigned, and would refuse the new count when \
+                 an existing row is deleted: make it signed, or count existing rows now"
             );
         }
         if table.is_guarded(name, counting.database) {
             bail!(
-                "--existing later: a CHECK keeps {table}.{name} at 0 or more, and would refuse to \
-                 count that an existing row is deleted: drop it until the recount, or count \
+                "--existing later: a CHECK keeps {table}.{name} at 0 or more, and would refuse the \
+                 new count when an existing row is deleted: drop it until the recount, or count \
                  existing rows now"
             );
         }
@@ -99,9 +99,8 @@ fn is_constant(rows: &str, text: &str, trial: &Trial, conn: &mut AnyConnection) 
     };
     if !sql(is_same).typed::<Bool>().get_result::<bool>(conn)? {
         bail!(
-            "the SQL expression {text:?} has a literal whose value depends on the moment, or on \
-             the settings of the session, such as its time zone: write times as in '2026-01-31 \
-             10:00+00'"
+            "the SQL expression {text:?} has a literal whose value depends on the current time, \
+             or on session settings such as the time zone: write times as in '2026-01-31 10:00+00'"
         );
     }
     Ok(())

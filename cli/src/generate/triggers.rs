@@ -39,12 +39,12 @@ use crate::triggers::{
 #[derive(Args)]
 #[command(after_help = "Example of a counters.toml:
   [[trigger]]
-  name = \"count_article_likes\"          # of the triggers
+  name = \"count_article_likes\"          # the name of the triggers
   rows = \"article_likes\"                # the table whose rows are counted
   count = [\"article_id:article_counters.likes\", \"site_counters.likes\"]
-  when = \"approved\"                     # optional, as the following ones: a condition of the row
+  when = \"approved\"                     # optional, like all below: which rows count
   by = \"stars\"                          # what a row adds [default: 1]
-  day = \"created_at\"                    # the day that it counts on [default: that of the change]
+  day = \"created_at\"                    # the day that it counts on [default: the day of the change]
   slots = 16                            # as in counter_table! [default: 32]
   deleted = \"kept\"                      # a deleted row stays in the count [default: taken_off]
 
@@ -79,8 +79,8 @@ pub struct Triggers {
 pub(super) fn run(args: Triggers, is_down: bool, options: &Options) -> Result<Option<Written>> {
     let is_printed = args.print || is_down || options.json;
     if args.name.is_none() && !is_printed {
-        let message =
-            "give the migration a name, such as count_article_likes, before the options\n";
+        let message = "the migration needs a name, for example count_article_likes. Write it \
+                       before the options\n";
         return Err(clap::Error::raw(ErrorKind::MissingRequiredArgument, message).into());
     }
     if let Some(name) = &args.name {
@@ -197,14 +197,14 @@ fn refuse_other_backend(old: &Snapshot, migrations: &Path, conn: &AnyConnection)
 
 /// Refuses what can't be counted. Returns what to say about counts that stay as they are.
 fn check(plans: &[Plan], conn: &mut AnyConnection) -> Result<Vec<String>> {
-    let mut told = Vec::new();
+    let mut notes = Vec::new();
     for plan in plans {
         refuse::storage(plan)?;
         refuse::later(plan)?;
         refuse::changing_expressions(plan, conn)?;
-        told.extend(plan.kept_counts(conn)?);
+        notes.extend(plan.kept_counts(conn)?);
     }
-    Ok(told)
+    Ok(notes)
 }
 
 /// Says what to do besides running the migration.
@@ -252,8 +252,8 @@ fn locks(new: &[Plan], stay: &[Counting]) -> Result<String> {
     let all: Vec<_> = stay.iter().chain(of_new).collect();
     let mut targets = all.iter().flat_map(|counting| &counting.targets);
     let in_columns = targets.any(|target| target.slots.is_none());
-    let is_of_sqlite = all.iter().any(|counting| counting.database == SQLITE);
-    if !in_columns || is_of_sqlite {
+    let is_sqlite = all.iter().any(|counting| counting.database == SQLITE);
+    if !in_columns || is_sqlite {
         return Ok(String::new());
     }
     let tables = order(&all)?;

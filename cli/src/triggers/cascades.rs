@@ -72,13 +72,13 @@ pub fn cascades(counting: &Counting, conn: &mut AnyConnection) -> Result<Vec<Cas
         };
         let of_columns = table.columns.iter().flat_map(Column::parents);
         let of_several = table.wide_foreign_keys.iter().map(|key| &key.parent);
-        let mut told = Vec::new();
+        let mut seen = Vec::new();
         for first in of_columns.chain(of_several) {
             let deleted = (&first.in_schema, &first.table);
-            if !first.cascades() || told.contains(&deleted) {
+            if !first.cascades() || seen.contains(&deleted) {
                 continue;
             }
-            told.push(deleted);
+            seen.push(deleted);
             cascades.push(Cascade {
                 deleted: first.table.clone(),
                 between: between.table.clone(),

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::counting::Counting;
-use super::merged::{Merged, MergedDays};
-use super::statement::{COUNTED, KEPT, Place, Rows, Sign};
+use super::merged::{FoldedCounts, MergedDays};
+use super::statement::{COUNTED, KEPT, RowsToCount, Sign, SumContext};
 use super::target::Target;
 use super::values::{Counters, Query};
 use crate::database::Joined;
@@ -58,20 +58,20 @@ enum Part {
 
 /// A column of the union that is 1 in some rows and 0 in others. Its sum shows whether an entity
 /// has such a row.
-struct Mark {
+struct PresenceColumn {
     name: String,
     in_counted_rows: String,
     in_stored_counts: String,
 }
 
 /// Returns the values of these columns in one part.
-fn values_of(marks: &[Mark], part: Part) -> impl Iterator<Item = String> {
-    marks.iter().map(move |mark| {
+fn values_of(presence_columns: &[PresenceColumn], part: Part) -> impl Iterator<Item = String> {
+    presence_columns.iter().map(move |column| {
         let value = match part {
-            Part::CountedRows => &mark.in_counted_rows,
-            Part::StoredCounts => &mark.in_stored_counts,
+            Part::CountedRows => &column.in_counted_rows,
+            Part::StoredCounts => &column.in_stored_counts,
         };
-        format!("{value} AS {}", mark.name)
+        format!("{value} AS {}", column.name)
     })
 }
 
@@ -83,7 +83,7 @@ impl Counting {
         &self,
         target: &Target,
         which: Which,
-        merged: Merged,
+        merged: FoldedCounts,
         batch: Option<Batch<'_>>,
     ) -> Drift {
         let group = self.group(target);
@@ -93,9 +93,9 @@ impl Counting {
             .iter()
             .map(|name| self.stored_name(target, name))
             .collect();
-        let marks = self.marks(target);
-        let mut union = self.counted_rows(target, &stored, &marks, batch);
-        union.push(self.stored_counts(target, &marks, batch));
+        let presence_columns = self.presence_columns(target);
+        let mut union = self.counted_rows(target, &stored, &presence_columns, batch);
+        union.push(self.stored_counts(target, &presence_columns, batch));
         let pairs = || names.iter().zip(&stored);
         let sums = names.iter().chain(&stored);
         let mut columns = group.clone();
@@ -109,14 +109,14 @@ impl Counting {
             } else {
                 format!("PARTITION BY {entity}")
             };
-            for (place, (name, stored)) in pairs().enumerate() {
-                let lacks = self.lacks_name(target, place);
+            for (index, (name, stored)) in pairs().enumerate() {
+                let lacks = self.lacks_name(target, index);
                 columns.push(format!(
                     "SUM(SUM({name}) - SUM({stored})) OVER ({window}) AS {lacks}"
                 ));
             }
-            let wrong = pairs().enumerate().map(|(place, (name, stored))| {
-                let lacks = self.lacks_name(target, place);
+            let wrong = pairs().enumerate().map(|(index, (name, stored))| {
+                let lacks = self.lacks_name(target, index);
                 format!("{name} <> {stored} AND {lacks} >= 0")
             });
             conditions.push(wrong.joined(" OR "));
@@ -124,16 +124,20 @@ impl Counting {
             let is = self.is_wrong(which);
             let wrong = pairs().map(|(name, stored)| format!("SUM({name}) {is} SUM({stored})"));
             let wrong = wrong.joined(" OR ");
-            having.push(if marks.is_empty() {
+            having.push(if presence_columns.is_empty() {
                 wrong
             } else {
                 format!("({wrong})")
             });
         }
-        having.extend(marks.iter().map(|mark| format!("SUM({}) > 0", mark.name)));
+        having.extend(
+            presence_columns
+                .iter()
+                .map(|column| format!("SUM({}) > 0", column.name)),
+        );
         let merged = match merged {
-            Merged::Stay => self.merged_days(target),
-            Merged::Return => None,
+            FoldedCounts::Stay => self.merged_days(target),
+            FoldedCounts::Return => None,
         };
         if merged.is_some() {
             columns.push(format!("COUNT(*) AS {}", self.days_name()));
@@ -157,33 +161,33 @@ impl Counting {
     }
 
     /// The name of the column with what an entity's counter lacks on all days together.
-    pub fn lacks_name(&self, target: &Target, place: usize) -> String {
-        let lacks = self.free("lacks");
+    pub fn lacks_name(&self, target: &Target, index: usize) -> String {
+        let lacks = self.unused_name("lacks");
         match &*target.names {
             [_] => lacks,
-            _ => format!("{lacks}_{place}"),
+            _ => format!("{lacks}_{index}"),
         }
     }
 
     /// The name of the column that says how many days are compared as one.
     pub fn days_name(&self) -> String {
-        self.free("number_of_days")
+        self.unused_name("number_of_days")
     }
 
     /// Returns the columns that must be 1 in at least one of an entity's rows for its counts to be
     /// compared.
-    fn marks(&self, target: &Target) -> Vec<Mark> {
-        let mut marks = Vec::new();
+    fn presence_columns(&self, target: &Target) -> Vec<PresenceColumn> {
+        let mut presence_columns = Vec::new();
         // Rows may name an entity that has no row with the counter. Then there is nothing to
         // correct.
         if target.can_lack_entities() {
-            marks.push(Mark {
-                name: self.free("kept_rows"),
+            presence_columns.push(PresenceColumn {
+                name: self.unused_name("kept_rows"),
                 in_counted_rows: "0".to_owned(),
                 in_stored_counts: "1".to_owned(),
             });
         }
-        marks
+        presence_columns
     }
 
     /// Returns a query for every way in which rows name an entity.
@@ -191,21 +195,21 @@ impl Counting {
         &self,
         target: &Target,
         stored: &[String],
-        marks: &[Mark],
+        presence_columns: &[PresenceColumn],
         batch: Option<Batch<'_>>,
     ) -> Vec<Query> {
         let mut nothing_stored: Vec<_> = stored.iter().map(|name| format!("0 AS {name}")).collect();
-        nothing_stored.extend(values_of(marks, Part::CountedRows));
+        nothing_stored.extend(values_of(presence_columns, Part::CountedRows));
         let mut queries = Vec::new();
-        let counted = self.free(COUNTED);
-        for (place, source) in target.sources.iter().enumerate() {
+        let counted = self.unused_name(COUNTED);
+        for (index, source) in target.sources.iter().enumerate() {
             let entity = self.entity_of(source, &counted);
-            let joined = self.join_batch(target, &entity, batch, place);
+            let joined = self.join_batch(target, &entity, batch, index);
             let from = format!("{}{joined}", self.used_as(&counted, &self.rows));
-            let rows = Rows {
+            let rows = RowsToCount {
                 name: &counted,
                 from: &from,
-                place: 0,
+                uses_before: 0,
                 sign: Sign::Plus,
                 entities: target.entities(source),
             };
@@ -216,14 +220,19 @@ impl Counting {
 
     /// Returns the query for the stored counts. Its columns are in the same order as those of the
     /// rows.
-    fn stored_counts(&self, target: &Target, marks: &[Mark], batch: Option<Batch<'_>>) -> Query {
-        let kept = self.free(KEPT);
+    fn stored_counts(
+        &self,
+        target: &Target,
+        presence_columns: &[PresenceColumn],
+        batch: Option<Batch<'_>>,
+    ) -> Query {
+        let kept = self.unused_name(KEPT);
         let of_kept = |name: &String| format!("{kept}.{name}");
         let names = self.counter_names(target);
         let mut columns: Vec<_> = self.group(target).iter().map(of_kept).collect();
         columns.extend(names.iter().map(|_| "0".to_owned()));
         columns.extend(names.iter().map(of_kept));
-        columns.extend(values_of(marks, Part::StoredCounts));
+        columns.extend(values_of(presence_columns, Part::StoredCounts));
         let entity = self.database.columns(&kept, &target.entity);
         // The sources come first in the statement.
         let joined = self.join_batch(target, &entity, batch, target.sources.len());
@@ -234,20 +243,20 @@ impl Counting {
         }
     }
 
-    /// Joins the entities of the batch. `place` says how many times the statement has used that
-    /// table before.
+    /// Joins the entities of the batch. `uses_before` says how many times the statement has used
+    /// that table before.
     fn join_batch(
         &self,
         target: &Target,
         entity: &[String],
         batch: Option<Batch<'_>>,
-        place: usize,
+        uses_before: usize,
     ) -> String {
         let Some(batch) = batch else {
             return String::new();
         };
         let is_same = self.is_key(&target.entity, "locked", entity);
-        format!(" JOIN {} AS locked ON {is_same}", batch(place))
+        format!(" JOIN {} AS locked ON {is_same}", batch(uses_before))
     }
 
     /// Returns how a true count compares with a wrong stored one. If deleted rows stay counted,
@@ -261,36 +270,36 @@ impl Counting {
     }
 
     /// The name of the column with a counter's stored count, next to the true one. It contains the
-    /// counter's name, or its place if that would make one of the names too long.
+    /// counter's name, or its index if that would make one of the names too long.
     pub fn stored_name(&self, target: &Target, counter: &str) -> String {
         // PostgreSQL cuts off longer names, in bytes. The others allow longer ones.
         const LONGEST: usize = 63;
-        let stored = self.free("stored");
+        let stored = self.unused_name("stored");
         let name_of = |counter: &str| format!("{stored}_{counter}");
         let mut names = target.names.iter();
         let name = if names.all(|name| name_of(name).len() <= LONGEST) {
             name_of(counter)
         } else {
-            let place = target.names.iter().position(|name| name == counter);
-            name_of(&place.unwrap_or_default().to_string())
+            let index = target.names.iter().position(|name| name == counter);
+            name_of(&index.unwrap_or_default().to_string())
         };
         self.database.quoted(&name)
     }
 
     /// The name of a query for wrong counts, or of a table of them.
     pub fn drift_name(&self) -> String {
-        self.free("drift")
+        self.unused_name("drift")
     }
 
     /// SQL for what to add to a counter of an entity with a wrong count.
-    pub fn missing(&self, target: &Target, which: Which, place: usize) -> String {
+    pub fn missing(&self, target: &Target, which: Which, index: usize) -> String {
         let drift = self.drift_name();
-        let counter = &target.names[place];
+        let counter = &target.names[index];
         let actual = format!("{drift}.{}", self.database.quoted(counter));
         let stored = format!("{drift}.{}", self.stored_name(target, counter));
         // Only another counter of the entity may be wrong.
         let condition = if self.compares_totals(target, which) {
-            format!("{drift}.{} >= 0", self.lacks_name(target, place))
+            format!("{drift}.{} >= 0", self.lacks_name(target, index))
         } else if self.is_wrong(which) == ">" {
             format!("{actual} > {stored}")
         } else {
@@ -305,7 +314,7 @@ impl Counting {
     /// Adds what the counters lack.
     pub fn correction(&self, target: &Target, which: Which) -> Correction {
         let drift = self.drift_name();
-        let missing = (0..target.names.len()).map(|place| self.missing(target, which, place));
+        let missing = (0..target.names.len()).map(|index| self.missing(target, which, index));
         if target.slots.is_some() {
             let counts = missing.map(|missing| self.sql.whole(missing)).collect();
             return self.rows_to_add(target, self.day.is_some(), counts);
@@ -313,7 +322,7 @@ impl Counting {
         let table = self.database.table_name(&target.table);
         let updates = target.names.iter().zip(missing).map(|(name, missing)| {
             let missing = format!("({missing})");
-            self.set(target, name, &table, &missing, Place::Statement)
+            self.set(target, name, &table, &missing, SumContext::Statement)
         });
         let mut is_row = vec![self.same_key(target, &table, &drift)];
         is_row.extend(self.only(target, &table));
@@ -338,7 +347,7 @@ impl Counting {
         let mut columns = self.group(target);
         columns.truncate(target.entity.len() + usize::from(has_own_day));
         // Order by number, because another column can have the same name, for example a date.
-        let order = places(columns.len());
+        let order = column_numbers(columns.len());
         if !has_own_day {
             columns.push(self.sql.undated.to_owned());
         }
@@ -355,6 +364,6 @@ impl Counting {
 }
 
 /// The numbers of the first columns, to group or order by.
-pub fn places(len: usize) -> Vec<String> {
-    (1..=len).map(|place| place.to_string()).collect()
+pub fn column_numbers(len: usize) -> Vec<String> {
+    (1..=len).map(|number| number.to_string()).collect()
 }

@@ -3,7 +3,7 @@
 use super::Expression;
 use super::definition::{Definition, Deleted, Period};
 use super::keys::name_keys;
-use super::sql::{self as trigger_sql, TriggerSql};
+use super::sql::{TriggerSql, trigger_sql};
 use super::target::{Source, Target};
 use super::targets::targets;
 use crate::catalogue::{CounterTable, Table, WideForeignKey, table};
@@ -23,9 +23,9 @@ pub struct Counting {
     pub when: Option<Expression>,
     pub day: Option<DayColumn>,
     pub targets: Vec<Target>,
-    /// The names of its triggers in the database, and their places among all triggers. MySQL runs
+    /// The names of its triggers in the database, and their indexes among all triggers. MySQL runs
     /// the triggers of an event in this order.
-    pub places: Vec<(String, usize)>,
+    pub trigger_indexes: Vec<(String, usize)>,
 }
 
 /// The column with a row's day.
@@ -56,7 +56,7 @@ impl Counting {
     /// Looks up the tables of a definition. Fails if the rows can't be counted.
     pub fn new(mut definition: Definition, conn: &mut AnyConnection) -> Result<Self> {
         let database = conn.database();
-        let sql = trigger_sql::of(database);
+        let sql = trigger_sql(database);
         for text in definition.texts() {
             refuse_control(&text)?;
         }
@@ -86,7 +86,7 @@ impl Counting {
             let is_new_row = target.table.name.eq_ignore_ascii_case("excluded");
             if database == SQLITE && is_new_row && target.slots.is_some() {
                 bail!(
-                    "SQLite takes the name excluded for the new row of an upsert: rename the \
+                    "SQLite reads the name excluded as the new row of an upsert: rename the \
                      counter table"
                 );
             }
@@ -95,7 +95,7 @@ impl Counting {
                 .any(|row| target.table.name.eq_ignore_ascii_case(row));
             if database == MYSQL && is_row {
                 bail!(
-                    "MySQL and MariaDB take the name {} for a row of the trigger, also in quotes: \
+                    "MySQL and MariaDB read the name {} as a row of the trigger, even in quotes: \
                      rename the table",
                     target.table.name
                 );
@@ -118,16 +118,16 @@ impl Counting {
             period,
             rows,
             day,
-            places: Vec::new(),
+            trigger_indexes: Vec::new(),
         })
     }
 
-    /// Returns the place of the trigger with this name. A trigger that doesn't exist yet runs after
+    /// Returns the index of the trigger with this name. A trigger that doesn't exist yet runs after
     /// all others.
-    pub fn place(&self, trigger: &str) -> usize {
-        let mut places = self.places.iter();
-        let found = places.find(|(name, _)| name == trigger);
-        found.map_or(usize::MAX, |(_, place)| *place)
+    pub fn trigger_index(&self, trigger: &str) -> usize {
+        let mut indexes = self.trigger_indexes.iter();
+        let found = indexes.find(|(name, _)| name == trigger);
+        found.map_or(usize::MAX, |(_, index)| *index)
     }
 
     /// Returns the tables that the triggers read and write: the rows, the counters, and the tables
@@ -249,7 +249,7 @@ fn period(definition: &Definition, conn: &mut AnyConnection) -> Period {
 /// Refuses control characters. A line break, for example, would end an SQL comment.
 fn refuse_control(text: &str) -> Result<()> {
     if text.contains(char::is_control) {
-        bail!("{text:?} has a control character: write it without");
+        bail!("{text:?} has a control character: remove it");
     }
     Ok(())
 }
@@ -261,9 +261,9 @@ fn refuse_shared_rows(rows: &Table, targets: &[Target]) -> Result<()> {
     for table in [rows].into_iter().chain(of_targets) {
         if let Some(other) = &table.part_of {
             bail!(
-                "{table} is a partition of {other}, or inherits from it: rows that are written by \
-                 the name of one are not counted, or counted twice, for the other. Name the \
-                 partitioned table itself, or run ALTER TABLE {table} NO INHERIT {other}"
+                "{table} is a partition of {other}, or inherits from it: rows that are written \
+                 through one of them are not counted, or are counted twice, for the other. Name \
+                 the partitioned table itself, or run ALTER TABLE {table} NO INHERIT {other}"
             );
         }
     }
@@ -275,8 +275,8 @@ fn refuse_shared_rows(rows: &Table, targets: &[Target]) -> Result<()> {
     for table in [rows].into_iter().chain(of_targets).chain(of_parents) {
         if let Some(other) = &table.inherited_by {
             bail!(
-                "{other} inherits from {table}: its rows are those of {table}, too, but not for \
-                 foreign keys and triggers. Run ALTER TABLE {other} NO INHERIT {table}, or \
+                "{other} inherits from {table}: its rows are also in {table}, but foreign keys \
+                 and triggers ignore them there. Run ALTER TABLE {other} NO INHERIT {table}, or \
                  partition {table} instead"
             );
         }
@@ -291,7 +291,7 @@ fn day_column(rows: &Table, name: &str, sql: &TriggerSql) -> Result<DayColumn> {
     let plain_type = column.plain_type();
     let Some(known) = sql.days.iter().find(|known| known.sql_type == plain_type) else {
         let sql_type = &column.sql_type;
-        bail!("day = \"{name}\": {rows}.{name} is {sql_type}, and not a date or a time");
+        bail!("day = \"{name}\": {rows}.{name} is {sql_type}, which is not a date or a time");
     };
     Ok(DayColumn {
         name: name.to_owned(),

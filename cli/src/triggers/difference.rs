@@ -67,7 +67,7 @@ impl Difference {
             .collect();
         let mut stay = Vec::new();
         let mut outdated = Vec::new();
-        for (place, definition) in same.iter().enumerate() {
+        for (index, definition) in same.iter().enumerate() {
             let counting = counting(definition, conn)?;
             let plan = Plan::new(counting).with_context(|| definition.name.clone())?;
             if plan.made() != old.made_for(plan.name()) {
@@ -76,7 +76,7 @@ impl Difference {
             let mut counting = plan.counting;
             // MySQL runs the triggers of an event in this order.
             let made = old.made_for(&definition.name).iter();
-            counting.places = made.map(|made| (made.trigger.clone(), place)).collect();
+            counting.trigger_indexes = made.map(|made| (made.trigger.clone(), index)).collect();
             stay.push(counting);
         }
         let mut new = Vec::new();
@@ -97,11 +97,11 @@ impl Difference {
                 Err(why) => lost.push(format!("{name}: {why:#}")),
             }
         }
-        let of_way_back = match existing {
+        let existing_on_revert = match existing {
             Existing::Rows => Existing::Missing,
             other => other,
         };
-        let mut restored = plans(old_countings.clone(), &new, &stay, of_way_back)?;
+        let mut restored = plans(old_countings.clone(), &new, &stay, existing_on_revert)?;
         let new = plans(new, &old_countings, &stay, existing)?;
         if existing == Existing::Missing {
             take_back(&mut restored, &new);

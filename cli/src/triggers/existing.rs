@@ -3,15 +3,15 @@
 
 use serde::Serialize;
 
-use super::correction::places;
+use super::correction::column_numbers;
 use super::counting::Counting;
 use super::definition::Existing;
 use super::expression::Expression;
 use super::plan::Plan;
-use super::starts::{Before, Counter, Start};
-use super::statement::{COUNTED, Entities, KEPT, Place, Rows, Sign, named, numbered};
+use super::starts::{Counter, OldCounter, Start};
+use super::statement::{COUNTED, Entities, KEPT, RowsToCount, Sign, SumContext, named, numbered};
 use super::target::{Source, Target};
-use super::values::{Addition, LONG, Query, Sums};
+use super::values::{Addition, LONG, Query, SumQuery};
 use crate::database::MYSQL;
 
 /// How tables are named in the statements. LOCK TABLES on MySQL takes a name only once, so a
@@ -19,34 +19,38 @@ use crate::database::MYSQL;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Names {
     Short,
-    OfTables,
+    WithTable,
 }
 
 impl Names {
-    pub fn counted(self, counting: &Counting, place: usize) -> String {
-        let name = numbered(&counting.free(COUNTED), place);
+    pub fn counted(self, counting: &Counting, uses_before: usize) -> String {
+        let name = numbered(&counting.unused_name(COUNTED), uses_before);
         self.name(name, &counting.rows.name, counting)
     }
 
     pub fn kept(self, counting: &Counting, target: &Target) -> String {
-        self.name(counting.free(KEPT), &target.table.name, counting)
+        self.name(counting.unused_name(KEPT), &target.table.name, counting)
     }
 
     /// The table that has a row per entity.
-    fn entity(self, counting: &Counting, target: &Target, place: usize) -> String {
-        let name = numbered(&counting.free("entity"), place);
+    fn entity(self, counting: &Counting, target: &Target, uses_before: usize) -> String {
+        let name = numbered(&counting.unused_name("entity"), uses_before);
         self.name(name, &target.table.name, counting)
     }
 
     /// The table whose column had the counts before.
     fn before(self, counting: &Counting, target: &Target) -> String {
-        self.name(counting.free("earlier"), &target.table.name, counting)
+        self.name(
+            counting.unused_name("earlier"),
+            &target.table.name,
+            counting,
+        )
     }
 
     fn name(self, name: String, table: &str, counting: &Counting) -> String {
         match self {
             Names::Short => name,
-            Names::OfTables => counting.database.quoted(&format!("{name}_{table}")),
+            Names::WithTable => counting.database.quoted(&format!("{name}_{table}")),
         }
     }
 }
@@ -79,18 +83,20 @@ struct Emptied {
     counter: String,
 }
 
-/// Whether the statement adds to existing counts, or leaves them as they are.
+/// Which entities a statement adds to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum To {
-    All,
-    WithoutCount,
+enum Onto {
+    /// All of them, whatever their count is.
+    AnyCount,
+    /// Only those that have no count yet.
+    NoCount,
 }
 
 /// The day that the addition is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Day {
     /// The row's own day, or today if it has none.
-    OfRow,
+    Own,
     /// 1970-01-01.
     Undated,
 }
@@ -146,10 +152,10 @@ impl Counting {
             let slot = target.slots.as_ref().map(|_| "0");
             let sums = self.sums_of_rows(target, source, &rows, slot);
             let reads = self.reads(target, source, 0, names);
-            self.addition(target, sums, &name, reads, To::WithoutCount, names)
+            self.addition(target, sums, &name, reads, Onto::NoCount, names)
         } else {
             let counted = self.counted(target, Sign::Plus, 0, names);
-            self.add(target, counted, Day::OfRow, To::WithoutCount, names)
+            self.add(target, counted, Day::Own, Onto::NoCount, names)
         };
         (comment, vec![addition])
     }
@@ -161,17 +167,20 @@ impl Counting {
             "rows.",
         ]);
         let mut parts = self.counted(target, Sign::Plus, 0, names);
-        parts.push(self.less_its_own(target, names));
+        parts.push(self.minus_stored(target, names));
         let day = if self.day.is_some() {
-            Day::OfRow
+            Day::Own
         } else {
             Day::Undated
         };
-        (comment, vec![self.add(target, parts, day, To::All, names)])
+        (
+            comment,
+            vec![self.add(target, parts, day, Onto::AnyCount, names)],
+        )
     }
 
     /// Adds what the rows count now, minus what they counted under the earlier definition.
-    fn add_difference(&self, target: &Target, before: &Before, names: Names) -> Commented {
+    fn add_difference(&self, target: &Target, before: &OldCounter, names: Names) -> Commented {
         let old = &before.target;
         let comment = lines(["Adds what the rows count now, less what they counted before."]);
         let has_days = self.day.is_some() && before.counting.day.is_some();
@@ -187,34 +196,37 @@ impl Counting {
         if parts == then.counted(old, Sign::Plus, 0, names) && !only_changes {
             return (comment, Vec::new());
         }
-        let place = target.sources.len();
-        let mut old_parts = then.counted(old, Sign::Minus, place, names);
+        let uses_before = target.sources.len();
+        let mut old_parts = then.counted(old, Sign::Minus, uses_before, names);
         // If `only` has changed, put it into each of the two sums instead of the row's condition.
         let [mut to, mut old_to] = [target.clone(), old.clone()];
         if only_changes {
             now.only_in_rows(target, &mut parts, 0, names);
-            then.only_in_rows(old, &mut old_parts, place, names);
+            then.only_in_rows(old, &mut old_parts, uses_before, names);
             to.only = None;
             old_to.only = None;
         }
-        let day = if has_days { Day::OfRow } else { Day::Undated };
+        let day = if has_days { Day::Own } else { Day::Undated };
         if key_names(target) == key_names(old) {
             parts.push(old_parts);
-            return (comment, vec![now.add(&to, parts, day, To::All, names)]);
+            return (
+                comment,
+                vec![now.add(&to, parts, day, Onto::AnyCount, names)],
+            );
         }
         // The two definitions find the row by different keys.
         let additions = vec![
-            now.add(&to, parts, day, To::All, names),
-            then.add(&old_to, old_parts, day, To::All, names),
+            now.add(&to, parts, day, Onto::AnyCount, names),
+            then.add(&old_to, old_parts, day, Onto::AnyCount, names),
         ];
         (comment, additions)
     }
 
     /// Moves the counts of a column into slots.
-    fn take_along(&self, target: &Target, before: &Before, names: Names) -> Commented {
+    fn take_along(&self, target: &Target, before: &OldCounter, names: Names) -> Commented {
         let old = &before.target;
         let column = format!("{}.{}", old.table, old.names[0]);
-        let of_column = self.of_column(target, before, names);
+        let column_counts = self.column_counts(target, before, names);
         if let (Some(slots), Some(_)) = (&target.slots, &self.day) {
             let comment = vec![
                 format!(
@@ -224,7 +236,7 @@ impl Counting {
             ];
             let mut parts = self.counted(target, Sign::Plus, 0, names);
             let mut undated = self.counted_before(target, before, names);
-            undated.push(of_column.parts(self, target));
+            undated.push(column_counts.parts(self, target));
             let day = format!(
                 "{} AS {}",
                 self.sql.undated,
@@ -234,26 +246,26 @@ impl Counting {
                 query.columns.insert(target.entity.len(), day.clone());
             }
             parts.push(undated);
-            let statement = self.add(target, parts, Day::OfRow, To::WithoutCount, names);
+            let statement = self.add(target, parts, Day::Own, Onto::NoCount, names);
             return (comment, vec![statement]);
         }
         let comment = vec![format!(
             "Takes along the counts of {column}, on 1970-01-01."
         )];
         if self.counts_as(target, before) {
-            return (comment, vec![self.copy(target, of_column, names)]);
+            return (comment, vec![self.copy(target, column_counts, names)]);
         }
         let now = self.without_day();
         let mut parts = now.counted(target, Sign::Plus, 0, names);
         parts.push(self.counted_before(target, before, names));
-        parts.push(of_column.parts(self, target));
-        let statement = now.add(target, parts, Day::Undated, To::WithoutCount, names);
+        parts.push(column_counts.parts(self, target));
+        let statement = now.add(target, parts, Day::Undated, Onto::NoCount, names);
         (comment, vec![statement])
     }
 
     /// Moves the counts in slots back to a column, and sets the slots to 0. If the column later
     /// moves to slots again, they take what it has then.
-    fn take_back(&self, target: &Target, before: &Before, names: Names) -> Commented {
+    fn take_back(&self, target: &Target, before: &OldCounter, names: Names) -> Commented {
         let old = &before.target;
         let [column, slots] =
             [target, old].map(|target| format!("{}.{}", target.table, target.names[0]));
@@ -261,8 +273,8 @@ impl Counting {
             "Takes back the counts of {slots}, so that {column} has what was counted there."
         )];
         let now = self.without_day();
-        let mut parts = Parts::default();
-        let in_column = Before {
+        let mut parts = UnionParts::default();
+        let in_column = OldCounter {
             counting: self.clone(),
             target: target.clone(),
         };
@@ -270,9 +282,9 @@ impl Counting {
             parts = now.counted(target, Sign::Plus, 0, names);
             parts.push(now.counted_before(target, before, names));
         }
-        parts.push(self.of_slots(target, before, names));
-        parts.push(self.less_its_own(target, names));
-        let mut statement = now.add(target, parts, Day::Undated, To::All, names);
+        parts.push(self.slot_counts(target, before, names));
+        parts.push(self.minus_stored(target, names));
+        let mut statement = now.add(target, parts, Day::Undated, Onto::AnyCount, names);
         // MySQL may run this again after it has emptied the slots.
         let table = self.database.table_name(&old.table);
         let counter = self.database.quoted(&old.names[0]);
@@ -284,11 +296,11 @@ impl Counting {
     }
 
     /// Returns what slots have for every entity, row by row.
-    fn of_slots(&self, target: &Target, before: &Before, names: Names) -> Parts {
+    fn slot_counts(&self, target: &Target, before: &OldCounter, names: Names) -> UnionParts {
         let old = &before.target;
         let name = names.before(&before.counting, old);
         let from = self.used_as(&name, &old.table);
-        let slots = OfColumn {
+        let slots = ColumnCounts {
             key: self.database.columns(&name, &old.entity),
             counter: self.database.column(&name, &old.names[0]),
             reads: vec![from.clone()],
@@ -299,7 +311,7 @@ impl Counting {
     }
 
     /// Returns what a counter already has, to be subtracted.
-    fn less_its_own(&self, target: &Target, names: Names) -> Parts {
+    fn minus_stored(&self, target: &Target, names: Names) -> UnionParts {
         let kept = names.kept(self, target);
         let mut columns = self.database.columns(&kept, &target.entity);
         if let (Some(slots), Some(_)) = (&target.slots, &self.day) {
@@ -312,7 +324,7 @@ impl Counting {
             self.database.quoted(counter)
         ));
         let from = self.used_as(&kept, &target.table);
-        Parts {
+        UnionParts {
             reads: vec![from.clone()],
             queries: vec![Query {
                 columns,
@@ -323,17 +335,17 @@ impl Counting {
     }
 
     /// Returns what the rows counted under the earlier definition, to be subtracted.
-    fn counted_before(&self, target: &Target, before: &Before, names: Names) -> Parts {
+    fn counted_before(&self, target: &Target, before: &OldCounter, names: Names) -> UnionParts {
         let then = before.counting.without_day();
-        let place = target.sources.len();
-        let mut parts = then.counted(&before.target, Sign::Minus, place, names);
-        then.only_in_rows(&before.target, &mut parts, place, names);
+        let uses_before = target.sources.len();
+        let mut parts = then.counted(&before.target, Sign::Minus, uses_before, names);
+        then.only_in_rows(&before.target, &mut parts, uses_before, names);
         parts
     }
 
     /// Counts what a column has for every entity, on 1970-01-01.
-    fn copy(&self, target: &Target, column: OfColumn, names: Names) -> Statement {
-        let OfColumn {
+    fn copy(&self, target: &Target, column: ColumnCounts, names: Names) -> Statement {
+        let ColumnCounts {
             key,
             counter,
             from,
@@ -343,29 +355,29 @@ impl Counting {
         let kept = names.kept(self, target);
         reads.push(self.used_as(&kept, &target.table));
         conditions.push(self.has_none(target, &kept, &key));
-        let order = places(key.len());
+        let order = column_numbers(key.len());
         let rest = [self.sql.undated.to_owned(), "0".to_owned(), counter];
         Statement {
             addition: Addition {
                 to: self.counters_of(target),
-                sums: Sums {
+                sums: SumQuery {
                     columns: key.into_iter().chain(rest).collect(),
                     from,
                     conditions,
                     order,
-                    ..Sums::default()
+                    ..SumQuery::default()
                 },
                 assignments: Vec::new(),
                 row_conditions: Vec::new(),
             },
-            sums_name: self.free(COUNTED),
+            sums_name: self.unused_name(COUNTED),
             reads,
             emptied: None,
         }
     }
 
     /// Whether a row adds the same to both targets.
-    fn counts_as(&self, target: &Target, before: &Before) -> bool {
+    fn counts_as(&self, target: &Target, before: &OldCounter) -> bool {
         let text =
             |expression: &Option<Expression>| expression.as_ref().map(|one| one.text.clone());
         let sources = |target: &Target| -> Vec<_> {
@@ -381,7 +393,7 @@ impl Counting {
     }
 
     /// Returns what the old column has, for entities that exist.
-    fn of_column(&self, target: &Target, before: &Before, names: Names) -> OfColumn {
+    fn column_counts(&self, target: &Target, before: &OldCounter, names: Names) -> ColumnCounts {
         let old = &before.target;
         let name = names.before(&before.counting, old);
         let key = self.database.columns(&name, &old.entity);
@@ -396,11 +408,11 @@ impl Counting {
             .iter()
             .any(|parent| !parent.table.is(&old.table))
         {
-            let place = target.sources.len() + old.sources.len();
-            conditions.extend(self.exists_at(place, target, &key));
-            reads.extend(self.parents_at(place, target));
+            let uses_before = target.sources.len() + old.sources.len();
+            conditions.extend(self.exists_at(uses_before, target, &key));
+            reads.extend(self.parents_at(uses_before, target));
         }
-        OfColumn {
+        ColumnCounts {
             key,
             counter,
             from,
@@ -416,31 +428,40 @@ impl Counting {
         counting
     }
 
-    /// Returns the rows that count. `place` is how many queries come before, in the same statement.
-    fn counted(&self, target: &Target, sign: Sign, place: usize, names: Names) -> Parts {
-        let mut parts = Parts::default();
-        for (number, source) in target.sources.iter().enumerate() {
-            let number = place + number;
+    /// Returns the rows that count. `uses_before` is how many queries come before, in the same
+    /// statement.
+    fn counted(&self, target: &Target, sign: Sign, uses_before: usize, names: Names) -> UnionParts {
+        let mut parts = UnionParts::default();
+        for (index, source) in target.sources.iter().enumerate() {
+            let number = uses_before + index;
             let name = names.counted(self, number);
             let from = self.used_as(&name, &self.rows);
-            let rows = Rows {
+            let rows = RowsToCount {
                 sign,
-                place,
+                uses_before,
                 ..rows(target, source, &name, &from)
             };
             parts.queries.push(self.rows_of(target, source, &rows, &[]));
-            parts.reads.extend(self.reads(target, source, place, names));
+            parts
+                .reads
+                .extend(self.reads(target, source, uses_before, names));
         }
         parts
     }
 
     /// Leaves out entities if their row doesn't meet the definition's `only`.
-    fn only_in_rows(&self, target: &Target, parts: &mut Parts, place: usize, names: Names) {
+    fn only_in_rows(
+        &self,
+        target: &Target,
+        parts: &mut UnionParts,
+        uses_before: usize,
+        names: Names,
+    ) {
         if target.only.is_none() {
             return;
         }
-        for (number, (query, source)) in parts.queries.iter_mut().zip(&target.sources).enumerate() {
-            let number = place + number;
+        for (index, (query, source)) in parts.queries.iter_mut().zip(&target.sources).enumerate() {
+            let number = uses_before + index;
             let counted = names.counted(self, number);
             let row = names.entity(self, target, number);
             let entity = self.entity_of(source, &counted);
@@ -456,53 +477,66 @@ impl Counting {
     }
 
     /// Returns the tables that a source's query reads, with their aliases.
-    fn reads(&self, target: &Target, source: &Source, place: usize, names: Names) -> Vec<String> {
-        let place = self.place_of(target, source, place);
-        let counted = names.counted(self, place);
+    fn reads(
+        &self,
+        target: &Target,
+        source: &Source,
+        uses_before: usize,
+        names: Names,
+    ) -> Vec<String> {
+        let uses_before = self.uses_before(target, source, uses_before);
+        let counted = names.counted(self, uses_before);
         let mut reads = vec![self.used_as(&counted, &self.rows)];
         if target.entities(source) == Entities::Existing {
-            reads.extend(self.parents_at(place, target));
+            reads.extend(self.parents_at(uses_before, target));
         }
         reads
     }
 
     /// Adds the sums of queries.
-    fn add(&self, target: &Target, parts: Parts, day: Day, to: To, names: Names) -> Statement {
+    fn add(
+        &self,
+        target: &Target,
+        parts: UnionParts,
+        day: Day,
+        onto: Onto,
+        names: Names,
+    ) -> Statement {
         let slot = target.slots.as_ref().map(|_| "0");
-        let name = self.free(COUNTED);
+        let name = self.unused_name(COUNTED);
         let mut sums = self.sums_of(target, (&name, parts.queries), slot);
         if target.slots.is_some() && day == Day::Undated {
             sums.columns[target.entity.len()] = self.sql.undated.to_owned();
         }
-        self.addition(target, sums, &name, parts.reads, to, names)
+        self.addition(target, sums, &name, parts.reads, onto, names)
     }
 
     /// `row` is the alias of the rows that are summed up.
     fn addition(
         &self,
         target: &Target,
-        mut sums: Sums,
+        mut sums: SumQuery,
         row: &str,
         mut reads: Vec<String>,
-        to: To,
+        onto: Onto,
         names: Names,
     ) -> Statement {
         let is_union = !sums.union.is_empty();
         sums.group
             .extend(self.exact_values(target, if is_union { "" } else { row }));
-        let sums_name = self.free(COUNTED);
+        let sums_name = self.unused_name(COUNTED);
         let mut assignments = Vec::new();
         let mut row_conditions = Vec::new();
         if target.slots.is_some() {
             // Without a GROUP BY, even no rows have a sum. And if a HAVING without GROUP BY has
             // both an aggregate and a query of the same table, MySQL 9.7 inserts nothing.
             if sums.group.is_empty() {
-                sums.group = places(2);
+                sums.group = column_numbers(2);
                 if !is_union {
                     sums.having.clear();
                 }
             }
-            if to == To::WithoutCount {
+            if onto == Onto::NoCount {
                 let kept = names.kept(self, target);
                 reads.push(self.used_as(&kept, &target.table));
                 let entity = match &*target.sources {
@@ -517,17 +551,17 @@ impl Counting {
             let value = self.database.column(&sums_name, counter);
             let mut weights = target.sources.iter().flat_map(|source| &source.weights);
             let is_number = weights.all(|one| one.as_ref().is_some_and(Expression::is_one));
-            let is_set = to == To::WithoutCount && is_number;
+            let is_set = onto == Onto::NoCount && is_number;
             assignments.push(if is_set {
                 // A number of rows is in the range of any column.
                 let set_in = if self.database == MYSQL { &*table } else { "" };
                 format!("{} = {value}", self.database.column(set_in, counter))
             } else {
-                self.set(target, counter, &table, &value, Place::Statement)
+                self.set(target, counter, &table, &value, SumContext::Statement)
             });
             row_conditions.push(self.same_key(target, &table, &sums_name));
             row_conditions.extend(self.only(target, &table));
-            if to == To::WithoutCount {
+            if onto == Onto::NoCount {
                 row_conditions.push(format!("{} = 0", self.database.column(&table, counter)));
             }
             sums.order.clear();
@@ -565,7 +599,7 @@ impl Counting {
 }
 
 /// What a column has for every entity.
-struct OfColumn {
+struct ColumnCounts {
     key: Vec<String>,
     counter: String,
     from: String,
@@ -573,13 +607,13 @@ struct OfColumn {
     reads: Vec<String>,
 }
 
-impl OfColumn {
+impl ColumnCounts {
     /// Turns this into a query whose columns have the target's names.
-    fn parts(self, counting: &Counting, target: &Target) -> Parts {
+    fn parts(self, counting: &Counting, target: &Target) -> UnionParts {
         let mut names = counting.database.columns("", &target.entity);
         names.extend(counting.counter_names(target));
         let values = self.key.into_iter().chain([self.counter]).collect();
-        Parts {
+        UnionParts {
             reads: self.reads,
             queries: vec![Query {
                 columns: named(values, &names),
@@ -592,13 +626,13 @@ impl OfColumn {
 
 /// Queries that are added up, and the tables that they read, with their aliases.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Parts {
+struct UnionParts {
     queries: Vec<Query>,
     reads: Vec<String>,
 }
 
-impl Parts {
-    fn push(&mut self, other: Parts) {
+impl UnionParts {
+    fn push(&mut self, other: UnionParts) {
         self.queries.extend(other.queries);
         self.reads.extend(other.reads);
     }
@@ -622,11 +656,11 @@ fn only_of(target: &Target) -> Option<&str> {
 }
 
 /// The rows of a source, to be added.
-fn rows<'r>(target: &Target, source: &Source, name: &'r str, from: &'r str) -> Rows<'r> {
-    Rows {
+fn rows<'r>(target: &Target, source: &Source, name: &'r str, from: &'r str) -> RowsToCount<'r> {
+    RowsToCount {
         name,
         from,
-        place: 0,
+        uses_before: 0,
         sign: Sign::Plus,
         entities: target.entities(source),
     }

@@ -11,7 +11,7 @@ use sqlparser::tokenizer::{Token, Tokenizer, Whitespace};
 
 use crate::catalogue::Table;
 use crate::database::{Database, MYSQL, POSTGRES, SQLITE};
-use crate::triggers::sql;
+use crate::triggers::sql::trigger_sql;
 
 /// An expression that depends only on the columns of one row. So its value is the same when the row
 /// is inserted, deleted or counted again.
@@ -52,13 +52,13 @@ impl Expression {
         let is_comment =
             |token: &Token| matches!(token, Token::Whitespace(space) if !is_space(space));
         if tokens.iter().any(|token| is_comment(&token.token)) {
-            bail!("the SQL expression {text:?} has a comment: write it without");
+            bail!("the SQL expression {text:?} has a comment: remove it");
         }
         let mut parser = Parser::new(grammar).with_tokens_with_locations(tokens);
         let expression = parser.parse_expr().with_context(cannot)?;
         // Nothing may follow, for example another statement.
         parser.expect_token(&Token::EOF).with_context(cannot)?;
-        let mut columns = Columns {
+        let mut columns = ColumnFinder {
             table,
             database,
             found: Expression {
@@ -78,7 +78,7 @@ impl Expression {
     /// Does the same, and also fails if the value depends on the session.
     pub fn of_rows(text: &str, rows: &Table, database: Database) -> Result<Self> {
         let expression = Expression::parse(text, rows, database)?;
-        let sql = sql::of(database);
+        let sql = trigger_sql(database);
         for ColumnInText { first, name, .. } in &expression.columns {
             let Some(column) = rows.column(name) else {
                 continue;
@@ -134,7 +134,7 @@ fn written(name: &Ident) -> String {
 }
 
 /// Returns the index of a name's first character. The parser's columns start at 1.
-fn first_of(name: &Ident) -> usize {
+fn start_index(name: &Ident) -> usize {
     (name.span.start.column as usize).saturating_sub(1)
 }
 
@@ -166,34 +166,34 @@ fn changes(function: &Function, database: Database) -> Option<&'static str> {
     let name = function.name.to_string().to_lowercase();
     let arguments = arguments(function);
     if database == MYSQL {
-        let why = "which reads a time in the time zone of the session";
-        let is_of_time = name == "unix_timestamp" && !arguments.is_empty();
-        return is_of_time.then_some(why);
+        let why = "which reads a time in the session's time zone";
+        let reads_time = name == "unix_timestamp" && !arguments.is_empty();
+        return reads_time.then_some(why);
     }
     if database != SQLITE {
         return None;
     }
     // With fewer arguments than this, the function reads the current time.
-    let least = match &*name {
+    let min_arguments = match &*name {
         "date" | "time" | "datetime" | "julianday" | "unixepoch" => 1,
         "strftime" => 2,
         _ => return None,
     };
-    const OF_SESSION: [&str; 5] = ["now", "localtime", "utc", "subsec", "subsecond"];
+    const SESSION_ARGUMENTS: [&str; 5] = ["now", "localtime", "utc", "subsec", "subsecond"];
     let mut texts = arguments.iter().copied().filter_map(text_of);
-    let changes = arguments.len() < least
-        || texts.any(|text| OF_SESSION.contains(&&*text.trim().to_ascii_lowercase()));
-    changes.then_some("whose value depends on the moment, or on the time zone of the program")
+    let changes = arguments.len() < min_arguments
+        || texts.any(|text| SESSION_ARGUMENTS.contains(&&*text.trim().to_ascii_lowercase()));
+    changes.then_some("whose value depends on the current time, or on the program's time zone")
 }
 
 /// Finds the columns, and refuses anything that isn't part of the row.
-struct Columns<'t> {
+struct ColumnFinder<'t> {
     table: &'t Table,
     database: Database,
     found: Expression,
 }
 
-impl Columns<'_> {
+impl ColumnFinder<'_> {
     /// Without quotes, a name can be in any case. PostgreSQL reads it in lower case.
     fn find(&self, name: &Ident) -> Option<String> {
         let mut columns = self.table.columns.iter();
@@ -205,13 +205,13 @@ impl Columns<'_> {
     }
 }
 
-impl Visitor for Columns<'_> {
+impl Visitor for ColumnFinder<'_> {
     type Break = String;
 
     fn pre_visit_expr(&mut self, expression: &Expr) -> ControlFlow<String> {
         if let Expr::IsNull(tested) | Expr::IsNotNull(tested) = expression {
             if let Expr::Identifier(name) = &**tested {
-                self.found.tested.push(first_of(name));
+                self.found.tested.push(start_index(name));
             }
         }
         let refused = match expression {
@@ -230,7 +230,7 @@ impl Visitor for Columns<'_> {
                 None => format!("names {name}, and {} has no such column", self.table),
             },
             Expr::CompoundIdentifier(_) | Expr::CompoundFieldAccess { .. } => {
-                format!("names {expression}: write columns only, and without their table")
+                format!("names {expression}: write only columns, without their table")
             }
             Expr::Function(function) => match changes(function, self.database) {
                 Some(why) => format!("has {}, {why}", function.name),

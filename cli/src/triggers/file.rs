@@ -60,12 +60,12 @@ impl File {
 
 /// Refuses definitions that are wrong by themselves or together.
 pub fn refuse(triggers: &[Definition]) -> Result<(), String> {
-    for (place, one) in triggers.iter().enumerate() {
+    for (index, one) in triggers.iter().enumerate() {
         let name = &one.name;
         if one.counts.is_empty() {
-            return Err(format!("{name} counts in no counter: name them in count"));
+            return Err(format!("{name} has no counters: name them in count"));
         }
-        if triggers[..place].iter().any(|other| other.name == *name) {
+        if triggers[..index].iter().any(|other| other.name == *name) {
             return Err(format!("two [[trigger]] have the name {name}"));
         }
     }
@@ -161,7 +161,7 @@ mod tests {
                 .contains("two [[trigger]]")
         );
         let none = HEAD.replace("'c:d.e'", "");
-        assert!(File::parse(&none).unwrap_err().contains("in no counter"));
+        assert!(File::parse(&none).unwrap_err().contains("has no counters"));
         assert!(
             File::parse("[[triggers]]")
                 .unwrap_err()

@@ -9,7 +9,7 @@ use super::correction::{Drift, Which};
 use super::counting::Counting;
 use super::definition::{Deleted, Existing};
 use super::difference::Difference;
-use super::merged::Merged;
+use super::merged::FoldedCounts;
 use super::plan::Plan;
 use super::starts::{Counter, Start, is_counted};
 use super::target::Target;
@@ -23,15 +23,15 @@ impl Plan {
     /// that differs from their rows, and by how much. This compares all counters, and so fails if
     /// the database refuses one of the definition's expressions.
     pub fn kept_counts(&self, conn: &mut AnyConnection) -> Result<Vec<String>> {
-        let mut told = Vec::new();
+        let mut notes = Vec::new();
         for Counter { target, start } in &self.counters {
             let kept = self.counting.kept_in(target, Kept::NotZero, conn)?;
             let is_new = !matches!(start, Start::Counted(_));
             if let Some(kept) = kept.filter(|_| is_new && self.existing == Existing::Missing) {
-                told.push(self.kept(target, &kept));
+                notes.push(self.kept(target, &kept));
             }
         }
-        Ok(told)
+        Ok(notes)
     }
 
     fn kept(&self, target: &Target, kept: &KeptCounts) -> String {
@@ -64,7 +64,7 @@ impl Difference {
     /// Says which counters have more than their rows, if no counter that counts these rows from now
     /// on takes that over.
     pub fn left_behind(&self, conn: &mut AnyConnection) -> Result<Vec<String>> {
-        let mut told = Vec::new();
+        let mut notes = Vec::new();
         let new = self.new.iter().map(|plan| &plan.counting);
         let after: Vec<_> = self.stay.iter().chain(new).collect();
         for old in &self.restored {
@@ -74,7 +74,7 @@ impl Difference {
             };
             for Counter { target, .. } in &old.counters {
                 let is_taken = plan.counters.iter().any(|counter| {
-                    let before = counter.start.before();
+                    let before = counter.start.old_counter();
                     before.is_some_and(|one| {
                         one.target.table.is(&target.table) && one.target.names == target.names
                     })
@@ -84,14 +84,15 @@ impl Difference {
                 }
                 let kept = old.counting.kept_in(target, Kept::HigherThanRows, conn)?;
                 if let Some(KeptCounts { difference, .. }) = kept {
-                    told.push(format!(
-                        "{}.{} has {difference} more than its rows, which no other counter gets",
+                    notes.push(format!(
+                        "{}.{} is {difference} higher than its rows, and no other counter takes \
+                         that over",
                         target.table, target.names[0]
                     ));
                 }
             }
         }
-        Ok(told)
+        Ok(notes)
     }
 }
 
@@ -130,7 +131,7 @@ impl Counting {
     /// and the difference from their rows, as texts. `entity` is the key of the only entity to look
     /// at.
     pub fn kept_counts(&self, target: &Target, kept: Kept, entity: &[String]) -> Result<String> {
-        let drift = self.drift_of_entities(target);
+        let drift = self.entity_drift(target);
         let mut columns = Vec::new();
         for name in &target.names {
             let actual = format!("{}.{}", drift.name, self.database.quoted(name));
@@ -150,14 +151,14 @@ impl Counting {
         let values = json!({
             "columns": columns,
             "conditions": conditions,
-            "drift_of_entities": drift,
+            "entity_drift": drift,
         });
         render("kept_counts.sql", values)
     }
 
     /// Returns the entities' wrong counts, on all days together.
-    fn drift_of_entities(&self, target: &Target) -> Drift {
-        let mut drift = self.drift(target, Which::All, Merged::Return, None);
+    fn entity_drift(&self, target: &Target) -> Drift {
+        let mut drift = self.drift(target, Which::All, FoldedCounts::Return, None);
         let days = drift.group.len() - target.entity.len();
         for list in [&mut drift.columns, &mut drift.group] {
             list.drain(target.entity.len()..target.entity.len() + days);

@@ -42,7 +42,7 @@ pub fn name_keys(definition: &mut Definition, conn: &mut AnyConnection) -> Resul
         // The keys that foreign keys prove right, and those that they don't prove wrong.
         let mut proved = Vec::new();
         let mut possible = Vec::new();
-        let from = Columns {
+        let from = EntityColumns {
             table: &rows,
             columns: &of_rows,
         };
@@ -51,7 +51,7 @@ pub fn name_keys(definition: &mut Definition, conn: &mut AnyConnection) -> Resul
             if is_counted || !fit(&of_rows, &key, conn.database()) {
                 continue;
             }
-            let to = Columns {
+            let to = EntityColumns {
                 table: &target,
                 columns: &key,
             };
@@ -97,9 +97,8 @@ pub fn key_of(count: &Count, table: &Table) -> Result<Vec<Column>> {
     let is_named = |key: &Vec<Column>| key.iter().all(|column| names.contains(&column.name));
     let Some(key) = keys.find(is_named) else {
         bail!(
-            "{table} has no unique index of ({}): a key has each row once at any time, so its \
-             columns are NOT NULL, and the index has no condition, no expression, and is NOT \
-             DEFERRABLE",
+            "{table} has no unique index on ({}). A key must be unique at all times: its columns \
+             are NOT NULL, and the index has no condition, no expression, and is NOT DEFERRABLE",
             names.join(", ")
         );
     };
@@ -119,11 +118,11 @@ pub fn refuse_others(
     let table = &target.table;
     let key = &target.entity;
     let is_own = target.slots.is_none() && count.key.is_none() && key.len() == 1;
-    let from = Columns {
+    let from = EntityColumns {
         table: rows,
         columns: of_rows,
     };
-    let to = Columns {
+    let to = EntityColumns {
         table,
         columns: key,
     };
@@ -135,11 +134,11 @@ pub fn refuse_others(
         let Some(parent) = &column.refers_to else {
             continue;
         };
-        let from = Columns {
+        let from = EntityColumns {
             table: rows,
             columns: std::slice::from_ref(column),
         };
-        let to = Columns {
+        let to = EntityColumns {
             table,
             columns: std::slice::from_ref(key),
         };
@@ -152,8 +151,8 @@ pub fn refuse_others(
         let Some(other) = &key.refers_to else {
             bail!(
                 "{refers_to}, and {table}.{key_name} is the key of {table}: no foreign key says \
-                 that they have the same values. Give the unique column of {table} that has the \
-                 values of {name} the foreign key, or name it: \"{name}:{table}(COLUMN).{}\"",
+                 that they have the same values. Add the foreign key to the unique column of \
+                 {table} that has the values of {name}, or name that column: \"{name}:{table}(COLUMN).{}\"",
                 count.counter
             );
         };
@@ -171,8 +170,8 @@ pub fn refuse_others(
 /// Returns what foreign keys say about columns of the rows and a key of another table. If `is_own`,
 /// a key without a foreign key names its own table's rows.
 fn proof(
-    from: Columns<'_>,
-    to: Columns<'_>,
+    from: EntityColumns<'_>,
+    to: EntityColumns<'_>,
     is_own: bool,
     conn: &mut AnyConnection,
 ) -> Result<Proof> {
@@ -191,7 +190,7 @@ fn proof(
 
 /// Columns of a table that name an entity.
 #[derive(Clone, Copy)]
-struct Columns<'t> {
+struct EntityColumns<'t> {
     table: &'t Table,
     columns: &'t [Column],
 }

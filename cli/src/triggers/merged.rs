@@ -20,7 +20,7 @@ use crate::database::{Joined, SQLITE};
 
 /// What happens to counts that a fold has merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Merged {
+pub enum FoldedCounts {
     /// They stay, and are compared with the rows of their whole period.
     Stay,
     /// They return to the days of their rows.
@@ -68,10 +68,11 @@ impl Counting {
         let undated = self.sql.undated.to_owned();
         let entity = self.database.columns("", &target.entity);
         let group = self.group(target);
-        let [negative, any_negative] = ["negative", "any_negative"].map(|name| self.free(name));
+        let [negative, any_negative] =
+            ["negative", "any_negative"].map(|name| self.unused_name(name));
         let mut columns_of_day = group.clone();
         columns_of_day.extend([counter, &stored].map(|name| format!("SUM({name}) AS {name}")));
-        let wrong_days = self.free("wrong_days");
+        let wrong_days = self.unused_name("wrong_days");
         columns_of_day.push(format!(
             "SUM(CASE WHEN SUM({counter}) <> SUM({stored}) THEN 1 ELSE 0 END) OVER ({}) AS {wrong_days}",
             window_of(&entity, "")
@@ -94,7 +95,7 @@ impl Counting {
             if period <= self.period {
                 break;
             }
-            let named = |what: &str| self.free(&format!("{what}_{period}"));
+            let named = |what: &str| self.unused_name(&format!("{what}_{period}"));
             let [window, period_lacks, first_lacks, others] =
                 ["in", "lacks_in", "lacks_on_first_of", "others_in"].map(named);
             let mut until = window.clone();
@@ -102,11 +103,11 @@ impl Counting {
             if period == Period::Total {
                 // A fold into one row leaves later days as they are. The day needs its table's name
                 // here, because MariaDB would otherwise take the day that it was moved to.
-                until = self.free("until_day");
+                until = self.unused_name("until_day");
                 let order = format!("ORDER BY each_day.{day}");
                 windows.push(format!("{until} AS ({})", window_of(&partition, &order)));
             } else {
-                first = named("first_of");
+                first = named("start_index");
                 columns_of_day.push(format!("{} AS {first}", self.folded_day(period, &day)));
                 partition.push(first.clone());
             }

@@ -20,7 +20,7 @@ pub fn order_of_creation(mut rest: Vec<Counting>) -> Result<Vec<Counting>> {
     while let Some(first) = rest.first() {
         let uses_none_of_rest =
             |one: &Counting| rest.iter().all(|other| used_counter(one, other).is_none());
-        let Some(place) = rest.iter().position(uses_none_of_rest) else {
+        let Some(index) = rest.iter().position(uses_none_of_rest) else {
             // Every one of them uses another one, and so does the first.
             let name = &first.definition.name;
             let used = rest
@@ -29,11 +29,11 @@ pub fn order_of_creation(mut rest: Vec<Counting>) -> Result<Vec<Counting>> {
             let ((table, counter), other) = used.context("definitions without an order")?;
             bail!(
                 "{name} uses {table}.{counter}, in which {} counts, and counts in a column that it \
-                 uses, or that others use before it: no one of them can be counted first",
+                 uses, or that others use before it: none of them can be counted first",
                 other.definition.name
             );
         };
-        ordered.push(rest.remove(place));
+        ordered.push(rest.remove(index));
     }
     Ok(ordered)
 }
@@ -46,7 +46,7 @@ fn used_counter<'c>(counting: &Counting, other: &'c Counting) -> Option<(&'c Tab
 }
 
 /// A statement locks a row of the first table, and then one of the second.
-struct Before<'c> {
+struct LockedBefore<'c> {
     first: &'c Table,
     second: &'c Table,
     /// The table that the statement writes.
@@ -58,7 +58,7 @@ struct Before<'c> {
 /// change its own table.
 pub fn order<'c>(all: &[&'c Counting]) -> Result<Vec<&'c Table>> {
     let mut tables: Vec<&Table> = Vec::new();
-    let mut before: Vec<Before> = Vec::new();
+    let mut before: Vec<LockedBefore> = Vec::new();
     for counting in all.iter().filter(|counting| counting.database == MYSQL) {
         refuse_own_table(counting, all)?;
     }
@@ -67,8 +67,8 @@ pub fn order<'c>(all: &[&'c Counting]) -> Result<Vec<&'c Table>> {
     for (rows, event) in all.iter().flat_map(events) {
         let mut locked = Vec::new();
         lock(rows, event, None, all, &[], &mut locked);
-        for (place, second) in locked.iter().copied().enumerate() {
-            for first in &locked[..place] {
+        for (index, second) in locked.iter().copied().enumerate() {
+            for first in &locked[..index] {
                 // Other statements already lead from the second table to the first.
                 if let Some(others) = path(second, first, &before) {
                     let other = others[0].rows;
@@ -81,7 +81,7 @@ pub fn order<'c>(all: &[&'c Counting]) -> Result<Vec<&'c Table>> {
                          PostgreSQL, the triggers of a table run in the order of their names"
                     );
                 }
-                before.push(Before {
+                before.push(LockedBefore {
                     first,
                     second,
                     rows,
@@ -98,8 +98,8 @@ pub fn order<'c>(all: &[&'c Counting]) -> Result<Vec<&'c Table>> {
             !others.any(|other| path(other, table, &before).is_some())
         };
         // There always is one, because no table comes before itself.
-        let place = tables.iter().position(is_first).unwrap_or_default();
-        order.push(tables.remove(place));
+        let index = tables.iter().position(is_first).unwrap_or_default();
+        order.push(tables.remove(index));
     }
     Ok(order)
 }
@@ -131,14 +131,14 @@ fn lock<'c>(
     if database == Some(MYSQL) {
         // All BEFORE triggers run before all AFTER triggers, both in the order in which they were
         // created.
-        run.sort_by_key(|counting| counting.place(&name_of_lock(counting, event)));
+        run.sort_by_key(|counting| counting.trigger_index(&name_of_lock(counting, event)));
         for counting in &run {
             let locked_before = counting.locked_before();
             for target in locked_before.filter(|target| is_changed(counting, target, changed)) {
                 push(&target.table, locked);
             }
         }
-        run.sort_by_key(|counting| counting.place(&name_of(counting, event)));
+        run.sort_by_key(|counting| counting.trigger_index(&name_of(counting, event)));
     }
     for counting in run {
         let in_columns = counting
@@ -199,8 +199,8 @@ pub fn refuse_own_table(counting: &Counting, all: &[&Counting]) -> Result<()> {
                 let table = &target.table;
                 let counters = target.names.join(", ");
                 bail!(
-                    "MySQL and MariaDB could delete no row of {own}: its trigger would take the \
-                     rows of {rows} that refer to it off {table}.{counters}, and this would change \
+                    "MySQL and MariaDB could not delete any row of {own}: its trigger would take \
+                     the rows of {rows} that refer to it off {table}.{counters}, and this would change \
                      {own} itself. Instead of in {own}, count in a counter table, or in columns of \
                      a table of their own"
                 );
@@ -224,8 +224,8 @@ fn push<'c>(table: &'c Table, tables: &mut Vec<&'c Table>) {
 fn path<'b, 'c>(
     from: &'c Table,
     to: &Table,
-    before: &'b [Before<'c>],
-) -> Option<Vec<&'b Before<'c>>> {
+    before: &'b [LockedBefore<'c>],
+) -> Option<Vec<&'b LockedBefore<'c>>> {
     let mut ways = VecDeque::from([(from, Vec::new())]);
     let mut seen = vec![from];
     while let Some((table, way)) = ways.pop_front() {

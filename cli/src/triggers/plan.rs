@@ -79,7 +79,10 @@ impl Plan {
     /// Whether these triggers count something that this plan starts from. They must count until
     /// then, because one counter can be another one's weight.
     pub fn replaces(&self, gone: &Gone) -> bool {
-        let mut before = self.counters.iter().filter_map(|one| one.start.before());
+        let mut before = self
+            .counters
+            .iter()
+            .filter_map(|one| one.start.old_counter());
         gone.name == self.name() || before.any(|one| one.counting.definition.name == gone.name)
     }
 
@@ -189,7 +192,7 @@ pub fn by_plan<'g>(gone: &'g [Gone], plans: &[Plan]) -> (Vec<&'g Gone>, Vec<Vec<
     let mut by_plan: Vec<Vec<&Gone>> = vec![Vec::new(); plans.len()];
     for one in gone {
         match plans.iter().position(|plan| plan.replaces(one)) {
-            Some(place) => by_plan[place].push(one),
+            Some(index) => by_plan[index].push(one),
             None => first.push(one),
         }
     }

@@ -102,9 +102,9 @@ pub fn are_counted(counting: &Counting, target: &Target, references: &[Reference
 
 /// Whether these rows' counts are deleted with their entity.
 fn goes_with(target: &Target, column: &Column, parent: &Parent) -> bool {
-    target.parents().any(|(place, of_counters)| {
+    target.parents().any(|(index, of_counters)| {
         let mut sources = target.sources.iter();
-        sources.all(|source| source.entity[place] == *column)
+        sources.all(|source| source.entity[index] == *column)
             && of_counters.cascades()
             && parent.is_same(&of_counters)
     })

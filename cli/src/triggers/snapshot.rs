@@ -138,7 +138,7 @@ impl Snapshot {
 
 /// A migration with a snapshot.
 #[derive(Clone)]
-struct Migration {
+struct SnapshotMigration {
     /// The name of its directory, such as `2026-11-28-161358_count_likes`.
     name: String,
     snapshot: Snapshot,
@@ -147,7 +147,7 @@ struct Migration {
 /// The migrations in a directory that have a snapshot, in order.
 #[derive(Default)]
 pub struct Migrations {
-    all: Vec<Migration>,
+    all: Vec<SnapshotMigration>,
 }
 
 /// The version of a migration, which diesel_migrations sorts by.
@@ -168,7 +168,7 @@ impl Migrations {
             if name.starts_with('.') || !path.is_file() {
                 continue;
             }
-            all.push(Migration {
+            all.push(SnapshotMigration {
                 name,
                 snapshot: read(path)?,
             });
@@ -183,37 +183,37 @@ impl Migrations {
         of_all.flat_map(|(name, made)| made.iter().map(|one| (&**name, one)))
     }
 
-    fn place_of(&self, name: &str) -> Option<usize> {
+    fn index_of(&self, name: &str) -> Option<usize> {
         self.all.iter().position(|one| one.name == name)
     }
 
-    /// Returns the places of the migrations that this one was made from. If a directory was
+    /// Returns the indexes of the migrations that this one was made from. If a directory was
     /// renamed, or joined with others, this is the one before it.
-    fn after(&self, place: usize) -> Vec<usize> {
-        let names = self.all[place].snapshot.after.iter();
+    fn after(&self, index: usize) -> Vec<usize> {
+        let names = self.all[index].snapshot.after.iter();
         let mut after: Vec<_> = names
-            .filter_map(|name| self.place_of(name).or(place.checked_sub(1)))
+            .filter_map(|name| self.index_of(name).or(index.checked_sub(1)))
             .collect();
         after.dedup();
         after
     }
 
-    /// Returns the places of the migrations that no other one was made from. That's one, or several
-    /// if branches were merged.
+    /// Returns the indexes of the migrations that no other one was made from. That's one, or
+    /// several if branches were merged.
     fn heads(&self) -> Vec<usize> {
         let all = 0..self.all.len();
-        let is_head = |place: &usize| !all.clone().any(|other| self.after(other).contains(place));
+        let is_head = |index: &usize| !all.clone().any(|other| self.after(other).contains(index));
         all.clone().filter(is_head).collect()
     }
 
-    /// Returns the places of a migration and of all its ancestors.
-    fn history(&self, place: usize) -> Vec<usize> {
-        let mut known = vec![place];
+    /// Returns the indexes of a migration and of all its ancestors.
+    fn history(&self, index: usize) -> Vec<usize> {
+        let mut known = vec![index];
         let mut next = 0;
-        while let Some(place) = known.get(next) {
-            for place in self.after(*place) {
-                if !known.contains(&place) {
-                    known.push(place);
+        while let Some(index) = known.get(next) {
+            for index in self.after(*index) {
+                if !known.contains(&index) {
+                    known.push(index);
                 }
             }
             next += 1;
@@ -233,8 +233,8 @@ impl Migrations {
         for other in others {
             let of_other = self.history(*other);
             let common = (0..self.all.len())
-                .filter(|place| history.contains(place) && of_other.contains(place));
-            let common = common.map(|place| self.all[place].clone());
+                .filter(|index| history.contains(index) && of_other.contains(index));
+            let common = common.map(|index| self.all[index].clone());
             let base = Migrations {
                 all: common.collect(),
             };
@@ -251,24 +251,29 @@ impl Migrations {
                 .triggers
                 .sort_by_key(|one| self.created(&one.name, &state.made));
         }
-        let names = heads.iter().map(|place| self.all[*place].name.clone());
+        let names = heads.iter().map(|index| self.all[*index].name.clone());
         state.after = names.collect();
         Ok(state)
     }
 
-    /// Finds the first migration that made these triggers of a definition. Returns its place, and
-    /// the definition's place in it.
+    /// Finds the first migration that made these triggers of a definition. Returns its index, and
+    /// the definition's index in it.
     fn created(&self, name: &str, made: &BTreeMap<String, Vec<Made>>) -> Option<(usize, usize)> {
         let mut all = self.all.iter().enumerate();
-        all.find_map(|(place, Migration { snapshot, .. })| {
+        all.find_map(|(index, SnapshotMigration { snapshot, .. })| {
             let in_it = snapshot.triggers.iter().position(|one| one.name == name)?;
-            (snapshot.made.get(name) == made.get(name)).then_some((place, in_it))
+            (snapshot.made.get(name) == made.get(name)).then_some((index, in_it))
         })
     }
 }
 
 /// Adds to a state what another branch has changed since `base`.
-fn merge(base: &Snapshot, state: &mut Snapshot, other: &Migration, first: &str) -> Result<()> {
+fn merge(
+    base: &Snapshot,
+    state: &mut Snapshot,
+    other: &SnapshotMigration,
+    first: &str,
+) -> Result<()> {
     let theirs = &other.snapshot;
     let mut names: Vec<&str> = Vec::new();
     for one in base.triggers.iter().chain(&theirs.triggers) {
@@ -416,7 +421,7 @@ mod tests {
     }
 
     fn state(all: &[(&str, Snapshot)]) -> Result<Snapshot> {
-        let all = all.iter().map(|(name, snapshot)| Migration {
+        let all = all.iter().map(|(name, snapshot)| SnapshotMigration {
             name: (*name).to_owned(),
             snapshot: snapshot.clone(),
         });

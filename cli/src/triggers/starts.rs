@@ -22,23 +22,23 @@ pub enum Start {
     /// No definition has counted in it.
     New,
     /// This definition has counted in it.
-    Counted(Box<Before>),
+    Counted(Box<OldCounter>),
     /// This definition counted the same rows in a column, which nothing counts in any more.
-    InColumn(Box<Before>),
+    InColumn(Box<OldCounter>),
     /// In down.sql: this definition has moved a column's counts to slots.
-    InSlots(Box<Before>),
+    InSlots(Box<OldCounter>),
 }
 
 /// An old definition, and one of its counters.
 #[derive(Clone)]
-pub struct Before {
+pub struct OldCounter {
     pub counting: Counting,
     pub target: Target,
 }
 
 impl Start {
     /// Returns the definition that counted it before.
-    pub fn before(&self) -> Option<&Before> {
+    pub fn old_counter(&self) -> Option<&OldCounter> {
         match self {
             Start::New => None,
             Start::Counted(before) | Start::InColumn(before) | Start::InSlots(before) => {
@@ -69,13 +69,13 @@ pub fn counters(
     let mut columns = columns(gone, after);
     let mut all = Vec::new();
     for target in each_counter(counting) {
-        let counted = befores(gone).find(|before| {
+        let counted = old_counters(gone).find(|before| {
             before.target.table.is(&target.table) && before.target.names == target.names
         });
         let start = if let Some(before) = counted {
             Start::Counted(Box::new(before))
-        } else if let Some(place) = place_of_column(counting, &target, &columns)? {
-            Start::InColumn(Box::new(columns.remove(place)))
+        } else if let Some(index) = index_of_column(counting, &target, &columns)? {
+            Start::InColumn(Box::new(columns.remove(index)))
         } else {
             Start::New
         };
@@ -91,16 +91,16 @@ pub fn take_back(restored: &mut [Plan], plans: &[Plan]) {
             let Start::InColumn(column) = start else {
                 continue;
             };
-            let in_slots = Before {
+            let in_slots = OldCounter {
                 counting: plan.counting.clone(),
                 target: target.clone(),
             };
-            let is_it = |counter: &&mut Counter| {
+            let is_column = |counter: &&mut Counter| {
                 counter.target.table.is(&column.target.table)
                     && counter.target.names == column.target.names
             };
             let mut counters = restored.iter_mut().flat_map(|plan| &mut plan.counters);
-            if let Some(counter) = counters.find(is_it) {
+            if let Some(counter) = counters.find(is_column) {
                 counter.start = Start::InSlots(Box::new(in_slots));
             }
         }
@@ -109,12 +109,12 @@ pub fn take_back(restored: &mut [Plan], plans: &[Plan]) {
 
 fn each_counter(counting: &Counting) -> impl Iterator<Item = Target> {
     let targets = counting.targets.iter();
-    targets.flat_map(|target| (0..target.names.len()).map(|place| target.only_counter(place)))
+    targets.flat_map(|target| (0..target.names.len()).map(|index| target.only_counter(index)))
 }
 
-fn befores(gone: &[Counting]) -> impl Iterator<Item = Before> {
+fn old_counters(gone: &[Counting]) -> impl Iterator<Item = OldCounter> {
     gone.iter().flat_map(|counting| {
-        each_counter(counting).map(|target| Before {
+        each_counter(counting).map(|target| OldCounter {
             counting: counting.clone(),
             target,
         })
@@ -122,8 +122,8 @@ fn befores(gone: &[Counting]) -> impl Iterator<Item = Before> {
 }
 
 /// Returns the columns of ordinary tables that nothing counts in any more.
-fn columns(gone: &[Counting], after: &[&Counting]) -> Vec<Before> {
-    let mut columns: Vec<_> = befores(gone).collect();
+fn columns(gone: &[Counting], after: &[&Counting]) -> Vec<OldCounter> {
+    let mut columns: Vec<_> = old_counters(gone).collect();
     columns.retain(|before| {
         before.target.slots.is_none() && !is_counted(&before.target, after.iter().copied())
     });
@@ -136,13 +136,13 @@ pub fn is_counted<'c>(target: &Target, all: impl IntoIterator<Item = &'c Countin
     counters.any(|(table, name)| table.is(&target.table) && *name == *target.names[0])
 }
 
-/// Returns the place of the column whose counts move to a counter table: it counted the same rows
+/// Returns the index of the column whose counts move to a counter table: it counted the same rows
 /// for the same entities. If there are several, the definition's name, the weight and the counter's
 /// name decide.
-fn place_of_column(
+fn index_of_column(
     counting: &Counting,
     target: &Target,
-    columns: &[Before],
+    columns: &[OldCounter],
 ) -> Result<Option<usize>> {
     if target.slots.is_none() {
         return Ok(None);
@@ -155,34 +155,35 @@ fn place_of_column(
         of_sources.map(|weight| weight.as_ref().map(text)).collect()
     };
     let when = |counting: &Counting| counting.when.as_ref().map(|when| when.text.clone());
-    let places_of = |is_it: &dyn Fn(&Before) -> bool| -> Vec<usize> {
-        let mut places: Vec<_> = (0..columns.len()).collect();
-        places.retain(|place| {
-            let before = &columns[*place];
+    let matching = |is_match: &dyn Fn(&OldCounter) -> bool| -> Vec<usize> {
+        let mut indexes: Vec<_> = (0..columns.len()).collect();
+        indexes.retain(|index| {
+            let before = &columns[*index];
             before.counting.rows.is(&counting.rows)
                 && entities(&before.target) == entities(target)
-                && is_it(before)
+                && is_match(before)
         });
-        places
+        indexes
     };
-    let has_name = |before: &Before| before.counting.definition.name == counting.definition.name;
-    let has_weights = |before: &Before| weights(&before.target) == weights(target);
-    let is_named = |before: &Before| before.target.names == target.names;
-    for is_it in [
-        &(|before: &Before| has_name(before) && has_weights(before) && is_named(before))
-            as &dyn Fn(&Before) -> bool,
+    let has_name =
+        |before: &OldCounter| before.counting.definition.name == counting.definition.name;
+    let has_weights = |before: &OldCounter| weights(&before.target) == weights(target);
+    let is_named = |before: &OldCounter| before.target.names == target.names;
+    for is_match in [
+        &(|before: &OldCounter| has_name(before) && has_weights(before) && is_named(before))
+            as &dyn Fn(&OldCounter) -> bool,
         &|before| has_name(before) && has_weights(before),
         &|before| has_name(before) && is_named(before),
         &|before| has_name(before),
         // The definition has another name, but counts the same rows.
         &|before| when(&before.counting) == when(counting) && has_weights(before),
     ] {
-        if let [place] = *places_of(is_it) {
-            return Ok(Some(place));
+        if let [index] = *matching(is_match) {
+            return Ok(Some(index));
         }
     }
     let counter = format!("{}.{}", target.table, target.names[0]);
-    if places_of(&has_name).len() > 1 {
+    if matching(&has_name).len() > 1 {
         bail!(
             "{counter} could begin with the counts of several columns: move one counter at a time, each \
              with a migration of its own"

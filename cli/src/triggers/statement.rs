@@ -20,13 +20,13 @@ pub const COUNTED: &str = "counted";
 pub const KEPT: &str = "kept";
 
 /// Rows to add to the counters, or to take off them.
-pub struct Rows<'a> {
+pub struct RowsToCount<'a> {
     /// The row's name in expressions, or nothing.
     pub name: &'a str,
     /// The table of the rows, or nothing.
     pub from: &'a str,
     /// How many queries of other definitions come before, in the same statement.
-    pub place: usize,
+    pub uses_before: usize,
     pub sign: Sign,
     pub entities: Entities,
 }
@@ -51,14 +51,14 @@ pub enum Entities {
     ExistingOrMoved,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> RowsToCount<'a> {
     /// A trigger's old or new row.
     pub fn row(name: &'a str, entities: Entities) -> Self {
         let sign = if name == OLD { Sign::Minus } else { Sign::Plus };
-        Rows {
+        RowsToCount {
             name,
             from: "",
-            place: 0,
+            uses_before: 0,
             sign,
             entities,
         }
@@ -67,7 +67,7 @@ impl<'a> Rows<'a> {
 
 impl Counting {
     /// Returns a row's entity, and its own day.
-    pub fn key(&self, target: &Target, source: &Source, rows: &Rows<'_>) -> Vec<String> {
+    pub fn key(&self, target: &Target, source: &Source, rows: &RowsToCount<'_>) -> Vec<String> {
         let columns = source.entity.iter().zip(&target.entity);
         let entity = columns.map(|(column, key)| {
             let value = self.database.column(rows.name, &column.name);
@@ -108,7 +108,7 @@ impl Counting {
     }
 
     /// Returns what a row adds to every counter.
-    pub fn counts(&self, source: &Source, rows: &Rows<'_>) -> Vec<String> {
+    pub fn counts(&self, source: &Source, rows: &RowsToCount<'_>) -> Vec<String> {
         let sign = match rows.sign {
             Sign::Plus => "",
             Sign::Minus => "-",
@@ -149,7 +149,12 @@ impl Counting {
     }
 
     /// Conditions for rows to count.
-    pub fn conditions(&self, target: &Target, source: &Source, rows: &Rows<'_>) -> Vec<String> {
+    pub fn conditions(
+        &self,
+        target: &Target,
+        source: &Source,
+        rows: &RowsToCount<'_>,
+    ) -> Vec<String> {
         let entity = self.entity_of(source, rows.name);
         let mut conditions = Vec::new();
         for (column, value) in source.entity.iter().zip(&entity) {
@@ -160,8 +165,8 @@ impl Counting {
         match rows.entities {
             Entities::All => {}
             Entities::Existing => {
-                let place = self.place_of(target, source, rows.place);
-                conditions.extend(self.exists_at(place, target, &entity));
+                let uses_before = self.uses_before(target, source, rows.uses_before);
+                conditions.extend(self.exists_at(uses_before, target, &entity));
             }
             Entities::ExistingOrMoved => {
                 let exists = self.exists(target, &entity);
@@ -183,8 +188,8 @@ impl Counting {
     /// doesn't. `row` is the alias of the rows, or empty if they have the key's names.
     pub fn exact_values(&self, target: &Target, row: &str) -> Vec<String> {
         let mut values = Vec::new();
-        for (place, key) in target.entity.iter().enumerate() {
-            let columns = target.sources.iter().map(|source| &source.entity[place]);
+        for (index, key) in target.entity.iter().enumerate() {
+            let columns = target.sources.iter().map(|source| &source.entity[index]);
             let mut loose = columns.filter(|column| column.loose_collation.is_some());
             let (Some(column), None, MYSQL) = (loose.next(), &key.loose_collation, self.database)
             else {
@@ -251,9 +256,9 @@ impl Counting {
         counter: &str,
         row: &str,
         value: &str,
-        place: Place,
+        context: SumContext,
     ) -> String {
-        let sum = self.sum(target, counter, row, value, place);
+        let sum = self.sum(target, counter, row, value, context);
         // An UPDATE on MySQL can join tables. The others don't allow a table before the column that
         // is set.
         let set_in = if self.database == MYSQL { row } else { "" };
@@ -268,7 +273,7 @@ impl Counting {
         counter: &str,
         row: &str,
         value: &str,
-        place: Place,
+        context: SumContext,
     ) -> String {
         let sum = plus(&self.database.column(row, counter), value);
         if self.database != SQLITE || is_one(value) {
@@ -279,14 +284,14 @@ impl Counting {
         };
         let (minimum, maximum) = (range.start(), range.end());
         let what = format!("integer overflow of {}.{counter}", target.table);
-        let fails = match place {
-            Place::Trigger => format!("RAISE(ABORT, {})", self.database.literal(&what)),
+        let fails = match context {
+            SumContext::Trigger => format!("RAISE(ABORT, {})", self.database.literal(&what)),
             // RAISE only works in triggers.
-            Place::Statement => OVERFLOW.to_owned(),
+            SumContext::Statement => OVERFLOW.to_owned(),
         };
-        let between = match place {
-            Place::Trigger => " ",
-            Place::Statement => "\n    ",
+        let between = match context {
+            SumContext::Trigger => " ",
+            SumContext::Statement => "\n    ",
         };
         format!(
             "CASE WHEN {sum} BETWEEN {minimum} AND {maximum}{between}THEN {sum} ELSE {fails} END"
@@ -299,7 +304,7 @@ pub const OVERFLOW: &str = "abs(-9223372036854775807 - 1)";
 
 /// Where a sum is computed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum SumContext {
     Trigger,
     Statement,
 }
@@ -316,10 +321,10 @@ impl Target {
 }
 
 /// Numbers a name for each of its uses: `parent`, and then `parent2`.
-pub fn numbered(used_as: &str, place: usize) -> String {
-    match place {
+pub fn numbered(used_as: &str, uses_before: usize) -> String {
+    match uses_before {
         0 => used_as.to_owned(),
-        place => format!("{used_as}{}", place + 1),
+        uses_before => format!("{used_as}{}", uses_before + 1),
     }
 }
 

@@ -76,9 +76,9 @@ impl Target {
             None => vec![of_row(column)],
         };
         let columns = self.entity.iter().enumerate();
-        columns.flat_map(move |(place, column)| {
+        columns.flat_map(move |(index, column)| {
             let of_column = parents(column).into_iter();
-            of_column.map(move |parent| (place, parent))
+            of_column.map(move |parent| (index, parent))
         })
     }
 
@@ -95,11 +95,11 @@ impl Target {
     }
 
     /// Returns the same target with only one of its counters.
-    pub fn only_counter(&self, place: usize) -> Target {
+    pub fn only_counter(&self, index: usize) -> Target {
         let mut target = self.clone();
-        target.names = vec![self.names[place].clone()];
+        target.names = vec![self.names[index].clone()];
         for source in &mut target.sources {
-            source.weights = vec![source.weights[place].take()];
+            source.weights = vec![source.weights[index].take()];
         }
         target.sources.retain(|source| source.weights[0].is_some());
         target
@@ -113,16 +113,16 @@ impl Target {
 
     /// Adds what a row counts for. Returns whether the counter didn't count for this entity before.
     pub fn add(&mut self, counter: String, entity: Vec<Column>, weight: Expression) -> bool {
-        let name = self.place_of_name(counter);
-        let source = self.place_of_source(entity);
+        let name = self.name_index(counter);
+        let source = self.source_index(entity);
         self.sources[source].weights[name].replace(weight).is_none()
     }
 
-    /// Returns the place of a counter in `names`, and adds it if necessary. Every source then has a
+    /// Returns the index of a counter in `names`, and adds it if necessary. Every source then has a
     /// weight for it, which may be `None`.
-    fn place_of_name(&mut self, counter: String) -> usize {
-        if let Some(place) = self.names.iter().position(|name| *name == counter) {
-            return place;
+    fn name_index(&mut self, counter: String) -> usize {
+        if let Some(index) = self.names.iter().position(|name| *name == counter) {
+            return index;
         }
         self.names.push(counter);
         for source in &mut self.sources {
@@ -131,15 +131,15 @@ impl Target {
         self.names.len() - 1
     }
 
-    /// Returns the place of the source with these columns in `sources`, and adds it if necessary.
-    fn place_of_source(&mut self, entity: Vec<Column>) -> usize {
+    /// Returns the index of the source with these columns in `sources`, and adds it if necessary.
+    fn source_index(&mut self, entity: Vec<Column>) -> usize {
         let mut sources = self.sources.iter();
-        if let Some(place) = sources.position(|source| source.entity == entity) {
-            return place;
+        if let Some(index) = sources.position(|source| source.entity == entity) {
+            return index;
         }
         let parents: Vec<_> = self.parents().collect();
-        let is_sure = |(place, counted): &(usize, Parent)| {
-            let mut parents = entity[*place].parents();
+        let is_sure = |(index, counted): &(usize, Parent)| {
+            let mut parents = entity[*index].parents();
             parents.any(|parent| parent.valid && parent.is_same(counted))
         };
         let exists = !parents.is_empty() && parents.iter().all(is_sure);

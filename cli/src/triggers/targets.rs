@@ -29,7 +29,7 @@ pub fn targets(
         let wide = table.wide_foreign_keys.first();
         if let Some(WideForeignKey { name, .. }) = wide.filter(|_| found.slots.is_some()) {
             bail!(
-                "the foreign key {name} of {table} has several columns. Triggers count only beside \
+                "the foreign key {name} of {table} has several columns. Triggers only work with \
                  foreign keys of one column: replace it with one for each column, or drop it and \
                  delete the counters in the program"
             );
@@ -40,13 +40,16 @@ pub fn targets(
         refuse_foreign_keys(&entity, &found, rows)?;
         let text = count.weight.as_ref().unwrap_or(&definition.by);
         let weight = weight(text, rows, database)?;
-        // The counters of one table share a target, which has the place of the first of them.
+        // The counters of one table share a target, which comes where the first of them is.
         let mut known = targets.iter();
-        let place = match known.position(|target| target.table.is(&found.table)) {
-            Some(place) if targets[place].entity != found.entity => {
-                bail!("\"{count}\": {table} is counted in by two keys. Write two definitions")
+        let index = match known.position(|target| target.table.is(&found.table)) {
+            Some(index) if targets[index].entity != found.entity => {
+                bail!(
+                    "\"{count}\": this definition counts in {table} by two keys. Write two \
+                     definitions"
+                )
             }
-            Some(place) => place,
+            Some(index) => index,
             None => {
                 if found.slots.is_some() {
                     found.parents = parent_tables(&found, conn)?;
@@ -55,7 +58,7 @@ pub fn targets(
                 targets.len() - 1
             }
         };
-        if !targets[place].add(counter, entity, weight) {
+        if !targets[index].add(counter, entity, weight) {
             bail!("count has \"{count}\" twice");
         }
     }
@@ -110,13 +113,13 @@ fn entity(count: &Count, target: &Target, rows: &Table, database: Database) -> R
         let (of, columns) = match key.len() {
             0 => ("one thing only".to_owned(), String::new()),
             len => (
-                format!("each {of_key}"),
+                format!("every {of_key}"),
                 vec!["COLUMN"; len].join(",") + ":",
             ),
         };
         bail!(
-            "{table} counts for {of}: write \"{columns}{table}.COUNTER\" in count, with as many \
-             columns of {rows} as name it"
+            "{table} counts for {of}: write \"{columns}{table}.COUNTER\" in count, with the \
+             columns of {rows} that name it"
         );
     }
     if target.slots.is_some() && table.is(rows) {
@@ -136,7 +139,7 @@ fn column_of_entity(
     rows: &Table,
     database: Database,
 ) -> Result<Column> {
-    const NONE: &str = "an entity is named by columns, and not by expressions";
+    const NONE: &str = "name the entity with columns, not with expressions";
     let column = rows
         .column(name)
         .with_context(|| format!("{rows} has no column {name}: {NONE}"))?;
@@ -146,16 +149,16 @@ fn column_of_entity(
     if !kind.fits(database.stored_as(key.kind)) {
         let one_type = &column.sql_type;
         let other_type = &key.sql_type;
-        bail!("{one} is {one_type}, and {other} is {other_type}: it cannot have the same values");
+        bail!("{one} is {one_type}, and {other} is {other_type}: they cannot have the same values");
     }
     // If a foreign key treats texts as equal, they are one entity. Without one, an exact key counts
     // each of them separately. PostgreSQL can't compare two collations.
-    let is_of_texts = column.refers_to.is_none() && key.refers_to.is_none();
-    let is_exact = database != POSTGRES && is_of_texts && key.loose_collation.is_none();
+    let has_no_foreign_key = column.refers_to.is_none() && key.refers_to.is_none();
+    let is_exact = database != POSTGRES && has_no_foreign_key && key.loose_collation.is_none();
     if column.loose_collation != key.loose_collation && !is_exact {
         bail!(
-            "{one} and {other} have different collations: a text could be one entity in the one, \
-             and two in the other. Give them the same collation first"
+            "{one} and {other} have different collations: the same texts could be one entity in \
+             one of them, and two in the other. Give them the same collation first"
         );
     }
     Ok(column.clone())
@@ -174,9 +177,9 @@ fn refuse_foreign_keys(entity: &[Column], target: &Target, rows: &Table) -> Resu
              {table} would count its rows twice. Remove ON UPDATE {action} first"
         );
     }
-    for (place, counted) in target.parents() {
-        let of_rows = &entity[place];
-        let key = &target.entity[place];
+    for (index, counted) in target.parents() {
+        let of_rows = &entity[index];
+        let key = &target.entity[index];
         let column = &of_rows.name;
         let key_column = &key.name;
         // The foreign key of the rows, if it refers to the entity that is counted.
@@ -271,18 +274,18 @@ fn in_counter_table(
     if let Some(mark) = mark.as_ref().filter(|mark| mark.period != period) {
         let of_table = mark.period;
         bail!(
-            "{table} has the period {of_table}, as the comment of its day says, and another table of \
-             this definition has the period {period}: write a definition for each period"
+            "{table} has the period {of_table}, as the comment on its day says, and another table \
+             of this definition has the period {period}: write a definition for each period"
         );
     }
     if definition.only.is_some() {
         bail!(
-            "only is a condition of the row that has the counter, and {table} has several: \
-             write a definition of its own for it"
+            "only is a condition on the row that has the counter, and {table} has several: \
+             write a separate definition for it"
         );
     }
     if count.key.is_some() {
-        bail!("{table} is a counter table, which is found by its primary key: name no key");
+        bail!("{table} is a counter table, which is found by its primary key: don't name a key");
     }
     let names = counters.counters.iter().map(|column| &*column.name);
     if !names.clone().any(|name| name == counter) {
@@ -312,7 +315,8 @@ fn in_counter_table(
         .is_none()
     {
         bail!(
-            "{table}.{counter} must be NOT NULL DEFAULT 0: `diesel-counters check {table}` says how"
+            "{table}.{counter} must be NOT NULL DEFAULT 0: `diesel-counters check {table}` says how to \
+             change it"
         );
     }
     let stock = mark.iter().flat_map(|mark| &mark.stock);
@@ -355,7 +359,7 @@ fn in_ordinary_table(
         .column(counter)
         .filter(|column| !is_in_key(&column.name))
     else {
-        bail!("{table} has no column {counter} to count in, besides its key");
+        bail!("{table} has no column {counter} to count in, apart from its key");
     };
     // A new row must start at 0, and `+` must give an integer.
     let why = match column.default.as_deref() {
@@ -367,7 +371,7 @@ fn in_ordinary_table(
         Some(_) => String::new(),
     };
     if !why.is_empty() {
-        let must = "a column that is counted in is an integer NOT NULL DEFAULT 0";
+        let must = "the column to count in must be an integer NOT NULL DEFAULT 0";
         bail!("{table}.{counter} {why}: {must}");
     }
     // This is only checked now. If a second row is added later, it would be counted in, too.

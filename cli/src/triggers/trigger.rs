@@ -6,6 +6,7 @@ use diesel::{QueryableByName, RunQueryDsl};
 use serde::Serialize;
 
 use super::recount::Line;
+use super::sql::trigger_sql;
 use crate::catalogue::Table;
 use crate::connection::AnyConnection;
 use crate::database::{Database, POSTGRES, SQLITE};
@@ -172,7 +173,7 @@ fn words_and_spaces(sql: &str) -> Vec<&str> {
 /// Returns all triggers in the database, by table. On MySQL, those of an event are in the order in
 /// which they run. Elsewhere they are sorted by name.
 pub fn live_triggers(conn: &mut AnyConnection) -> Result<Vec<LiveTrigger>> {
-    let live = sql(super::sql::of(conn.database()).live);
+    let live = sql(trigger_sql(conn.database()).live);
     Ok(live.load(conn)?)
 }
 

@@ -3,9 +3,9 @@
 
 use serde::Serialize;
 
-use super::correction::places;
+use super::correction::column_numbers;
 use super::counting::Counting;
-use super::statement::{Place, Rows, Sign, named};
+use super::statement::{RowsToCount, Sign, SumContext, named};
 use super::target::{Source, Target};
 use crate::database::{Joined, MYSQL, POSTGRES, SQLITE};
 
@@ -36,7 +36,7 @@ pub struct Query {
 /// The sums of rows per entity and day, as rows to add to the counters. The entities are sorted, so
 /// that two statements that share a slot don't deadlock.
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct Sums {
+pub struct SumQuery {
     pub columns: Vec<String>,
     /// The rows, if they come from several tables or name entities by several columns, and the
     /// union's name.
@@ -57,7 +57,7 @@ pub struct Sums {
 #[derive(Debug, Clone, Serialize)]
 pub struct Addition {
     pub to: Counters,
-    pub sums: Sums,
+    pub sums: SumQuery,
     /// What an ordinary column is set to.
     pub assignments: Vec<String>,
     /// The condition for the row of an ordinary table.
@@ -104,7 +104,7 @@ impl Counting {
     }
 
     /// Returns a table with some of its counters. `old` is written before a counter of the existing
-    /// row. `new` returns what an upsert adds to that, given the counter's place in `names` and its
+    /// row. `new` returns what an upsert adds to that, given the counter's index in `names` and its
     /// name in SQL.
     fn some_counters_of(
         &self,
@@ -119,8 +119,8 @@ impl Counting {
             .map(|name| self.database.quoted(name))
             .collect();
         let updates = names.iter().zip(&quoted).enumerate();
-        let updates = updates.map(|(place, (counter, name))| {
-            let new = new(place, name);
+        let updates = updates.map(|(index, (counter, name))| {
+            let new = new(index, name);
             let sum = plus(&format!("{old}{name}"), &new);
             if target.has_integers_only(counter) || is_one(&new) {
                 format!("{name} = {sum}")
@@ -145,7 +145,7 @@ impl Counting {
         &self,
         target: &Target,
         source: &Source,
-        rows: &Rows<'_>,
+        rows: &RowsToCount<'_>,
         more: &[String],
     ) -> Query {
         // Values and names are in the same order: the key, and then the counters.
@@ -176,7 +176,7 @@ impl Counting {
         target: &Target,
         (name, union): (&str, Vec<Query>),
         slot: Option<&str>,
-    ) -> Sums {
+    ) -> SumQuery {
         let group = self.group(target);
         let names = self.counter_names(target);
         let mut sums: Vec<_> = names
@@ -186,10 +186,10 @@ impl Counting {
         if slot.is_none() {
             sums = named(sums, &names);
         }
-        let places = places(group.len());
+        let key_numbers = column_numbers(group.len());
         // If an update changes nothing for an entity, don't write anything.
         let changes = names.iter().map(|name| format!("SUM({name}) <> 0"));
-        Sums {
+        SumQuery {
             columns: self.row_of_sums(group, slot, sums),
             name: name.to_owned(),
             union,
@@ -197,8 +197,8 @@ impl Counting {
             comment: String::new(),
             conditions: Vec::new(),
             having: vec![any_of(changes.collect())],
-            order: places.clone(),
-            group: places,
+            order: key_numbers.clone(),
+            group: key_numbers,
         }
     }
 
@@ -207,16 +207,16 @@ impl Counting {
         &self,
         target: &Target,
         source: &Source,
-        rows: &Rows<'_>,
+        rows: &RowsToCount<'_>,
         slot: Option<&str>,
-    ) -> Sums {
+    ) -> SumQuery {
         let mut key = self.key(target, source, rows);
-        let places = places(key.len());
+        let key_numbers = column_numbers(key.len());
         // If a target has a single source, that has a weight for every counter.
         let weights = source.weights.iter().flatten();
         let counts = self.counts(
             source,
-            &Rows {
+            &RowsToCount {
                 sign: Sign::Plus,
                 ..*rows
             },
@@ -241,7 +241,7 @@ impl Counting {
             key = named(key, &self.group(target));
             sums = named(sums, &self.counter_names(target));
         }
-        Sums {
+        SumQuery {
             columns: self.row_of_sums(key, slot, sums),
             name: String::new(),
             union: Vec::new(),
@@ -249,8 +249,8 @@ impl Counting {
             comment: String::new(),
             conditions: self.conditions(target, source, rows),
             having,
-            order: places.clone(),
-            group: places,
+            order: key_numbers.clone(),
+            group: key_numbers,
         }
     }
 
@@ -278,7 +278,7 @@ impl Counting {
         &self,
         target: &Target,
         source: &Source,
-        rows: &Rows<'_>,
+        rows: &RowsToCount<'_>,
         slot: &str,
         more: Vec<String>,
     ) -> RowAddition {
@@ -315,11 +315,11 @@ impl Counting {
         }
         conditions.extend(more);
         let names: Vec<_> = counts.iter().map(|count| count.counter.clone()).collect();
-        let to = self.some_counters_of(target, &names, "", |place, name| match self.database {
-            _ if is_one(&counts[place].value) => counts[place].value.clone(),
+        let to = self.some_counters_of(target, &names, "", |index, name| match self.database {
+            _ if is_one(&counts[index].value) => counts[index].value.clone(),
             MYSQL => format!("VALUES({name})"),
             // When SQLite renames the table, it also renames `excluded` in triggers.
-            SQLITE => counts[place].value.clone(),
+            SQLITE => counts[index].value.clone(),
             _ => format!("excluded.{name}"),
         });
         let mut new_row = entity;
@@ -329,7 +329,7 @@ impl Counting {
         let mut assignments = Vec::new();
         if target.slots.is_none() {
             assignments.extend(counts.iter().map(|CounterValue { counter, value }| {
-                self.set(target, counter, "", value, Place::Trigger)
+                self.set(target, counter, "", value, SumContext::Trigger)
             }));
         }
         RowAddition {

@@ -306,7 +306,7 @@ fn a_key_that_is_too_long_is_not_printed() {
         let all = format!("generate migration {texts} {columns} --backend {BACKEND}");
         let generated = run(&super::words(&all));
         if is_too_long && BACKEND == "mysql" {
-            generated.fails("bytes, and MySQL and MariaDB take 3072");
+            generated.fails("bytes, and MySQL and MariaDB allow 3072");
         } else {
             generated.works();
             TestDatabase::create().execute(&generated.stdout);
@@ -316,19 +316,19 @@ fn a_key_that_is_too_long_is_not_printed() {
 
 #[test]
 fn a_migration_that_the_database_would_refuse_is_not_printed() {
-    let upper = ("t --counters views,Views", "two columns Views");
+    let upper = ("t --counters views,Views", "two columns named Views");
     // PostgreSQL tells them apart.
     let upper = (BACKEND != "postgres").then_some(upper);
     for (options, says) in upper.into_iter().chain([
-        ("t --counters views,views", "two columns views"),
-        ("t --counters views,day", "two columns day"),
+        ("t --counters views,views", "two columns named views"),
+        ("t --counters views,day", "two columns named day"),
         (
             "t --counters views --entity slot:bigint",
-            "two columns slot",
+            "two columns named slot",
         ),
         (
             "t --counters likes --entity likes:bigint",
-            "two columns likes",
+            "two columns named likes",
         ),
         (".x --counters views", "the name of a table"),
         ("x. --counters views", "the name of a table"),

@@ -196,7 +196,7 @@ fn all_waits_for_a_session_are_told_below_it_and_end_with_it() {
         assert_eq!(told.stdout.matches("Count last").count(), 1, "{told:?}");
         let [first, second] = articles.map(|article| match BACKEND {
             // A transaction that holds two rows does not tell which one is waited for.
-            "postgres" => "a row that the database does not tell: 2 sessions wait".to_owned(),
+            "postgres" => "an unknown row: 2 sessions wait".to_owned(),
             _ => format!("entity {article}, day {DAY}, slot 1: 1 session waits"),
         });
         told.prints(&format!("\n  {first}"));

@@ -210,10 +210,10 @@ fn a_stock_with_a_day_in_its_key_is_created_taken_from_checked_and_merged() {
     let conn = &mut open(&database);
     let [today, tomorrow] = [1, 2].map(|day| NaiveDate::from_ymd_opt(2026, 3, day).unwrap());
     conn.run("INSERT INTO call_quotas VALUES ('2026-03-01', 1, '1970-01-01', 0, 2)");
-    let may_call = |user, on, conn: &mut Conn| take(remaining).of((on, user)).execute(conn);
-    assert_eq!(may_call(1_i64, tomorrow, conn), Ok(false));
-    assert_eq!(may_call(2, today, conn), Ok(false));
-    let allowed = [(); 3].map(|()| may_call(1, today, conn));
+    let can_call = |user, on, conn: &mut Conn| take(remaining).of((on, user)).execute(conn);
+    assert_eq!(can_call(1_i64, tomorrow, conn), Ok(false));
+    assert_eq!(can_call(2, today, conn), Ok(false));
+    let allowed = [(); 3].map(|()| can_call(1, today, conn));
     assert_eq!(allowed, [Ok(true), Ok(true), Ok(false)]);
 
     put_back(remaining)

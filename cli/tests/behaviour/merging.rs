@@ -253,7 +253,7 @@ fn rows_whose_keys_a_collation_takes_as_equal_are_left_and_told() {
         assert!(
             words
                 .join(" ")
-                .contains("the collation of tag takes these as equal"),
+                .contains("the collation of tag treats them as equal"),
             "{ran:?}"
         );
     }
@@ -265,7 +265,7 @@ fn a_database_without_counter_tables_is_not_merged() {
     let database = TestDatabase::create();
     database
         .command("compact")
-        .fails("is it the right database?");
+        .fails("Is this the right database?");
 }
 
 #[test]

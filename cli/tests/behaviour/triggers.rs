@@ -247,20 +247,20 @@ fn what_cannot_be_counted_is_refused() {
         &database,
         "article_likes",
         "
-        article_counters.likes                  | counts for each article_id
+        article_counters.likes                  | counts for every article_id
         article_id:site_counters.likes          | counts for one thing only
         writer_id:article_counters.likes        | article_likes has no column writer_id
         created_at:article_counters.likes       | article_counters.article_id is
         article_id:article_counters.loves       | has no counter loves
         article_id:articles.id                  | has no column id to count in
-        abs(article_id):article_counters.likes  | named by columns, and not by expressions",
+        abs(article_id):article_counters.likes  | with columns, not with expressions",
     );
     let refuses_now = match BACKEND {
         "mysql" => "depends on the session",
         _ => "the database refuses",
     };
     let clock_changes = match BACKEND {
-        "sqlite" => "depends on the moment",
+        "sqlite" => "depends on the current time",
         _ => "the database refuses",
     };
     let no_parameter = match BACKEND {

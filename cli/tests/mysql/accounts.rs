@@ -161,7 +161,7 @@ fn a_missing_right_is_named() {
     let of_all = look(&["doctor", "--json"]);
     for answer in answers {
         answer.prints("GRANT PROCESS ON *.* TO");
-        answer.prints("article_counters: it is not known whether there is contention");
+        answer.prints("article_counters: can't tell whether there is contention");
         // A script does not take it for a table without contention.
         answer.fails("could not see all waits");
     }

@@ -86,12 +86,12 @@ fn literals_are_what_they_were() {
          CREATE TABLE note_counters (day DATE NOT NULL, slot SMALLINT NOT NULL, PRIMARY KEY (day, slot))",
     );
     let mut toml = String::new();
-    for (place, when) in conditions.iter().enumerate() {
+    for (index, when) in conditions.iter().enumerate() {
         let add = "ALTER TABLE note_counters ADD COLUMN";
-        database.execute(&format!("{add} notes{place} BIGINT NOT NULL DEFAULT 0"));
+        database.execute(&format!("{add} notes{index} BIGINT NOT NULL DEFAULT 0"));
         let when = key("when", when);
-        let keys = format!("count = ['note_counters.notes{place}']\n{when}");
-        toml += &trigger(&format!("count_{place}"), "notes", &keys);
+        let keys = format!("count = ['note_counters.notes{index}']\n{when}");
+        toml += &trigger(&format!("count_{index}"), "notes", &keys);
     }
     database.count(&toml);
     let conn = &mut open(&database);

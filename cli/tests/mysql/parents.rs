@@ -80,7 +80,7 @@ fn a_chain_of_triggers_back_to_the_parent_is_refused() {
     let pairs = "count = ['article_id:articles.commenters']\nwhen = 'comments > 0'";
     let pairs = trigger("count_pairs", "pairs", pairs);
     let generated = database.generate(&format!("{}\n{pairs}", database.defined()));
-    generated.fails("could delete no row of articles");
+    generated.fails("could not delete any row of articles");
 }
 
 /// Each of them can delete rows.

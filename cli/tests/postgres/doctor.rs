@@ -103,7 +103,7 @@ fn a_holder_of_several_slots_does_not_make_several_slots_hot() {
                 ON CONFLICT (article_id, day, slot) DO UPDATE SET views = 3";
     let hold = "UPDATE article_counters SET views = 2";
     let report = report(&database, hold, wait);
-    let on = "a row that the database does not tell";
+    let on = "an unknown row";
     assert_eq!(waits(&report), [["row", on]], "{report}");
 }
 

@@ -137,5 +137,5 @@ fn a_check_that_cannot_be_read_is_refused() {
          CREATE TABLE likes (id INTEGER PRIMARY KEY, post_id INTEGER)",
     );
     let generated = database.generate(&likes_in("likes", "post_id:posts.likes"));
-    generated.fails("write it with columns only, and without their table");
+    generated.fails("write it with only columns, without their table");
 }

@@ -18,12 +18,12 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    Check(check::Check),
+    Check(check::CheckArgs),
     Compact(merge::CompactArgs),
     Doctor(doctor::Doctor),
     Fold(merge::FoldArgs),
     Generate(generate::Generate),
-    Recount(recount::Recount),
+    Recount(recount::RecountArgs),
 }
 
 pub struct Arguments;

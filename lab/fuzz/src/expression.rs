@@ -30,7 +30,7 @@ fn check_for(text: &str, database: Database) {
     };
     let of_row = expression.of("NEW", database);
     let (mut written, mut read) = (parsed(text, database), parsed(&of_row, database));
-    let mut columns = Columns {
+    let mut columns = WrittenColumns {
         database,
         found: Vec::new(),
     };
@@ -40,7 +40,7 @@ fn check_for(text: &str, database: Database) {
     written_columns.sort();
     assert_eq!(columns.found, written_columns, "{text:?}");
 
-    let mut columns = ColumnsOfRow { found: Vec::new() };
+    let mut columns = RowColumns { found: Vec::new() };
     let _ = read.visit(&mut columns);
     columns.found.sort();
     assert_eq!(columns.found, written_columns, "{text:?} became {of_row:?}");
@@ -70,12 +70,12 @@ fn parsed(text: &str, database: Database) -> Expr {
 }
 
 /// Writes each column of a text as the table does.
-struct Columns {
+struct WrittenColumns {
     database: Database,
     found: Vec<String>,
 }
 
-impl VisitorMut for Columns {
+impl VisitorMut for WrittenColumns {
     type Break = ();
 
     fn post_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<()> {
@@ -94,11 +94,11 @@ impl VisitorMut for Columns {
 }
 
 /// Removes the row from `NEW."column"`.
-struct ColumnsOfRow {
+struct RowColumns {
     found: Vec<String>,
 }
 
-impl VisitorMut for ColumnsOfRow {
+impl VisitorMut for RowColumns {
     type Break = ();
 
     fn post_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<()> {
@@ -111,7 +111,7 @@ impl VisitorMut for ColumnsOfRow {
                 self.found.push(column.value.clone());
                 *expression = Expr::Identifier(Ident::new(&column.value));
             }
-            // `Columns` has found no more of these.
+            // `WrittenColumns` has found no more of these.
             Expr::Identifier(name) => assert!(COLUMNS.contains(&&*name.value), "{name}"),
             _ => {}
         }

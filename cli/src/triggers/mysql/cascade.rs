@@ -9,7 +9,7 @@ use crate::template::render;
 use crate::triggers::counting::Counting;
 use crate::triggers::order::refuse_own_table;
 use crate::triggers::references::{Reference, are_counted, by_parent};
-use crate::triggers::statement::{CHANGES, COUNTED, Place, Rows, Sign};
+use crate::triggers::statement::{CHANGES, COUNTED, RowsToCount, Sign, SumContext};
 use crate::triggers::target::Target;
 use crate::triggers::trigger::Trigger;
 use crate::triggers::values::{Addition, Query};
@@ -146,8 +146,8 @@ fn addition(counting: &Counting, target: &Target, moved: &[MovedRows]) -> Additi
     let mut union: Vec<Query> = Vec::new();
     for source in &target.sources {
         for moved_rows in moved {
-            let rows = Rows {
-                place: 0,
+            let rows = RowsToCount {
+                uses_before: 0,
                 name: COUNTED,
                 from: &moved_rows.from,
                 sign: moved_rows.sign,
@@ -158,14 +158,14 @@ fn addition(counting: &Counting, target: &Target, moved: &[MovedRows]) -> Additi
     }
     let slot = connection_slot(counting.definition.slots);
     let slot_of_target = target.slots.as_ref().map(|_| &*slot);
-    let changes = counting.free(CHANGES);
+    let changes = counting.unused_name(CHANGES);
     let table = MYSQL.table_name(&target.table);
     let mut assignments = Vec::new();
     let mut row_conditions = Vec::new();
     if target.slots.is_none() {
         assignments.extend(target.names.iter().map(|counter| {
             let value = MYSQL.column(&changes, counter);
-            counting.set(target, counter, &table, &value, Place::Statement)
+            counting.set(target, counter, &table, &value, SumContext::Statement)
         }));
         row_conditions.push(counting.same_key(target, &table, &changes));
         row_conditions.extend(counting.only(target, &table));

@@ -74,14 +74,14 @@ fn value(chars: &mut Peekable<Chars<'_>>, quote: char) -> String {
 /// Removes a character set such as `_utf8mb4` in front of a literal, which may be bytes: `X'e9'`.
 /// The spaces on both sides stay.
 fn remove_introducer(written: &mut String) {
-    let is_of_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let is_word_char = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let literal = match written.strip_suffix(['X', 'x', 'B', 'b']) {
         // Otherwise it's the end of a word.
-        Some(before) if !before.ends_with(is_of_word) => before.len(),
+        Some(before) if !before.ends_with(is_word_char) => before.len(),
         _ => written.len(),
     };
     let before = written[..literal].trim_end();
-    let other = before.trim_end_matches(is_of_word);
+    let other = before.trim_end_matches(is_word_char);
     if before[other.len()..].starts_with('_') {
         written.replace_range(other.len()..before.len(), "");
     }

@@ -12,7 +12,7 @@ use super::counting::Counting;
 use super::existing::Names;
 use super::functions::Event;
 use super::plan::{Gone, Plan, by_plan};
-use super::statement::{NEW, OLD, Rows};
+use super::statement::{NEW, OLD, RowsToCount};
 use super::target::{Source, Target};
 use super::trigger::Trigger;
 use super::values::RowAddition;
@@ -33,8 +33,8 @@ pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     let is_own_table = |target: &Target| target.slots.is_none() && target.table.is(rows);
     if counting.targets.iter().any(is_own_table) {
         bail!(
-            "a trigger of MySQL and MariaDB cannot change the table of its own row: count the rows \
-             of {rows} in a counter table"
+            "on MySQL and MariaDB, a trigger cannot change the table of its own row: count the \
+             rows of {rows} in a counter table"
         );
     }
     // In the order in which they are created.
@@ -66,7 +66,7 @@ fn addition(
     more: Vec<String>,
 ) -> RowAddition {
     let slot = connection_slot(counting.definition.slots);
-    let rows = Rows::row(row, target.entities(source));
+    let rows = RowsToCount::row(row, target.entities(source));
     counting.row_addition(target, source, &rows, &slot, more)
 }
 
@@ -134,7 +134,7 @@ fn after_update(counting: &Counting) -> Result<Trigger> {
 
 /// Locks the rows that an AFTER trigger will update, in the same order before every event.
 #[derive(Serialize)]
-struct Lock {
+struct RowLocks {
     table: String,
     /// The condition for the entities' rows. Empty if the table has a single row.
     is_locked: String,
@@ -164,7 +164,7 @@ fn lock(counting: &Counting, event: Event) -> Result<Option<Trigger>> {
                 .iter()
                 .map(|row| list(&counting.entity_of(source, row)));
             let entities: Vec<_> = entities.collect();
-            locks.push(Lock {
+            locks.push(RowLocks {
                 table: MYSQL.table_name(&target.table),
                 is_locked: match &*entities {
                     _ if key.is_empty() => String::new(),
@@ -269,7 +269,7 @@ pub fn up(plans: &[Plan], gone: &[Gone]) -> Result<String> {
     let names = if is_one && gone.is_empty() {
         Names::Short
     } else {
-        Names::OfTables
+        Names::WithTable
     };
     let (first, by_plan) = by_plan(gone, plans);
     // LOCK TABLES doesn't know a table that has been renamed, so drop its triggers without a lock.

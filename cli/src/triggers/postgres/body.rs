@@ -7,9 +7,9 @@ use crate::database::POSTGRES;
 use crate::template::render;
 use crate::triggers::counting::Counting;
 use crate::triggers::functions::Event;
-use crate::triggers::statement::{CHANGES, Entities, GONE, KEPT, Place, Rows, Sign};
+use crate::triggers::statement::{CHANGES, Entities, GONE, KEPT, RowsToCount, Sign, SumContext};
 use crate::triggers::target::{Source, Target};
-use crate::triggers::values::{Addition, Sums};
+use crate::triggers::values::{Addition, SumQuery};
 
 /// A statement's rows as they were before it, and as they are after it.
 pub const OLD: &str = "old_rows";
@@ -43,7 +43,7 @@ pub fn body(counting: &Counting, event: Event) -> Result<String> {
     };
     let mut targets = counting.targets.iter();
     let in_columns = targets.any(|target| target.slots.is_none());
-    let loop_variable = in_columns.then(|| counting.free("entity"));
+    let loop_variable = in_columns.then(|| counting.unused_name("entity"));
     let function = Function {
         event,
         has_variable_name: VARIABLES.iter().any(has_column),
@@ -74,7 +74,7 @@ const VARIABLES: [&str; 15] = [
 
 fn additions(counting: &Counting, event: Event, entity: Option<&str>) -> Vec<Addition> {
     let table = POSTGRES.table_name(&counting.rows);
-    let [old_rows, new_rows] = [OLD, NEW].map(|name| counting.free(name));
+    let [old_rows, new_rows] = [OLD, NEW].map(|name| counting.unused_name(name));
     let old = Changed {
         table: &old_rows,
         sign: Sign::Minus,
@@ -129,7 +129,7 @@ fn addition(
         let table = POSTGRES.quoted(&target.table.name);
         assignments.extend(target.names.iter().map(|counter| {
             let value = POSTGRES.column(entity, counter);
-            counting.set(target, counter, &table, &value, Place::Trigger)
+            counting.set(target, counter, &table, &value, SumContext::Trigger)
         }));
         row_conditions.push(counting.same_key(target, &table, entity));
         row_conditions.extend(counting.only(target, &table));
@@ -143,8 +143,13 @@ fn addition(
 }
 
 /// Sums up rows of several tables, or rows that each name several entities.
-fn sums(counting: &Counting, target: &Target, changed: &[Changed<'_>], slot: Option<&str>) -> Sums {
-    let changes = counting.free(CHANGES);
+fn sums(
+    counting: &Counting,
+    target: &Target,
+    changed: &[Changed<'_>],
+    slot: Option<&str>,
+) -> SumQuery {
+    let changes = counting.unused_name(CHANGES);
     let entity = POSTGRES.columns(&changes, &target.entity);
     let exist = exist(target, counting, &entity, changed);
     let is_marked = exist.iter().any(|exists| exists.contains(IS_MOVED));
@@ -174,7 +179,7 @@ fn sums(counting: &Counting, target: &Target, changed: &[Changed<'_>], slot: Opt
 /// Adds the conditions that an entity exists. They apply to a whole group, because a session keeps
 /// its query plans: a plan for a condition on rows, if it was made for many of them, would join all
 /// entities.
-fn require(sums: &mut Sums, exist: Vec<String>, counting: &Counting, target: &Target) {
+fn require(sums: &mut SumQuery, exist: Vec<String>, counting: &Counting, target: &Target) {
     if exist.is_empty() {
         return;
     }
@@ -199,7 +204,7 @@ fn staying(counting: &Counting, source: &Source) -> String {
     // foreign keys can change the same row twice in one statement. But the server adds the old and
     // the new row to these tables at the same time, so their positions match. They only differ if a
     // trigger removes a row that moves to another partition.
-    let place = counting.free("place");
+    let place = counting.unused_name("place");
     let lost = POSTGRES.literal(&format!(
         "a trigger removed a row of {} that an UPDATE moved to another partition, number ",
         counting.rows
@@ -216,15 +221,15 @@ fn staying(counting: &Counting, source: &Source) -> String {
     WHERE CASE WHEN was.{place} = becomes.{place} THEN {stays}
         ELSE CAST({lost} || COALESCE(was.{place}, becomes.{place}) AS BOOLEAN) END
 ) AS staying",
-        in_places(&counting.free(OLD)),
-        in_places(&counting.free(NEW))
+        in_places(&counting.unused_name(OLD)),
+        in_places(&counting.unused_name(NEW))
     )
 }
 
 impl Changed<'_> {
-    fn of<'f>(&self, from: &'f str) -> Rows<'f> {
-        Rows {
-            place: 0,
+    fn of<'f>(&self, from: &'f str) -> RowsToCount<'f> {
+        RowsToCount {
+            uses_before: 0,
             name: "",
             from,
             sign: self.sign,
@@ -240,10 +245,10 @@ fn sums_of_one(
     source: &Source,
     changed: Changed<'_>,
     slot: Option<&str>,
-) -> Sums {
+) -> SumQuery {
     let is_gone = changed.sign == Sign::Minus;
     let name = if is_gone {
-        counting.free(GONE)
+        counting.unused_name(GONE)
     } else {
         changed.table.to_owned()
     };
@@ -294,7 +299,7 @@ fn exist(
     }
     // An entity can be inserted after its rows. If it was deleted, a cascade has deleted its
     // counters.
-    let kept = counting.free(KEPT);
+    let kept = counting.unused_name(KEPT);
     let stored = format!(
         "EXISTS (SELECT FROM {} AS {kept} WHERE {})",
         POSTGRES.table_name(&target.table),

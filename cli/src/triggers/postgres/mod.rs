@@ -54,8 +54,8 @@ fn trigger(counting: &Counting, event: Event) -> Result<Trigger> {
     let table = POSTGRES.table_name(&counting.rows);
     // A TRUNCATE has no transition tables, so its trigger reads the table itself before it's
     // emptied.
-    let old = counting.free(OLD);
-    let new = counting.free(NEW);
+    let old = counting.unused_name(OLD);
+    let new = counting.unused_name(NEW);
     let (when, transition_tables) = match event {
         Event::Insert => ("AFTER", vec![("NEW", &new)]),
         Event::Update => ("AFTER", vec![("OLD", &old), ("NEW", &new)]),
@@ -157,23 +157,23 @@ fn referring_first<'t>(mut tables: Vec<&'t Table>, dropped: &[&Table]) -> Vec<&'
             !others.any(|other| refers_to(other, table))
         };
         // If tables refer to each other, there is no order.
-        let place = tables.iter().position(is_free).unwrap_or_default();
-        ordered.push(tables.remove(place));
+        let index = tables.iter().position(is_free).unwrap_or_default();
+        ordered.push(tables.remove(index));
     }
     ordered
 }
 
 /// Tables that are locked in the same mode.
 #[derive(Serialize)]
-struct Lock {
+struct TableLocks {
     mode: &'static str,
     tables: Vec<String>,
 }
 
 /// Returns the locks for these tables, in order. Dropping triggers also locks out readers, and
 /// would deadlock with one if the migration already had a weaker lock on the table.
-fn locks(tables: &[&Table], dropped: &[&Table]) -> Vec<Lock> {
-    let mut locks: Vec<Lock> = Vec::new();
+fn locks(tables: &[&Table], dropped: &[&Table]) -> Vec<TableLocks> {
+    let mut locks: Vec<TableLocks> = Vec::new();
     for table in tables {
         let name = POSTGRES.table_name(table);
         if locks.iter().any(|lock| lock.tables.contains(&name)) {
@@ -186,7 +186,7 @@ fn locks(tables: &[&Table], dropped: &[&Table]) -> Vec<Lock> {
         };
         match locks.last_mut().filter(|last| last.mode == mode) {
             Some(last) => last.tables.push(name),
-            None => locks.push(Lock {
+            None => locks.push(TableLocks {
                 mode,
                 tables: vec![name],
             }),

@@ -42,8 +42,8 @@ where
     String: FromSql<Text, DB>,
 {
     fn build<'a>(row: &impl NamedRow<'a, DB>) -> deserialize::Result<Self> {
-        let texts = (0..row.field_count()).map(|place| {
-            let field = Row::get(row, place).ok_or("a row has too few columns")?;
+        let texts = (0..row.field_count()).map(|index| {
+            let field = Row::get(row, index).ok_or("a row has too few columns")?;
             FromSql::<Nullable<Text>, DB>::from_nullable_sql(field.value())
         });
         texts.collect::<deserialize::Result<_>>().map(Line)

@@ -26,6 +26,7 @@ pub use self::statements::Recount;
 use self::statements::{FOUND, LOCKED, Values, WRONG, sql};
 use super::correction::Which;
 use super::kept_counts::{Kept, whole};
+use super::sql::trigger_sql;
 use super::trigger::{LiveTrigger, Trigger};
 use crate::catalogue::{Index, Kind};
 use crate::database::{Joined, MYSQL, POSTGRES, SQLITE};
@@ -67,7 +68,7 @@ impl fmt::Display for Wrong {
 
 /// Counts that are higher than the rows, and were left as they are.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct Left {
+pub struct TooHigh {
     /// With its table.
     pub counter: String,
     pub entities: i64,
@@ -76,9 +77,9 @@ pub struct Left {
 
 /// Writes `2 counts of articles.likes are higher than their rows, by 7 in total: --lower lowers
 /// them`
-impl fmt::Display for Left {
+impl fmt::Display for TooHigh {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Left { counter, .. } = self;
+        let TooHigh { counter, .. } = self;
         let [entities, difference] = [self.entities, self.difference].map(thousands);
         match self.entities {
             1 => write!(
@@ -240,7 +241,7 @@ impl Recount {
             ..self.values()
         };
         conn.run(&sql("take_batch", &batch)?)?;
-        for copy in (1..=self.copies()).map(|place| self.batch(place)) {
+        for copy in (1..=self.copies()).map(|uses_before| self.batch(uses_before)) {
             let values = Values {
                 copy,
                 ..self.values()
@@ -267,7 +268,7 @@ impl Recount {
     /// Fails if a trigger of the definition is missing, changed or disabled. Otherwise, counts
     /// would be corrected and then go wrong again. Doesn't look at other triggers.
     fn require_triggers<C: Lines>(&self, conn: &mut C) -> QueryResult<()> {
-        let live = conn.lines(super::sql::of(self.counting.database).live)?;
+        let live = conn.lines(trigger_sql(self.counting.database).live)?;
         let live: Vec<_> = live.into_iter().map(LiveTrigger::from).collect();
         let is_there = |trigger: &&Trigger| {
             let mut of_table = live.iter().filter(|live| live.table == trigger.table);
@@ -279,7 +280,8 @@ impl Recount {
         let table = &missing.table.name;
         let not_seen = match self.counting.database {
             MYSQL => format!(
-                ". If nothing is wrong, this account may not see it: GRANT TRIGGER ON {table} to it"
+                ". If nothing is wrong, this account isn't allowed to see it: GRANT TRIGGER ON \
+                 {table} to it"
             ),
             _ => String::new(),
         };
@@ -294,7 +296,7 @@ impl Recount {
 
     /// Returns how many entities have a count that is higher than their rows, for every counter.
     /// Returns nothing if such counts aren't left as they are.
-    pub fn left<C: Lines>(&self, conn: &mut C) -> QueryResult<Vec<Left>> {
+    pub fn left<C: Lines>(&self, conn: &mut C) -> QueryResult<Vec<TooHigh>> {
         if self.which == Which::All || self.counting.keeps_deleted() {
             return Ok(Vec::new());
         }
@@ -313,7 +315,7 @@ impl Recount {
         let mut left = Vec::new();
         for (name, pair) in self.target.names.iter().zip(texts.chunks(2)) {
             if let [Some(entities), Some(difference)] = pair {
-                left.push(Left {
+                left.push(TooHigh {
                     counter: format!("{}.{name}", self.table),
                     entities: parsed(Some(&whole(entities)), "")?,
                     difference: parsed(Some(&whole(difference)), "")?,
@@ -363,7 +365,7 @@ impl Recount {
     }
 
     fn drop_batch<C: Lines>(&self, conn: &mut C) -> QueryResult<()> {
-        let copies = (1..=self.copies()).map(|place| self.batch(place));
+        let copies = (1..=self.copies()).map(|uses_before| self.batch(uses_before));
         let mut tables = copies.chain([LOCKED, FOUND].map(|name| self.temporary(name)));
         tables.try_for_each(|table| conn.run(&self.drop(&table)))
     }

@@ -9,7 +9,7 @@ use crate::database::{MYSQL, POSTGRES, SQLITE};
 use crate::template::render_block;
 use crate::triggers::correction::{Correction, Drift, Which};
 use crate::triggers::counting::Counting;
-use crate::triggers::merged::Merged;
+use crate::triggers::merged::FoldedCounts;
 use crate::triggers::statement::numbered;
 use crate::triggers::target::Target;
 use crate::triggers::trigger::Trigger;
@@ -38,8 +38,8 @@ pub struct Values {
     /// A zero per column that holds a count, of a type that has room for any count.
     pub zeros: Vec<String>,
     /// The queries for wrong counts, of all entities and of the batch.
-    pub drift_of_all: Drift,
-    pub drift_of_batch: Drift,
+    pub all_drift: Drift,
+    pub batch_drift: Drift,
     pub lock: Correction,
     pub correction: Correction,
     /// Conditions that the entities exist.
@@ -76,7 +76,7 @@ pub struct Recount {
     pub(crate) triggers: Vec<Trigger>,
     pub(crate) target: Target,
     pub(crate) which: Which,
-    pub(crate) merged: Merged,
+    pub(crate) merged: FoldedCounts,
     /// The only entity to recount: a literal for every column of the key.
     pub(crate) entity: Option<Vec<String>>,
 }
@@ -92,7 +92,7 @@ impl Recount {
         let counting = &self.counting;
         let target = &self.target;
         let database = counting.database;
-        let batch = |place| self.batch(place);
+        let batch = |uses_before| self.batch(uses_before);
         let listed = self.temporary(WRONG);
         let drift = counting.drift_name();
         let group = counting.group(target);
@@ -100,7 +100,7 @@ impl Recount {
         let names = counting.tables().map(|table| database.table_name(table));
         let mut tables: Vec<_> = names.collect();
         tables.dedup();
-        let drift_of_all = counting.drift(target, self.which, self.merged, None);
+        let all_drift = counting.drift(target, self.which, self.merged, None);
         Values {
             database: connection::option(database),
             tables,
@@ -111,8 +111,8 @@ impl Recount {
             },
             entity: self.entity.clone().unwrap_or_default(),
             number_of_rows: database.text("COUNT(*)"),
-            zeros: zeros(counting, target, self.which, drift_of_all.merged.is_some()),
-            drift_of_batch: counting.drift(target, self.which, self.merged, Some(&batch)),
+            zeros: zeros(counting, target, self.which, all_drift.merged.is_some()),
+            batch_drift: counting.drift(target, self.which, self.merged, Some(&batch)),
             lock: counting.lock_in_slots(target),
             correction: counting.correction(target, self.which),
             exists: counting.exists(target, &database.columns("locked", &target.entity)),
@@ -123,8 +123,8 @@ impl Recount {
                 POSTGRES => format!("FOR NO KEY UPDATE OF {drift}"),
                 _ => "FOR UPDATE".to_owned(),
             },
-            text_columns: texts(counting, target, self.which, drift_of_all.merged.is_some()),
-            drift_of_all,
+            text_columns: texts(counting, target, self.which, all_drift.merged.is_some()),
+            all_drift,
             batch: self.batch(0),
             found: self.temporary(FOUND),
             copy: String::new(),
@@ -154,8 +154,8 @@ impl Recount {
 
     /// Returns the batch's table for every use in a statement, counted from 0: the table itself, or
     /// a copy.
-    pub(super) fn batch(&self, place: usize) -> String {
-        numbered(&self.temporary(LOCKED), place.min(self.copies()))
+    pub(super) fn batch(&self, uses_before: usize) -> String {
+        numbered(&self.temporary(LOCKED), uses_before.min(self.copies()))
     }
 
     /// MySQL can't read a temporary table twice in one statement.
@@ -182,13 +182,13 @@ fn texts(counting: &Counting, target: &Target, which: Which, has_merged: bool) -
     } else {
         "'1'".to_owned()
     };
-    let counts = target.names.iter().enumerate().flat_map(|(place, name)| {
+    let counts = target.names.iter().enumerate().flat_map(|(index, name)| {
         let stored = counting.stored_name(target, name);
-        let missing = counting.missing(target, which, place);
+        let missing = counting.missing(target, which, index);
         [database.quoted(name), stored, missing].map(|count| database.text(&count))
     });
     let all = key.chain([day, days]).chain(counts).enumerate();
-    let named = all.map(|(place, text)| format!("{text} AS diesel_counters_{place}"));
+    let named = all.map(|(index, text)| format!("{text} AS diesel_counters_{index}"));
     named.collect()
 }
 
@@ -198,7 +198,7 @@ fn zeros(counting: &Counting, target: &Target, which: Which, has_merged: bool) -
     let stored = target.names.iter();
     names.extend(stored.map(|name| counting.stored_name(target, name)));
     if counting.compares_totals(target, which) {
-        names.extend((0..target.names.len()).map(|place| counting.lacks_name(target, place)));
+        names.extend((0..target.names.len()).map(|index| counting.lacks_name(target, index)));
     }
     if has_merged {
         names.push(counting.days_name());

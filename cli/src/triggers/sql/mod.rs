@@ -60,7 +60,7 @@ pub struct Trial {
     pub drop_table: &'static str,
 }
 
-pub fn of(database: Database) -> &'static TriggerSql {
+pub fn trigger_sql(database: Database) -> &'static TriggerSql {
     match database {
         POSTGRES => &postgres::SQL,
         MYSQL => &mysql::SQL,

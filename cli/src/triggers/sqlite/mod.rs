@@ -12,12 +12,12 @@ use super::counting::Counting;
 use super::existing::Names;
 use super::functions::Event;
 use super::plan::{Gone, Plan, by_plan};
-use super::statement::{Entities, NEW, OLD, OVERFLOW, Rows};
+use super::statement::{Entities, NEW, OLD, OVERFLOW, RowsToCount};
 use super::target::{Source, Target};
 use super::trigger::Trigger;
 use super::values::RowAddition;
 use crate::template::render;
-use policies::{Check, refuse_checked, refuse_silent_failures, uncounted};
+use policies::{CountCheck, refuse_checked, refuse_silent_failures, uncounted};
 use replace::replace;
 use trigger::trigger;
 
@@ -46,7 +46,7 @@ pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
 struct Counted {
     #[serde(flatten)]
     row: RowAddition,
-    checks: Vec<Check>,
+    checks: Vec<CountCheck>,
     uncounted_message: String,
 }
 
@@ -109,7 +109,7 @@ fn counted(
     if is_update && row_name == OLD && counting.keeps_deleted() {
         more.extend(counting.stays(source, NEW, OLD));
     }
-    let rows = Rows::row(row_name, entities);
+    let rows = RowsToCount::row(row_name, entities);
     let row = counting.row_addition(target, source, &rows, "0", more);
     Ok(Counted {
         checks: refuse_checked(counting, target, &row)?,

@@ -11,13 +11,13 @@ use crate::catalogue::{Column, Index, Table, checks};
 use crate::database::SQLITE;
 use crate::triggers::counting::Counting;
 use crate::triggers::expression::Expression;
-use crate::triggers::statement::Place;
+use crate::triggers::statement::SumContext;
 use crate::triggers::target::Target;
 use crate::triggers::values::{CounterValue, RowAddition};
 
 /// A CHECK on an ordinary table that can refuse a count.
 #[derive(Serialize)]
-pub struct Check {
+pub struct CountCheck {
     table: String,
     /// The error, as an SQL literal.
     message: String,
@@ -40,7 +40,7 @@ pub fn refuse_checked(
     counting: &Counting,
     target: &Target,
     row: &RowAddition,
-) -> Result<Vec<Check>> {
+) -> Result<Vec<CountCheck>> {
     let table = &target.table;
     let mut found = Vec::new();
     if target.slots.is_some() {
@@ -51,8 +51,8 @@ pub fn refuse_checked(
         let text = check.to_string();
         let cannot = || {
             format!(
-                "a CHECK of {table} has a counter, and cannot be read: write it with columns only, \
-                 and without their table"
+                "a CHECK of {table} has a counter, and cannot be read: write it with only columns, \
+                 without their table"
             )
         };
         let expression = Expression::parse(&text, table, SQLITE).with_context(cannot)?;
@@ -61,7 +61,7 @@ pub fn refuse_checked(
             let mut counts = row.counts.iter();
             match counts.find(|count| count.counter == name) {
                 Some(CounterValue { counter, value }) => {
-                    let sum = counting.sum(target, counter, "", value, Place::Trigger);
+                    let sum = counting.sum(target, counter, "", value, SumContext::Trigger);
                     format!("({sum})")
                 }
                 None => SQLITE.quoted(name),
@@ -70,7 +70,7 @@ pub fn refuse_checked(
         let mut conditions = row.row_conditions.clone();
         conditions.extend_from_slice(&row.conditions);
         conditions.push(format!("NOT ({after})"));
-        found.push(Check {
+        found.push(CountCheck {
             table: SQLITE.table_name(table),
             message: SQLITE.literal(&format!("CHECK constraint failed: {text}")),
             conditions,
@@ -121,12 +121,12 @@ pub fn refuse_silent_failures(target: &Target) -> Result<()> {
     // What the triggers count always passes the CHECK of the type.
     let is_dropped = |c: char| c.is_whitespace() || "\"`[]()".contains(c);
     let plain = |sql: &str| sql.to_lowercase().replace(is_dropped, "");
-    let is_of_type = |check: &Expr| {
+    let checks_type = |check: &Expr| {
         let mut names = target.names.iter();
         names.any(|name| plain(&check.to_string()) == plain(&format!("typeof({name})='integer'")))
     };
     let checks = checks_of(table, &target.names);
-    if let Some(check) = checks.iter().find(|check| !is_of_type(check)) {
+    if let Some(check) = checks.iter().find(|check| !checks_type(check)) {
         bail!("a CHECK of {table}, {check}, can refuse a count, and {WHY}. Drop it first");
     }
     Ok(())

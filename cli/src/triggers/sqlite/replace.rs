@@ -200,8 +200,8 @@ fn condition(index: &Index, table: &Table) -> Result<Option<Expression>> {
             bail!(cannot());
         };
         let parts = parsed.name.iter().flat_map(|name| &name.0);
-        let of_name = parts.last().and_then(|part| part.as_ident());
-        if of_name.is_none_or(|of_name| !of_name.value.eq_ignore_ascii_case(name)) {
+        let parsed_name = parts.last().and_then(|part| part.as_ident());
+        if parsed_name.is_none_or(|parsed_name| !parsed_name.value.eq_ignore_ascii_case(name)) {
             continue;
         }
         let Some(predicate) = &parsed.predicate else {

@@ -69,7 +69,7 @@ fn a_trigger_is_missing_or_changed() {
 fn a_counter_has_one_definition() {
     let database = counted_likes();
     database.execute("CREATE TABLE other_likes (id BIGINT PRIMARY KEY, article_id BIGINT)");
-    let already = "the triggers count_likes count in article_counters.likes already";
+    let already = "the triggers count_likes already count in article_counters.likes";
     for (name, rows) in [
         ("count_again", "article_likes"),
         ("count_others", "other_likes"),

@@ -224,7 +224,7 @@ fn a_missing_trigger_of_a_column_is_found() {
 fn the_triggers_of_another_definition_are_known() {
     let database = counted();
     let checked = database.command("check --json");
-    assert!(!checked.stdout.contains("of its own"), "{checked:?}");
+    assert!(!checked.stdout.contains("other_triggers"), "{checked:?}");
 }
 
 #[test]
@@ -241,17 +241,17 @@ fn a_column_that_cannot_be_counted_in_is_refused() {
         "post_tags",
         "
         post_id:posts.stars                | posts.stars has the default
-        post_id:posts.mean                 | counted in is an integer NOT NULL DEFAULT 0
+        post_id:posts.mean                 | must be an integer NOT NULL DEFAULT 0
         :posts.views                       | the only row of posts, which has several rows
         post_id:posts.likes                | posts.likes may be NULL
         post_id:posts.loves                | posts has no column loves to count in
-        post_id,tag_id:posts.tag_count     | counts for each id
+        post_id,tag_id:posts.tag_count     | counts for every id
         post_id:post_statistics.tag_count  | there is no ordinary table post_statistics",
     );
     let of_post_tags = |keys: &str| trigger("count_it", "post_tags", keys);
     let in_slots = "count = ['tag_id:tag_counters.usages']\nonly = 'usages'";
     let generated = database.generate(&of_post_tags(in_slots));
-    generated.fails("only is a condition of the row");
+    generated.fails("only is a condition on the row");
     let of_itself = "count = ['post_id:posts.tag_count']\nonly = 'tag_count < 9'";
     let generated = database.generate(&of_post_tags(of_itself));
     generated.fails("which the triggers change");

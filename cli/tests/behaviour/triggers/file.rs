@@ -74,7 +74,7 @@ const STEPS: [(&str, &str); 7] = [
         "#,
     ),
     (
-        "slots in place of a column",
+        "slots instead of a column",
         r#"
         [[trigger]]
         name = "count_likes"
@@ -173,8 +173,8 @@ struct Name {
 fn the_database_follows_the_file_and_goes_back() {
     let database = blog();
     let mut before = "";
-    for (place, (step, toml)) in STEPS.into_iter().enumerate() {
-        if place > 0 {
+    for (index, (step, toml)) in STEPS.into_iter().enumerate() {
+        if index > 0 {
             database.define(toml);
             database.command("check").finds("wrong");
         }
@@ -294,7 +294,7 @@ fn the_migrations_are_where_diesel_has_them() {
     let nameless = database.command("generate triggers");
     assert_eq!(nameless.code, 2, "{nameless:?}");
     assert!(
-        nameless.stderr.contains("give the migration a name"),
+        nameless.stderr.contains("the migration needs a name"),
         "{nameless:?}"
     );
 }
@@ -304,13 +304,13 @@ fn the_migrations_are_where_diesel_has_them() {
 fn check_compares_the_database_with_the_file() {
     let database = blog();
     database.count(STEPS[1].1);
-    for (place, expected) in [
+    for (index, expected) in [
         (1, &[][..]),
         (2, &["trigger_changed"]),
         (3, &["trigger_changed", "trigger_left", "trigger_missing"]),
         (0, &["trigger_left"]),
     ] {
-        database.define(STEPS[place].1);
+        database.define(STEPS[index].1);
         let mut faults: Vec<_> = database
             .faults()
             .into_iter()

@@ -27,13 +27,13 @@ fn voted_by(period: &str, weight: &str, keys: &str) -> TestDatabase {
     database.count(&defined(weight, &format!("day = 'given_on'\n{keys}")));
     // Two years of a vote every five days for the first article, and every eight for the second one.
     let first = chrono::NaiveDate::from_ymd_opt(2024, 1, 2).unwrap();
-    let votes = (0..146_i64).flat_map(|place| {
-        let day = first + chrono::Days::new(5 * place as u64);
-        let later = first + chrono::Days::new(8 * place as u64 / 2);
-        let points = place % 5 - 1;
+    let votes = (0..146_i64).flat_map(|index| {
+        let day = first + chrono::Days::new(5 * index as u64);
+        let later = first + chrono::Days::new(8 * index as u64 / 2);
+        let points = index % 5 - 1;
         [
-            format!("({}, 1, '{day}', {points})", 2 * place),
-            format!("({}, 2, '{later}', {points})", 2 * place + 1),
+            format!("({}, 1, '{day}', {points})", 2 * index),
+            format!("({}, 2, '{later}', {points})", 2 * index + 1),
         ]
     });
     let votes = votes.collect::<Vec<_>>().join(", ");

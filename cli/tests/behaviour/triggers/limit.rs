@@ -72,7 +72,7 @@ fn refuses(statement: &str, conn: &mut Conn) {
     let DatabaseError(kind, information) = &error else {
         panic!("{statement}: {error}")
     };
-    let is_of_kind = match BACKEND {
+    let is_expected_kind = match BACKEND {
         "postgres" => {
             matches!(kind, CheckViolation) && information.constraint_name() == Some(full())
         }
@@ -80,7 +80,7 @@ fn refuses(statement: &str, conn: &mut Conn) {
         "mysql" => matches!(kind, CheckViolation | Unknown),
         _ => matches!(kind, Unknown),
     };
-    assert!(is_of_kind, "{statement}: {kind:?}");
+    assert!(is_expected_kind, "{statement}: {kind:?}");
     assert!(error.to_string().contains(full()), "{statement}: {error}");
     let after = [10, 11].map(|team| members_of(team, conn));
     assert_eq!(before, after, "{statement}");

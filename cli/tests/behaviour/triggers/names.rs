@@ -130,12 +130,12 @@ fn columns_can_have_the_names_that_triggers_use() {
 
 #[test]
 fn tables_can_have_the_names_that_triggers_use() {
-    for (place, part) in ["rows", "counters", "parents"].into_iter().enumerate() {
+    for (index, part) in ["rows", "counters", "parents"].into_iter().enumerate() {
         // SQLite would take the table for the new row of an upsert.
         let is_refused =
             |name: &str| BACKEND == "sqlite" && part == "counters" && name == "excluded";
         // A server is slow: it has each name in one place only.
-        let is_here = |number: usize| BACKEND == "sqlite" || number % 3 == place;
+        let is_here = |number: usize| BACKEND == "sqlite" || number % 3 == index;
         let all = names();
         let names = all.split_whitespace().enumerate();
         let names = names.filter(|(number, name)| is_here(*number) && !is_refused(name));

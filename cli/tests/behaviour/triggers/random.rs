@@ -132,7 +132,10 @@ fn transaction(rng: &mut StdRng, log: &mut Vec<String>, conn: &mut Conn) -> Quer
     let mut execute = |statement: String| {
         let result = conn.batch_execute(&statement);
         log.push(format!("{statement} {result:?}"));
-        assert!(result.as_ref().map_or_else(may_fail, |()| true), "{log:#?}");
+        assert!(
+            result.as_ref().map_or_else(could_fail, |()| true),
+            "{log:#?}"
+        );
         result
     };
     execute(match BACKEND {
@@ -162,7 +165,7 @@ fn transaction(rng: &mut StdRng, log: &mut Vec<String>, conn: &mut Conn) -> Quer
 }
 
 /// Whether a constraint or another transaction can have refused a statement.
-fn may_fail(error: &Error) -> bool {
+fn could_fail(error: &Error) -> bool {
     // On MySQL and MariaDB, Diesel does not tell the kind of an error of `batch_execute`.
     const OF_MYSQL: [&str; 2] = ["Duplicate entry", "a foreign key constraint fails"];
     let text = error.to_string();

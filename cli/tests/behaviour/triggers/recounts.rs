@@ -268,7 +268,7 @@ fn one_entity_can_be_recounted() {
     }
     database
         .command("recount count_kinds --of 1,2,3")
-        .fails("counts in no table whose key has as many columns");
+        .fails("tables has a key with that many columns");
     database
         .command("recount count_hashes --of xyz")
         .fails("write them as hexadecimal digits");

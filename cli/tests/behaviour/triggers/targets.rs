@@ -120,9 +120,9 @@ fn a_key_that_names_another_table_is_refused() {
         post_id:users.likes            | notes.post_id refers to posts.id, and users.id is the key of users
         post_id:user_counters.likes    | notes.post_id refers to posts.id, and user_counters.user_id to users.id
         user_id:users.likes            | users has several keys: id, number
-        user_id:users(likes).likes     | users has no unique index of (likes)
-        user_id:numbers(user_id).likes | numbers has no unique index of (user_id)
-        user_id:users(id,number).likes | users has no unique index of (id, number)
+        user_id:users(likes).likes     | users has no unique index on (likes)
+        user_id:numbers(user_id).likes | numbers has no unique index on (user_id)
+        user_id:users(id,number).likes | users has no unique index on (id, number)
         user_id:user_counters(user_id).likes | user_counters is a counter table
         post_id:post_stats(post_id).post_id  | post_stats has no column post_id to count in",
     );

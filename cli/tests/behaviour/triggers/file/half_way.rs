@@ -17,17 +17,17 @@ fn a_migration_that_fails_half_way_runs_again() {
     for (number, (step, toml)) in STEPS.into_iter().enumerate() {
         database.generate(toml).works();
         let up = database.last_migration("up.sql");
-        // MySQL is slow: each step has some of the places.
+        // MySQL is slow: each step is stopped after some of its statements only.
         let seldom = if BACKEND == "mysql" { 13 } else { 1 };
-        for place in (number % seldom..).step_by(seldom) {
-            let Some(half) = half_way(&up, place) else {
+        for index in (number % seldom..).step_by(seldom) {
+            let Some(half) = half_way(&up, index) else {
                 break;
             };
             half.run(&database);
             let conn = &mut open(&database);
             conn.run("INSERT INTO article_likes (id, article_id) VALUES (9, 3)");
             database.migrate();
-            let when = format!("{step}, after statement {place}");
+            let when = format!("{step}, after statement {index}");
             database.recount();
             database.assert_has(toml, &when);
             conn.run("DELETE FROM article_likes WHERE id = 9");
@@ -66,10 +66,10 @@ impl Half {
 }
 
 /// A migration that fails after this statement, or `None` if it does not have so many.
-fn half_way(up: &str, place: usize) -> Option<Half> {
+fn half_way(up: &str, index: usize) -> Option<Half> {
     if BACKEND != "mysql" {
         let fails = format!("{up}SELECT no_such_function()");
-        return (place == 0).then_some(Half::RolledBack(fails));
+        return (index == 0).then_some(Half::RolledBack(fails));
     }
     let lines: Vec<_> = up.split_inclusive('\n').collect();
     let mut statements = vec![String::new()];
@@ -84,5 +84,5 @@ fn half_way(up: &str, place: usize) -> Option<Half> {
         }
     }
     statements.pop();
-    (place < statements.len()).then(|| Half::Committed(statements[..=place].to_vec()))
+    (index < statements.len()).then(|| Half::Committed(statements[..=index].to_vec()))
 }

@@ -21,7 +21,7 @@ fn a_trigger_of_the_application_is_not_replaced() {
     let create = |name: &str| format!("CREATE TRIGGER {name} AFTER INSERT ON article_likes {body}");
     database.execute(&create("count_likes_insert"));
     let refused = database.generate(STEPS[0].1);
-    refused.fails("article_likes has a trigger count_likes_insert already");
+    refused.fails("article_likes already has a trigger count_likes_insert");
     database.execute(&drop_trigger("count_likes_insert", "article_likes"));
     database.execute(&create("count_likes_again"));
     for toml in [STEPS[0].1, ""] {
@@ -97,6 +97,6 @@ fn a_definition_that_changes_does_not_replace_an_own_trigger() {
     let taken_off = KEPT.replace("deleted = \"kept\"", "");
     if BACKEND != "postgres" {
         let refused = database.generate(&taken_off);
-        refused.fails("users has a trigger count_likes_delete already");
+        refused.fails("users already has a trigger count_likes_delete");
     }
 }

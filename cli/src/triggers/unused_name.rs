@@ -7,7 +7,7 @@ use crate::catalogue::Table;
 impl Counting {
     /// Returns this name, or this name with a number, so that no table's or column's name begins
     /// with it.
-    pub fn free(&self, name: &str) -> String {
+    pub fn unused_name(&self, name: &str) -> String {
         // Longer names are made from it too, for example `stored_likes` from `stored`.
         let begins = |other: &str, name: &str| {
             let begin = other.get(..name.len());
@@ -21,10 +21,10 @@ impl Counting {
             let mut tables = self.tables();
             tables.any(|table| begins(&table.name, name) || has_column(table, name))
         };
-        let mut place = 0;
-        while is_taken(&numbered(name, place)) {
-            place += 1;
+        let mut number = 0;
+        while is_taken(&numbered(name, number)) {
+            number += 1;
         }
-        numbered(name, place)
+        numbered(name, number)
     }
 }
