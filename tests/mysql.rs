@@ -314,7 +314,7 @@ fn a_slotted_table_is_carried_over() {
     use record_counters::hits;
 
     let docs = include_str!("../docs/coming-from.md");
-    let (_, section) = docs.split_once("## The published slotted table").unwrap();
+    let (_, section) = docs.split_once("## GitHub's slotted table").unwrap();
     let (_, sql) = section.split_once("```sql").unwrap();
     let (sql, _) = sql.split_once("```").unwrap();
 
