@@ -128,7 +128,7 @@ pub use diesel_counters_derive::counter_table;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not declared as a counter table",
     label = "this requires a counter table",
-    note = "help: write `diesel_counters::counter_table!(article_counters);` with the name of your table, in the file of its model"
+    note = "help: write `diesel_counters::counter_table!(article_counters {{ parent = articles::id }});` with the names of your tables, in the file of the model"
 )]
 pub trait CounterTable:
     Table<PrimaryKey: CounterKey<Self>, AllColumns: ColumnNames> + HasTable<Table = Self> + 'static
