@@ -23,6 +23,7 @@ use crate::key::types::{HasColumns, KeyTypes};
     label = "this requires values for `{Key}`, as in `.of(id)`",
     note = "help: give the key as values, for example `article.id`, or `(article.id, \"👍\")` for a key of two columns; columns aren't keys",
     note = "help: a key column has the type of the entity's own key: if that is `Integer`, make it `INTEGER` in the migration, and `Integer` in `table!`",
+    note = "help: the model's field has the Rust type of the column, `i64` for `BigInt` and `i32` for `Integer`, and is no `Option`; on SQLite, `sqlite_integer_primary_key_is_bigint` in `diesel.toml` makes keys `BigInt`",
     note = "help: if the key is `()`, the table has no entities: leave out `.of(…)`, or derive `HasCounters` on a unit struct"
 )]
 pub trait KeyOf<Key, N> {
