@@ -55,7 +55,7 @@ Example:
 Exit codes:
   0  success
   1  error
-  2  invalid arguments, or a mistake in counters.toml
+  2  invalid arguments, or a counters.toml that can't be read
   3  `check` found a fault, `doctor` contention, or `recount --dry-run` a wrong count
   4  `compact` or `fold` left a table as it was, because another session holds its merge lock";
 

@@ -5,6 +5,7 @@ mod indexes;
 mod migrations;
 mod notes;
 mod partitions;
+mod slot_function;
 mod stocks;
 mod storage;
 mod text_keys;

@@ -6,6 +6,7 @@ use anyhow::Result;
 
 use super::migrations::Migrated;
 use super::notes::{cascades, other_triggers};
+use super::slot_function::slot_function;
 use super::storage::storage;
 use crate::catalogue::Table;
 use crate::connection::AnyConnection;
@@ -98,6 +99,7 @@ fn definition_faults(
                 .collect();
             faults.extend(tables.filter_map(|table| other_triggers(table, own, live)));
             faults.extend(cascades(&counting, conn)?);
+            faults.extend(slot_function(&counting, conn)?);
             faults.extend(before.iter().filter_map(|other| twice(other, &counting)));
             for trigger in &triggers {
                 faults.extend(faults_of(trigger, &counting, live));

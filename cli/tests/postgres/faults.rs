@@ -73,6 +73,16 @@ fn rows_that_a_crash_empties_are_found_and_refused() {
     generated.fails("UNLOGGED");
 }
 
+#[test]
+fn a_function_that_the_triggers_call_is_missed() {
+    let database = counted_likes();
+    database.execute("ALTER FUNCTION diesel_counters_slot(INTEGER) RENAME TO mislaid");
+    let found = database.faults();
+    assert_eq!(names(&found), ["trigger_missing"], "{found:?}");
+    database.execute("ALTER FUNCTION mislaid(INTEGER) RENAME TO diesel_counters_slot");
+    assert_eq!(database.faults(), Vec::<Value>::new());
+}
+
 /// An index with a counter in its expression or in its condition.
 #[test]
 fn an_index_that_depends_on_a_counter_is_slow() {
