@@ -170,6 +170,7 @@ pub struct Map {
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a> {
     pub table: Table,
+    /// The rows before the operation, for operations that return what depends on slots.
     pub rows: &'a Rows,
     pub in_transaction: bool,
     pub is_mysql: bool,

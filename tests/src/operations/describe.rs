@@ -24,8 +24,9 @@ pub trait Describe: Sized {
         Vec::new()
     }
 
-    /// What the checker reads while others write. Each row of what is returned has the entity, and
-    /// the day if it is not all of them.
+    /// What the checker reads while others write: sums of views and comments. Each row of what is
+    /// returned has the entity, and the day if it is not all of them. A read of anything else has
+    /// none, but can have scripts.
     fn reads(_: &Asked) -> Vec<Self> {
         Vec::new()
     }
