@@ -39,11 +39,11 @@ GROUP BY "article_id", "emoji", "day"
 ORDER BY "article_id", "emoji", "day"
 ON CONFLICT ("article_id", "emoji", "day", "slot") DO UPDATE SET
     "given" = counters."given" + excluded."given";
--- [1, "👍", 2026-03-02, 5, 1, "👍", 2026-03-02, 3]
+-- [1, "👍", 2026-03-02, 3, 1, "👍", 2026-03-02, 5]
 
 DELETE FROM "reaction_counters"
 WHERE ("article_id", "emoji", "day", "slot") IN (VALUES ($1, $2, $3, $4), ($5, $6, $7, $8));
--- [1, "👍", 2026-03-02, 5, 1, "👍", 2026-03-02, 3]
+-- [1, "👍", 2026-03-02, 3, 1, "👍", 2026-03-02, 5]
 
 COMMIT;
 
