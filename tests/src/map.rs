@@ -1,4 +1,4 @@
-//! What is stored, as a plain map of counts: the operations do to it what they have to do to the
+//! What is stored, as a plain map of counts. The operations do to it what they should do to the
 //! tables.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -240,9 +240,9 @@ impl Map {
         let days: BTreeSet<_> = all_days.map(|day| by_day.then_some(day)).collect();
         let mut wrong = Returned::new();
         for day in days {
-            let is_of_group = |on| day.is_none_or(|day| day == on);
-            let counted = self.sum(of, 1, is_of_group);
-            let rows = rows.iter().filter(|row| is_of_group(row.1));
+            let is_in_group = |on| day.is_none_or(|day| day == on);
+            let counted = self.sum(of, 1, is_in_group);
+            let rows = rows.iter().filter(|row| is_in_group(row.1));
             let actual: i64 = rows.map(|row| row.2).sum();
             if counted == actual {
                 continue;

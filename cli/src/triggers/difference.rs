@@ -17,7 +17,7 @@ pub struct Difference {
     pub stay: Vec<Counting>,
     /// The names of those that stay, although the command would write other triggers for them now.
     pub outdated: Vec<String>,
-    /// What to drop. This includes definitions that are then created anew.
+    /// What to drop. This includes definitions that are then created again.
     pub gone: Vec<Gone>,
     /// What to create, in this order.
     pub new: Vec<Plan>,

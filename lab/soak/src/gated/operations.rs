@@ -100,7 +100,7 @@ fn own(own: Own, transaction: usize, connection: usize, conn: &mut Conn) -> Resu
             };
             library(set, Table::ARTICLES, conn)
         }
-        // Of a counter that triggers count.
+        // Triggers count this counter.
         Own::RecountLikes => {
             let rows = article_likes::table
                 .group_by(article_likes::article_id)
