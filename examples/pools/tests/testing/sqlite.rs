@@ -27,8 +27,11 @@ impl Database {
         self.0.0.clone()
     }
 
+    /// A dropped pool closes its connection in the background, and locks the file for a moment.
     fn connect(&self) -> Conn {
-        Conn::establish(&self.url()).unwrap()
+        let mut conn = Conn::establish(&self.url()).unwrap();
+        conn.batch_execute("PRAGMA busy_timeout = 300000").unwrap();
+        conn
     }
 }
 
