@@ -20,9 +20,8 @@ chapters! {
     "../docs/recipes.md" recipes
     "../docs/operations.md" operations
     "../docs/nodes.md" nodes
-    "../docs/pools.md" pools
     // `examples/async` runs its examples.
-    #[cfg(not(doctest))] "../docs/diesel-async.md" diesel_async
+    #[cfg(not(doctest))] "../docs/pools.md" pools
     "../docs/testing.md" testing
     "../docs/coming-from.md" coming_from
     "../docs/troubleshooting.md" troubleshooting

@@ -18,7 +18,7 @@ pub enum Slot {
     /// counters and don't deadlock on them, in whatever order they count. The server chooses the
     /// slot when it runs the statement; see [`claim_slot`](crate::dsl::claim_slot()). If you have
     /// more connections than slots, some share a slot and can wait for each other; see [how many
-    /// slots](crate::guide::operations#how-many-slots) you need.
+    /// slots](crate::guide::pools#how-many-slots) you need.
     #[default]
     Connection,
     /// A random slot for each statement.

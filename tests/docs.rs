@@ -59,10 +59,10 @@ fn each_link_of_a_chapter_leads_somewhere() {
 
 /// Each function of the public API, but those that set options.
 #[test]
-fn the_chapter_on_diesel_async_has_each_call() {
+fn the_chapter_on_pools_has_each_call() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
     let read = |file: &str| fs::read_to_string(docs.join(file)).unwrap();
-    let chapter = read("diesel-async.md");
+    let chapter = read("pools.md");
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let words: Vec<&str> = chapter.split(|c| !is_word(c)).collect();
     let api = read("public-api.txt");
@@ -86,7 +86,7 @@ fn the_chapter_on_diesel_async_has_each_call() {
             _ => continue,
         };
         calls += 1;
-        assert!(words.contains(&name), "diesel-async.md: {function}");
+        assert!(words.contains(&name), "pools.md: {function}");
     }
     assert!(calls > 40, "{calls}");
 }
@@ -108,10 +108,10 @@ fn path_of(function: &str) -> String {
 }
 
 #[test]
-fn the_chapter_on_diesel_async_has_the_versions_that_are_tested() {
+fn the_chapter_on_pools_has_the_versions_that_are_tested() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let read = |file: &str| fs::read_to_string(root.join(file)).unwrap();
-    let (chapter, lock) = (read("docs/diesel-async.md"), read("Cargo.lock"));
+    let (chapter, lock) = (read("docs/pools.md"), read("Cargo.lock"));
     for package in ["diesel-async", "deadpool", "bb8"] {
         let entry = format!("name = \"{package}\"\nversion = \"");
         let (_, version) = lock.split_once(&entry).unwrap();

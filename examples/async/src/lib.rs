@@ -1,5 +1,4 @@
-//! The tables of the shop and of the examples in docs/diesel-async.md, and what the shop reads and
-//! writes.
+//! The tables of the shop and of the examples in docs/pools.md, and what the shop reads and writes.
 
 mod cancel;
 mod product;
@@ -100,5 +99,5 @@ pub struct Article {
 }
 
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/diesel-async.md")]
+#[doc = include_str!("../../../docs/pools.md")]
 struct Documentation;

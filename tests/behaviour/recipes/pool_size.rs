@@ -1,4 +1,4 @@
-//! "The pool's size" in docs/pools.md: a table with 32 slots, and a pool with fewer connections.
+//! "How many slots" in docs/pools.md: a table with 32 slots, and a pool with fewer connections.
 
 use diesel::dsl::count_star;
 use diesel::prelude::*;

@@ -1,5 +1,4 @@
-//! "From a column that knows more than its rows", a section of docs/triggers.md: the views of a log
-//! whose old rows are gone.
+//! "Counts that stay", a section of docs/triggers.md: the views of a log whose old rows are gone.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::SeqCst};
 use std::thread;
@@ -13,7 +12,7 @@ use super::{Execute, integer, notes, number, open};
 use crate::behaviour::project::trigger;
 use crate::{BACKEND, Conn, TestDatabase};
 
-const SECTION: &str = "From a column that knows more";
+const SECTION: &str = "Counts that stay";
 const COLUMN: &str = "articles.views";
 const SLOTS: &str = "article_counters.views";
 

@@ -1,5 +1,6 @@
 //! The recipes of docs/triggers.md and docs/recipes.md, as they stand there.
 
+use crate::behaviour::project::trigger;
 use crate::behaviour::{Execute, check_of};
 use std::path::Path;
 use std::process::Command;
@@ -176,7 +177,8 @@ fn messages_that_are_pruned_stay_in_the_count() {
          );
          CREATE TABLE messages (id BIGINT NOT NULL PRIMARY KEY, channel_id BIGINT NOT NULL)"
     ));
-    run_section("Counts that stay", &database);
+    let count = "count = ['channel_id:channel_counters.messages']\ndeleted = 'kept'";
+    database.count(&trigger("count_messages", "messages", count));
     let conn = &mut open(&database);
     conn.run("INSERT INTO messages VALUES (1, 1), (2, 1)");
     conn.run("DELETE FROM messages");
@@ -327,7 +329,18 @@ fn a_file_of_definitions_is_one_migration() {
          INSERT INTO posts VALUES (1, 0);
          INSERT INTO tags VALUES (1), (2)",
     );
-    run_section("Several tables", &database);
+    let usages = trigger(
+        "count_post_tags",
+        "post_tags",
+        "count = ['post_id:posts.tag_count', 'tag_id:tag_counters.usages']",
+    );
+    let comments = trigger(
+        "count_comments",
+        "comments",
+        "count = ['article_id:article_counters.comments', 'site_counters.comments']
+         when = 'approved'\nday = 'created_at'",
+    );
+    database.count(&format!("{usages}\n{comments}"));
     let conn = &mut open(&database);
     conn.run(
         "INSERT INTO post_tags VALUES (1, 1), (1, 2);
@@ -341,5 +354,4 @@ fn a_file_of_definitions_is_one_migration() {
     assert_eq!(count("usages", "tag_counters"), 2);
     assert_eq!(count("comments", "site_counters"), 1);
     assert_eq!(count("comments", "article_counters"), 1);
-    run_section("Changes", &database);
 }

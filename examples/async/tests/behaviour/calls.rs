@@ -1,4 +1,5 @@
-//! Each row of the tables in docs/diesel-async.md. What the rest of these tests call is not here.
+//! Each call that "Which calls are async" in docs/pools.md names. What the rest of these tests call is
+//! not here.
 
 use app::Article;
 use app::schema::article_counters::{comments, day, likes, views};
@@ -104,7 +105,7 @@ fn tuesday() -> NaiveDate {
 }
 
 /// If one of them becomes a statement or a query that diesel-async runs, this does not compile: then change
-/// the table.
+/// the page.
 #[test]
 fn what_requires_a_blocking_connection_is_no_statement() {
     no_statement(take(remaining).of(1_i64).by(2));

@@ -1,4 +1,4 @@
-//! What docs/diesel-async.md says.
+//! What docs/pools.md says about diesel-async.
 
 mod buffering;
 mod calls;
