@@ -74,14 +74,15 @@ pub(crate) type Source<Conn> =
 /// Everything the code uses must still be usable after a panic.
 pub(crate) fn caught<T>(code: impl FnOnce() -> T) -> Result<T, BackgroundError> {
     catch_unwind(AssertUnwindSafe(code)).map_err(|panic| {
-        let message = panic.downcast::<String>().map(|message| *message);
-        BackgroundError::Panicked(message.unwrap_or_else(|panic| {
-            let message = panic.downcast_ref::<&str>();
-            message.copied().unwrap_or("no message").to_owned()
-        }))
+        let text: Option<&str> = match panic.downcast_ref::<String>() {
+            Some(text) => Some(text.as_str()),
+            None => panic.downcast_ref::<&str>().copied(),
+        };
+        BackgroundError::Panicked(text.unwrap_or("no message").to_owned())
     })
 }
 
+/// Locks the mutex, even if another thread has panicked while it held the lock.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -121,8 +122,8 @@ impl<Answer: Send + 'static> Background<Answer> {
                     Err(RecvTimeoutError::Timeout) => None,
                     Err(RecvTimeoutError::Disconnected) => break,
                 };
-                let (answer, next) = work(&stop);
-                wait = next;
+                let (answer, next_wait) = work(&stop);
+                wait = next_wait;
                 if let Some(asker) = asker {
                     // This fails if the thread that asked is gone.
                     let _ = asker.send(answer);
@@ -174,6 +175,7 @@ impl<Answer> Background<Answer> {
             return;
         };
         if self.is_forked() {
+            // Dropping the handle would detach a thread that this process doesn't have.
             return mem::forget(running);
         }
         let Running {
@@ -181,8 +183,8 @@ impl<Answer> Background<Answer> {
             wanted,
             handle,
         } = running;
-        drop(wanted);
-        drop(requests);
+        drop(wanted); // tells the work to end
+        drop(requests); // ends the thread's loop
         if !self.is_current() {
             // This returns an error if the thread has panicked.
             let _ = handle.join();
@@ -195,6 +197,7 @@ impl<Answer> Background<Answer> {
 pub(crate) struct Stop(Weak<()>);
 
 impl Stop {
+    /// Whether the thread has to stop: [`Background::stop`] has dropped `wanted`.
     pub(crate) fn is_now(&self) -> bool {
         self.0.strong_count() == 0
     }

@@ -64,27 +64,28 @@ impl DayRange {
         given: (NaiveDate::MIN, NaiveDate::MAX),
     };
 
-    /// The period that contains `day`. If a database can't store the day, the query fails.
+    /// Returns the period that contains `day`.
     pub(crate) fn period_of(day: NaiveDate, period: Period) -> Self {
         let mut days = DayRange::whole(day..=day, period);
-        let one = Day(day);
         if days.is_empty() {
-            (days.first, days.last) = (one, one);
+            // No database can store this day, so a query with it fails instead of finding nothing.
+            (days.first, days.last) = (Day(day), Day(day));
         }
         days
     }
 
-    /// The whole periods that overlap the range.
+    /// Returns the whole periods that overlap the range.
     pub(crate) fn whole(range: impl RangeBounds<NaiveDate>, period: Period) -> Self {
-        // If a database can't store an excluded day, that day stays the end of the range.
-        let is_stored = |day| (Self::FIRST..=Self::LAST).contains(&Day(day));
+        // An excluded day that no database can store stays as it is: its neighbour could be a day
+        // that a database can store, and the range would seem to end there.
+        let can_be_stored = |day| (Self::FIRST..=Self::LAST).contains(&Day(day));
         let first = match range.start_bound() {
-            Bound::Excluded(&day) if is_stored(day) => day.succ_opt().unwrap_or(day),
+            Bound::Excluded(&day) if can_be_stored(day) => day.succ_opt().unwrap_or(day),
             Bound::Included(&day) | Bound::Excluded(&day) => day,
             Bound::Unbounded => NaiveDate::MIN,
         };
         let last = match range.end_bound() {
-            Bound::Excluded(&day) if is_stored(day) => day.pred_opt().unwrap_or(day),
+            Bound::Excluded(&day) if can_be_stored(day) => day.pred_opt().unwrap_or(day),
             Bound::Included(&day) | Bound::Excluded(&day) => day,
             Bound::Unbounded => NaiveDate::MAX,
         };
@@ -92,24 +93,29 @@ impl DayRange {
         DayRange { given, ..Self::ALL }.per(period)
     }
 
-    /// The whole periods of this length that overlap the given range. If there are none, the range
-    /// is empty: it begins with `LAST` and ends with `FIRST`.
+    /// Returns the whole periods of this length that overlap the given range, as far as a database
+    /// can store their days.
     pub(crate) fn per(self, period: Period) -> Self {
         let given = self.given;
-        let first = Day(given.0).max(Self::FIRST);
-        let last = Day(given.1).min(Self::LAST);
-        let (first, last) = if first > last {
+        let (given_first, given_last) = given;
+        let first = Day(given_first).max(Self::FIRST);
+        let last = Day(given_last).min(Self::LAST);
+        let is_empty = first > last;
+        let is_all = (first, last) == (Self::FIRST, Self::LAST);
+        let (first, last) = if is_empty {
+            // Backwards, so that no day is in the range.
             (Self::LAST, Self::FIRST)
-        } else if (first, last) == (Self::FIRST, Self::LAST) {
+        } else if is_all {
             (first, last)
         } else if period == Period::Total {
             (Day(UNDATED), Day(UNDATED))
         } else {
-            let next = period.next(period.start(last.0));
-            let end = next.and_then(|next| next.pred_opt());
+            let period_start = Day(period.start(first.0));
+            let next_start = period.next(period.start(last.0));
+            let period_end = next_start.and_then(|next| next.pred_opt()).map(Day);
             (
-                Day(period.start(first.0)).max(Self::FIRST),
-                end.map_or(last, |end| Day(end).min(Self::LAST)),
+                period_start.max(Self::FIRST),
+                period_end.unwrap_or(last).min(Self::LAST),
             )
         };
         DayRange { first, last, given }
@@ -181,7 +187,8 @@ impl Period {
         }
     }
 
-    /// The first day of the period after the one that begins with `start`.
+    /// Returns the first day of the period after the one that begins with `start`. There is none
+    /// after `Total`, or after the last date that Chrono has.
     pub(crate) fn next(self, start: NaiveDate) -> Option<NaiveDate> {
         match self {
             Period::Day => start.succ_opt(),

@@ -98,7 +98,7 @@ pub(crate) fn refuse<T>(message: impl Into<Box<dyn StdError + Send + Sync>>) -> 
     Err(Error::QueryBuilderError(message.into()))
 }
 
-/// The error if the database reports fewer rows than the statement should have written: a trigger
+/// Fails, because the database reports fewer rows than the statement should have written: a trigger
 /// or a rule can skip rows.
 pub(crate) fn not_written<T>(table: &str) -> QueryResult<T> {
     refuse(format!(
@@ -107,13 +107,14 @@ pub(crate) fn not_written<T>(table: &str) -> QueryResult<T> {
     ))
 }
 
-/// The error if a sum overflows that the library adds up itself.
+/// Returns the error for a sum that the library adds up itself and that doesn't fit an `i64`.
 pub(crate) fn overflow() -> Error {
     Error::DatabaseError(Unknown, Box::new(OVERFLOW.to_owned()))
 }
 
-/// The error if a count doesn't fit into its column. SQLite would store it, and Diesel would read a
-/// different number.
+/// Returns the error for a count that doesn't fit its `INTEGER` column. SQLite would store it, and
+/// Diesel would read a different number. `count` describes it, for example "`articles.total_views`
+/// of 7 would be 2147483648".
 pub(crate) fn integer_overflow(count: &str) -> Error {
     let text = format!("{INTEGER_OVERFLOW}: {count}");
     Error::DatabaseError(Unknown, Box::new(text))
@@ -233,28 +234,50 @@ fn says_one_of(error: &Error, texts: &[&str]) -> bool {
 mod tests {
     use super::*;
 
+    /// An error with this message, of no kind that Diesel knows.
+    fn error(message: &str) -> Error {
+        Error::DatabaseError(Unknown, Box::new(message.to_owned()))
+    }
+
     #[test]
-    fn errors_are_told_apart() {
-        let error = |message: &str| Error::DatabaseError(Unknown, Box::new(message.to_owned()));
-        let row = error("value too long for type character varying(9)");
-        assert!(is_row_fault(&row) && !may_pass(&row));
+    fn a_row_fault_does_not_pass() {
+        let too_long = error("value too long for type character varying(9)");
+        assert!(is_row_fault(&too_long) && !may_pass(&too_long));
         let null = Error::DatabaseError(NotNullViolation, Box::new(String::new()));
         assert!(is_row_fault(&null) && !may_pass(&null));
+    }
+
+    #[test]
+    fn a_server_fault_may_pass() {
         let full = error("The table 'article_counters' is full");
         assert!(may_pass(&full) && !is_row_fault(&full));
-        // Messages of triggers.
+        assert!(may_pass(&error("interrupted")));
+    }
+
+    #[test]
+    fn the_message_of_a_trigger_is_not_a_server_fault() {
         for text in ["the event is full", "the sale was interrupted"] {
             assert!(!may_pass(&error(text)), "{text}");
         }
-        assert!(may_pass(&error("interrupted")));
-        // A second try would count twice if these had committed.
-        let busy = error(SQLITE_BUSY);
-        assert!(is_rolled_back(&busy) && may_pass(&busy));
-        let io = error("disk I/O error");
-        assert!(!is_rolled_back(&io) && may_pass(&io));
-        let full = error("database or disk is full");
-        assert!(is_rolled_back(&full) && may_pass(&full));
-        let ambiguous = error("result is ambiguous: error=rpc error [exhausted]");
-        assert!(!is_rolled_back(&ambiguous) && !may_pass(&ambiguous));
+    }
+
+    // After a COMMIT that may have succeeded, a second try would count twice.
+    #[test]
+    fn a_commit_is_rolled_back_only_if_the_database_says_so() {
+        assert!(is_rolled_back(&error(SQLITE_BUSY)));
+        assert!(is_rolled_back(&error("database or disk is full")));
+        assert!(!is_rolled_back(&error("disk I/O error")));
+        let ambiguous = "result is ambiguous: error=rpc error [exhausted]";
+        assert!(!is_rolled_back(&error(ambiguous)));
+    }
+
+    #[test]
+    fn an_error_of_a_commit_may_pass_unless_its_result_is_ambiguous() {
+        assert!(may_pass(&error(SQLITE_BUSY)));
+        assert!(may_pass(&error("database or disk is full")));
+        assert!(may_pass(&error("disk I/O error")));
+        assert!(!may_pass(&error(
+            "result is ambiguous: error=rpc error [exhausted]"
+        )));
     }
 }

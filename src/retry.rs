@@ -128,7 +128,8 @@ impl<E> Retry<'_, E> {
         F: From<Error>,
         T: Retried<F, E>,
     {
-        T::retry(self).run_attempts(conn, |conn| {
+        let retry: Retry<'_, F> = T::cast(self); // `F` is `E`; see `Retried`.
+        retry.run_attempts(conn, |conn| {
             let mut is_at_commit = false;
             let result = conn.transaction(|conn| {
                 let done = work(conn).map_err(TransactionError::Work)?;
@@ -159,30 +160,43 @@ impl<E> Retry<'_, E> {
         Conn: Connection,
         T: Retried<F, E>,
     {
-        T::retry(self).run_attempts(conn, |conn| work(conn).map_err(Failure::work_failed))
+        let retry: Retry<'_, F> = T::cast(self); // `F` is `E`; see `Retried`.
+        retry.run_attempts(conn, |conn| work(conn).map_err(Failure::work_failed))
     }
 
+    /// Calls `attempt` until it succeeds, fails with an error that isn't retried, or has been called
+    /// `self.attempts` times. Waits before every call but the first.
     fn run_attempts<Conn: Connection, T>(
         mut self,
         conn: &mut Conn,
         mut attempt: impl FnMut(&mut Conn) -> Result<T, Failure<E>>,
     ) -> Result<T, E> {
-        for failed in 0..self.attempts.saturating_sub(1) {
+        let max_retries = self.attempts.saturating_sub(1);
+        for retries_so_far in 0..max_retries {
             match attempt(conn) {
-                // If a transaction is open, the caller began it, and only the caller can run it
-                // again. On a broken connection, `is_in_a_transaction` returns an error.
-                Err(failure)
-                    if failure.has_rolled_back
-                        && is_in_a_transaction(conn) == Ok(false)
-                        && (self.is_retryable)(&failure.error) => {}
+                Err(failure) if self.should_retry(&failure, conn) => {}
                 result => return result.map_err(|failure| failure.error),
             }
-            let shortest = 5 << failed.min(DOUBLINGS);
-            let delay = rand::random_range(shortest..=2 * shortest);
-            thread::sleep(Duration::from_millis(delay));
+            thread::sleep(random_delay(retries_so_far));
         }
-        attempt(conn).map_err(|failure| failure.error)
+        let last_result = attempt(conn);
+        last_result.map_err(|failure| failure.error)
     }
+
+    fn should_retry(&mut self, failure: &Failure<E>, conn: &mut impl Connection) -> bool {
+        // If a transaction is still open, the caller began it, and only the caller can run it
+        // again. On a broken connection, `is_in_a_transaction` returns an error.
+        failure.has_rolled_back
+            && is_in_a_transaction(conn) == Ok(false)
+            && (self.is_retryable)(&failure.error)
+    }
+}
+
+/// Returns how long to wait before the next attempt: 5 to 10 milliseconds, and twice as long for
+/// every retry so far.
+fn random_delay(retries_so_far: u32) -> Duration {
+    let shortest = 5 << retries_so_far.min(DOUBLINGS);
+    Duration::from_millis(rand::random_range(shortest..=2 * shortest))
 }
 
 /// Lets a [`Retry`] for errors `E` take a transaction that returns `Result<Self, F>`, if `F` is
@@ -196,12 +210,13 @@ impl<E> Retry<'_, E> {
     note = "help: the closure says whether to run the transaction again, for example `matches!(error, AppError::Database(error) if is_retryable(error))`"
 )]
 pub trait Retried<F, E>: Sized {
+    /// Returns `retry` as it is: `F` is `E`, but only this trait's impl knows that.
     #[doc(hidden)]
-    fn retry(retry: Retry<'_, E>) -> Retry<'_, F>;
+    fn cast(retry: Retry<'_, E>) -> Retry<'_, F>;
 }
 
 impl<T, E> Retried<E, E> for T {
-    fn retry(retry: Retry<'_, E>) -> Retry<'_, E> {
+    fn cast(retry: Retry<'_, E>) -> Retry<'_, E> {
         retry
     }
 }
@@ -214,6 +229,7 @@ struct Failure<E> {
 }
 
 impl<E> Failure<E> {
+    /// The transaction's closure returned this error, so Diesel has rolled the transaction back.
     fn work_failed(error: E) -> Self {
         Failure {
             error,

@@ -64,23 +64,22 @@ impl<'a> Shape<'a> {
         self.key[self.key.len() - 1]
     }
 
-    /// The first day of the period that contains today.
+    /// Returns the first day of the period that contains today.
     pub(crate) fn today(&self) -> NaiveDate {
         self.period.start((self.today)())
     }
 
-    /// Returns whether this shape has the column. `columns` has all columns that the table has in
-    /// the database.
-    pub(crate) fn knows(&self, column: &str, columns: &[String]) -> bool {
+    /// Returns whether this shape has the column. `all_columns` has all columns that the table has
+    /// in the database.
+    pub(crate) fn knows(&self, column: &str, all_columns: &[String]) -> bool {
         // Our names can differ in case from those in the database. Only PostgreSQL allows two
         // columns whose names differ only in case, and there the shape has the exact name. So if
         // the exact name is a column too, a name in another case is a different column.
-        let is = |Name(name): &Name<'_>| {
-            *name == column
-                || name.eq_ignore_ascii_case(column) && !columns.iter().any(|other| other == name)
-        };
-        let mut names = self.key.iter().chain(&self.counters).chain(&self.others);
-        names.any(is)
+        let has_exactly = |name: &str| all_columns.iter().any(|column| column == name);
+        let mut known = self.key.iter().chain(&self.counters).chain(&self.others);
+        known.any(|Name(name)| {
+            *name == column || name.eq_ignore_ascii_case(column) && !has_exactly(name)
+        })
     }
 }
 

@@ -57,6 +57,7 @@ impl AnyKeys {
     }
 }
 
+/// Returns the type to load a key column as. Fails if the command doesn't support its type.
 fn key_type(column: &Column, database: Database) -> Result<KeyType> {
     let sql_type = &column.sql_type;
     // `Value::load` reads unsigned integers of these two sizes.
@@ -82,13 +83,15 @@ impl LoadKey<MultiBackend> for AnyKeys {
     type Key = AnyKey;
 
     fn load<'a>(&self, row: &impl Row<'a, MultiBackend>) -> deserialize::Result<AnyKey> {
-        let types = self.0.iter().enumerate();
-        let values = types.map(|(column, key_type)| Value::load(row, column, *key_type));
+        let AnyKeys(types) = self;
+        let columns = types.iter().enumerate();
+        let values = columns.map(|(column, key_type)| Value::load(row, column, *key_type));
         Ok(AnyKey(values.collect::<deserialize::Result<_>>()?))
     }
 }
 
 impl Value {
+    /// Reads the value that a row has in this column.
     fn load<'a>(
         row: &impl Row<'a, MultiBackend>,
         column: usize,
@@ -99,7 +102,7 @@ impl Value {
             KeyType::Integer => Value::Integer(field::<Integer, i32>(row, column)?.into()),
             KeyType::BigInt => Value::Integer(field::<BigInt, _>(row, column)?),
             // Diesel has no unsigned type for all databases. The client library returns the raw
-            // bytes.
+            // bytes: 4 of an INT, and 8 of a BIGINT.
             KeyType::Unsigned => {
                 let bytes: Vec<u8> = field::<Binary, _>(row, column)?;
                 Value::Unsigned(match *bytes {
@@ -116,6 +119,7 @@ impl Value {
     }
 }
 
+/// Reads a column of the SQL type `ST` as a `T`.
 fn field<'a, ST, T>(row: &impl Row<'a, MultiBackend>, column: usize) -> deserialize::Result<T>
 where
     T: FromSql<ST, MultiBackend>,

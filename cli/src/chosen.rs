@@ -13,7 +13,7 @@ pub fn all_counter_tables(conn: &mut AnyConnection) -> Result<Vec<CounterTable>>
         .filter_map(|table| CounterTable::try_from(table).ok())
         .collect();
     if all.is_empty() {
-        let tables = catalogue::which_there_are(conn)?;
+        let tables = catalogue::counter_tables_hint(conn)?;
         bail!(
             "found no table to run on. Is this the right database? To run on a table anyway, name \
              it; {tables}"

@@ -49,11 +49,11 @@ impl AnyConnection {
 /// Connects to `postgres://…`, `mysql://…`, or an SQLite file. Fails if that takes longer than
 /// `timeout`.
 pub fn connect(url: &str, timeout: Duration) -> Result<AnyConnection> {
-    let (opened, opens) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     let url = url.to_owned();
     // Diesel has no connect timeout for MySQL. If this thread hangs, it ends with the program.
-    thread::spawn(move || opened.send(open_any(&url)));
-    opens.recv_timeout(timeout).unwrap_or_else(|_| {
+    thread::spawn(move || sender.send(open_any(&url)));
+    receiver.recv_timeout(timeout).unwrap_or_else(|_| {
         bail!(
             "cannot open the database: the server did not respond within {} s. Does the database \
              URL have the host and the port of a database server? --connect-timeout sets another \
@@ -63,6 +63,7 @@ pub fn connect(url: &str, timeout: Duration) -> Result<AnyConnection> {
     })
 }
 
+/// Connects to the database that the URL is for.
 fn open_any(url: &str) -> Result<AnyConnection> {
     let database = database_of(url)?;
     refuse_unencoded(url, database)?;
@@ -73,44 +74,50 @@ fn open_any(url: &str) -> Result<AnyConnection> {
             Ok(AnyConnection::Postgres(open(url, POSTGRES_SESSION)?))
         }
         #[cfg(feature = "mysql")]
-        MYSQL => {
-            // The client library knows only this scheme.
-            let mysql_url = url.replacen("mariadb://", "mysql://", 1);
-            let behind_scheme = mysql_url.trim_start_matches("mysql://");
-            let (_server, path) = behind_scheme.split_once('/').unwrap_or_default();
-            if path.is_empty() || path.starts_with('?') {
-                bail!("which database on the server? Name it in the URL: mysql://…/DATABASE");
-            }
-            let session = format!(
-                "SET lock_wait_timeout = 2, innodb_lock_wait_timeout = 2, sql_mode = '{}'",
-                crate::database::SQL_MODE
-            );
-            Ok(AnyConnection::Mysql(open(&mysql_url, &session)?))
-        }
+        MYSQL => Ok(AnyConnection::Mysql(open_mysql(url)?)),
         #[cfg(feature = "sqlite")]
-        SQLITE => {
-            let file = url.strip_prefix("sqlite://").unwrap_or(url);
-            // SQLite would create the file.
-            if !std::path::Path::new(file).is_file() {
-                // It may be a connection string with a password in it, such as a URL without its
-                // beginning, or libpq's `host=… password=…`.
-                let is_secret = file.contains(['@', '=', ':']);
-                let shown = if is_secret { "" } else { &*format!(" {file}") };
-                bail!(
-                    "there is no file{shown}: give the path of an SQLite database, \
-                     or a URL that begins with postgres:// or mysql://"
-                );
-            }
-            let timeouts = "PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON";
-            Ok(AnyConnection::Sqlite(open(file, timeouts)?))
-        }
+        SQLITE => Ok(AnyConnection::Sqlite(open_sqlite(url)?)),
         #[allow(unreachable_patterns)]
         database => bail!(
             "this diesel-counters was built without {0}: build it with \
              `cargo install diesel_counters_cli --features {0}`",
-            option(database)
+            backend_name(database)
         ),
     }
+}
+
+#[cfg(feature = "mysql")]
+fn open_mysql(url: &str) -> Result<diesel::MysqlConnection> {
+    // The client library knows only this scheme.
+    let mysql_url = url.replacen("mariadb://", "mysql://", 1);
+    let behind_scheme = mysql_url.trim_start_matches("mysql://");
+    let (_server, path) = behind_scheme.split_once('/').unwrap_or_default();
+    if path.is_empty() || path.starts_with('?') {
+        bail!("which database on the server? Name it in the URL: mysql://…/DATABASE");
+    }
+    let session = format!(
+        "SET lock_wait_timeout = 2, innodb_lock_wait_timeout = 2, sql_mode = '{}'",
+        crate::database::SQL_MODE
+    );
+    open(&mysql_url, &session)
+}
+
+#[cfg(feature = "sqlite")]
+fn open_sqlite(url: &str) -> Result<diesel::SqliteConnection> {
+    let file = url.strip_prefix("sqlite://").unwrap_or(url);
+    // SQLite would create the file.
+    if !std::path::Path::new(file).is_file() {
+        // It may be a connection string with a password in it, such as a URL without its
+        // beginning, or libpq's `host=… password=…`.
+        let is_secret = file.contains(['@', '=', ':']);
+        let shown = if is_secret { "" } else { &*format!(" {file}") };
+        bail!(
+            "there is no file{shown}: give the path of an SQLite database, \
+             or a URL that begins with postgres:// or mysql://"
+        );
+    }
+    let session = "PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON";
+    open(file, session)
 }
 
 /// Sets timeouts, and looks tables up as a migration does: in the schemas of the user's search
@@ -122,9 +129,10 @@ const POSTGRES_SESSION: &str = "\
     SELECT set_config('search_path', concat_ws(', ', (SELECT string_agg(quote_ident(name), ', ') \
         FROM unnest(current_schemas(false)) AS name), 'pg_temp'), false)";
 
-fn open<C: Connection>(url: &str, timeouts: &str) -> Result<C> {
-    let mut conn = C::establish(url).map_err(unreachable)?;
-    conn.batch_execute(timeouts)?;
+/// Connects, and sets up the session with these statements.
+fn open<C: Connection>(url: &str, session: &str) -> Result<C> {
+    let mut conn = C::establish(url).map_err(cannot_open)?;
+    conn.batch_execute(session)?;
     Ok(conn)
 }
 
@@ -140,7 +148,7 @@ fn refuse_pooler(url: &str) -> Result<()> {
     }
 
     let open_session = || -> Result<Session> {
-        let mut conn = diesel::PgConnection::establish(url).map_err(unreachable)?;
+        let mut conn = diesel::PgConnection::establish(url).map_err(cannot_open)?;
         let number = diesel::dsl::sql::<diesel::sql_types::Integer>("pg_backend_pid()");
         Ok(Session {
             number: diesel::select(number).get_result(&mut conn)?,
@@ -160,8 +168,9 @@ fn refuse_pooler(url: &str) -> Result<()> {
     Ok(())
 }
 
-/// The cargo feature of a database, which is also its `--backend` value.
-pub fn option(database: Database) -> &'static str {
+/// Returns `postgres`, `mysql` or `sqlite`: a database's cargo feature and `--backend` value, and
+/// the directory of its templates.
+pub fn backend_name(database: Database) -> &'static str {
     match database {
         POSTGRES => "postgres",
         MYSQL => "mysql",
@@ -184,7 +193,8 @@ pub fn database_of(url: &str) -> Result<Database> {
     }
 }
 
-/// The end of an error message: what to do if a lock wait has timed out.
+/// Returns the end of an error message, `: another session has locked it. …`, if a lock wait has
+/// timed out.
 pub fn lock_advice(error: &anyhow::Error) -> &'static str {
     let text = format!("{error:#}");
     // From PostgreSQL, from MySQL and MariaDB, and from SQLite.
@@ -196,7 +206,8 @@ pub fn lock_advice(error: &anyhow::Error) -> &'static str {
     }
 }
 
-fn unreachable(error: ConnectionError) -> anyhow::Error {
+/// Makes an error without a password in it.
+fn cannot_open(error: ConnectionError) -> anyhow::Error {
     // libpq's reasons can have several lines.
     let mut reason = error.to_string().split_whitespace().joined(" ");
     // libpq quotes the part of the URL that it can't read, and that can be part of a password. For

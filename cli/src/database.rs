@@ -28,6 +28,7 @@ pub trait Joined: Iterator<Item: Into<String>> + Sized {
 impl<I: Iterator<Item: Into<String>>> Joined for I {}
 
 impl Database {
+    /// Returns the SQL dialect to parse this database's SQL with.
     pub fn grammar(self) -> &'static dyn dialect::Dialect {
         match self {
             POSTGRES => &PostgreSqlDialect {},
@@ -56,7 +57,8 @@ impl Database {
         }
     }
 
-    /// The statement that a session runs before it creates triggers.
+    /// Returns the statement that a session runs before it creates triggers, because they keep its
+    /// settings. On PostgreSQL, they then never find their tables among temporary ones.
     pub fn trigger_session(self) -> String {
         match self {
             POSTGRES => "SELECT set_config('search_path', (SELECT string_agg(quote_ident(name), \
@@ -80,6 +82,7 @@ impl Database {
         name.starts_with(is_first) && name.chars().all(is_other)
     }
 
+    /// Writes a text as an SQL literal: `'it''s'`.
     pub fn literal(self, text: &str) -> String {
         let doubled = text.replace('\'', "''");
         match self {
@@ -89,7 +92,7 @@ impl Database {
         }
     }
 
-    /// SQL that reads a value as text.
+    /// Returns SQL that reads a value as text: `CAST(day AS TEXT)`.
     pub fn text(self, value: &str) -> String {
         match self {
             MYSQL => format!("CAST({value} AS CHAR)"),
@@ -97,7 +100,7 @@ impl Database {
         }
     }
 
-    /// A column of the row `row`. Pass an empty `row` if only one row can be meant.
+    /// Writes a column of the row `row`: `new.likes`. Pass an empty `row` for the column alone.
     pub fn column(self, row: &str, name: &str) -> String {
         match row {
             "" => self.quoted(name),
@@ -105,7 +108,7 @@ impl Database {
         }
     }
 
-    /// SQL that is true if two values are equal, or both NULL.
+    /// Returns SQL that is true if two values are equal, or both NULL.
     pub fn are_same(self, one: &str, other: &str) -> String {
         match self {
             POSTGRES => format!("{one} IS NOT DISTINCT FROM {other}"),

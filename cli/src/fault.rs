@@ -33,14 +33,18 @@ pub struct TableFaults {
     pub faults: Vec<Fault>,
 }
 
+/// Makes a fault that lets counts be wrong, or statements fail. `fault` is its name in JSON, and
+/// `cost` says what it leads to.
 pub fn wrong(fault: &'static str, what: impl Into<String>, cost: &'static str) -> Fault {
     Fault::new(Severity::Wrong, fault, what.into(), cost)
 }
 
+/// Makes a fault that only costs time.
 pub fn slow(fault: &'static str, what: impl Into<String>, cost: &'static str) -> Fault {
     Fault::new(Severity::Slow, fault, what.into(), cost)
 }
 
+/// Makes a note, which is worth knowing but isn't a fault.
 pub fn note(fault: &'static str, what: impl Into<String>, cost: &'static str) -> Fault {
     Fault::new(Severity::Note, fault, what.into(), cost)
 }
@@ -57,11 +61,13 @@ impl Fault {
         }
     }
 
+    /// Says what to do about it.
     pub fn remedy(mut self, remedy: impl Into<String>) -> Self {
         self.remedy = remedy.into();
         self
     }
 
+    /// Adds a statement to the SQL of its remedy, if there is one.
     pub fn run(mut self, sql: impl Into<Option<String>>) -> Self {
         self.sql.extend(sql.into());
         self

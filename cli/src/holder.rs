@@ -3,7 +3,7 @@
 use diesel::QueryResult;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
-use diesel_counters::__private::TableName;
+use diesel_counters::__private::{Name, TableName};
 
 use crate::connection::AnyConnection;
 use crate::database::{MYSQL, POSTGRES};
@@ -42,7 +42,8 @@ const MYSQL_QUERY: &str = "
 /// Returns the session that holds the lock of a merge of this table, or `None` if it has ended or
 /// isn't visible.
 pub fn merge_lock_holder(table: TableName<'_>, conn: &mut AnyConnection) -> Option<String> {
-    let (schema, name) = (table.schema.map(|schema| schema.0), table.name.0);
+    let Name(name) = table.name;
+    let schema = table.schema.map(|Name(schema)| schema);
     let query = match conn.database() {
         POSTGRES => sql_with(
             POSTGRES_QUERY,

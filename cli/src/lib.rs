@@ -59,6 +59,11 @@ Exit codes:
   3  `check` found a fault, `doctor` contention, or `recount --dry-run` a wrong count
   4  `compact` or `fold` left a table as it was, because another session holds its merge lock";
 
+const SUCCESS: u8 = 0;
+
+/// The exit code if the arguments are invalid, which is also clap's.
+const INVALID_ARGUMENTS: u8 = 2;
+
 /// The exit code if `check` finds a fault, `doctor` finds contention, or a dry recount finds a
 /// wrong count.
 const FOUND: u8 = 3;
@@ -85,8 +90,9 @@ pub fn main() -> ExitCode {
     match run(command, &options) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            if let Some(usage) = error.downcast_ref() {
-                return not_run(usage);
+            // The command can also find out itself that its arguments are invalid.
+            if let Some(invalid) = error.downcast_ref::<clap::Error>() {
+                return not_run(invalid);
             }
             let text = format!("{error:#}{}", connection::lock_advice(&error));
             eprintln!("diesel-counters: {}", output::printable_lines(&text));
@@ -105,12 +111,12 @@ fn not_run(error: &clap::Error) -> ExitCode {
         error.exit();
     }
     eprintln!("{escaped}");
-    ExitCode::from(2)
+    ExitCode::from(INVALID_ARGUMENTS)
 }
 
-/// Returns the exit code.
+/// Runs a command. Returns the exit code.
 fn run(command: Command, options: &Options) -> Result<u8> {
-    let found = match command {
+    let code = match command {
         Command::Check(args) => check::run(args, options)?.then_some(FOUND),
         Command::Doctor(args) => doctor::run(args, options)?.then_some(FOUND),
         Command::Compact(args) => merge::compact(args, options)?.then_some(BUSY),
@@ -121,5 +127,5 @@ fn run(command: Command, options: &Options) -> Result<u8> {
         }
         Command::Recount(args) => recount::run(args, options)?.then_some(FOUND),
     };
-    Ok(found.unwrap_or(0))
+    Ok(code.unwrap_or(SUCCESS))
 }

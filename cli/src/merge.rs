@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::any_key::AnyKeys;
-use crate::catalogue::{Column, CounterTable, Mark, counter_table, statement_of};
+use crate::catalogue::{Column, CounterTable, Mark, counter_table, mark_statement};
 use crate::chosen::all_counter_tables;
 use crate::connection::AnyConnection;
 use crate::database::{Database, SQLITE};
@@ -111,10 +111,10 @@ impl PeriodArg {
                 bail!("--period {given}: {name} has the period {stored}, as the database says")
             }
             (None, None) if is_needed => {
-                let advice = advice(table, database);
+                let store_it = how_to_store_period(table, database);
                 bail!(
                     "this depends on the period that {name} counts by, and the database does not \
-                     say which one that is: give --period, as in its counter_table!, or {advice}"
+                     say which one that is: give --period, as in its counter_table!, or {store_it}"
                 )
             }
             (stored, given) => Ok(stored.or(given).unwrap_or_default()),
@@ -122,11 +122,11 @@ impl PeriodArg {
     }
 }
 
-/// Says how to write the period into the database.
-fn advice(table: &CounterTable, database: Database) -> String {
+/// Says how to write the period into the database: `run COMMENT ON COLUMN …`.
+fn how_to_store_period(table: &CounterTable, database: Database) -> String {
     const OTHERS: &str = "(or week, month, year, total instead of day)";
     let mark = Mark::default();
-    match statement_of(table, &mark, database) {
+    match mark_statement(table, &mark, database) {
         Some(statement) => format!("run {statement} {OTHERS}"),
         None => format!(
             "put the line `-- {mark}` {OTHERS} into its CREATE TABLE, as `generate migration` \
@@ -135,7 +135,8 @@ fn advice(table: &CounterTable, database: Database) -> String {
     }
 }
 
-/// Returns whether a table was left as it was, because another session holds the merge lock.
+/// Merges the slots of past days. Returns whether a table was left as it was, because another
+/// session holds the merge lock.
 pub fn compact(args: CompactArgs, options: &Options) -> Result<bool> {
     let merge = Merge {
         before: args.before.unwrap_or(yesterday()),
@@ -145,7 +146,8 @@ pub fn compact(args: CompactArgs, options: &Options) -> Result<bool> {
     merge.run(options)
 }
 
-/// Returns the same as [`compact`].
+/// Merges old days into longer periods. Returns whether a table was left as it was, because another
+/// session holds the merge lock.
 pub fn fold(args: FoldArgs, options: &Options) -> Result<bool> {
     let merge = Merge {
         before: args.before,
@@ -155,7 +157,7 @@ pub fn fold(args: FoldArgs, options: &Options) -> Result<bool> {
     merge.run(options)
 }
 
-/// In UTC.
+/// Returns yesterday in UTC.
 fn yesterday() -> NaiveDate {
     let today = chrono::Utc::now().date_naive();
     today.pred_opt().unwrap_or(today)
@@ -187,30 +189,45 @@ struct MergeReport {
 }
 
 impl Merge {
+    /// Merges the table that the arguments name, or all tables. Returns whether a table was left as
+    /// it was, because another session holds the merge lock.
     fn run(&self, options: &Options) -> Result<bool> {
         let before = self.before;
-        if before > yesterday() {
-            let yesterday = yesterday();
-            let days =
-                format!("{yesterday} and later days, in UTC; give that day or an earlier one");
-            bail!("--before {before}: transactions can still count on {days}");
+        let yesterday = yesterday();
+        if before > yesterday {
+            bail!(
+                "--before {before}: transactions can still count on {yesterday} and later days, in \
+                 UTC; give that day or an earlier one"
+            );
         }
         let conn = &mut options.connect()?;
-        if let Some(name) = &self.args.table {
-            let table = counter_table(conn, name)?;
-            let merged = self.merge(&table, conn)?;
-            if let Some(longer) = merged.longer_period {
-                let name = &table.table;
-                bail!("{name} has the period {longer}: fold it into that or a longer period");
-            }
-            options.print(&merged, || merged.to_string())?;
-            return Ok(merged.already_running);
+        match &self.args.table {
+            Some(name) => self.merge_named(name, options, conn),
+            None => self.merge_all(options, conn),
         }
+    }
+
+    /// Merges one table, and prints the report. Returns whether the table was left as it was.
+    fn merge_named(&self, name: &str, options: &Options, conn: &mut AnyConnection) -> Result<bool> {
+        let table = counter_table(conn, name)?;
+        let merged = self.merge(&table, conn)?;
+        if let Some(longer) = merged.longer_period {
+            let name = &table.table;
+            bail!("{name} has the period {longer}: fold it into that or a longer period");
+        }
+        options.print(&merged, || merged.to_string())?;
+        Ok(merged.already_running)
+    }
+
+    /// Merges the tables that `check` checks, except those with a stock, and prints the report.
+    /// Returns whether one of them was left as it was.
+    fn merge_all(&self, options: &Options, conn: &mut AnyConnection) -> Result<bool> {
         // If one table fails, the others are still merged.
         let mut tables = Vec::new();
         let mut failed = Vec::new();
         for table in all_counter_tables(conn)? {
-            // If one row had all the units, they could only be taken one after the other.
+            // Merging puts all units of a stock into one row. Then only one transaction at a time
+            // could take some.
             let has_stock = table.mark().is_some_and(|mark| !mark.stock.is_empty());
             if has_stock {
                 let name = printable(&table.table.to_string());
@@ -231,29 +248,17 @@ impl Merge {
         Ok(tables.iter().any(|merged| merged.already_running))
     }
 
+    /// Merges the rows of one table, or only counts them for a dry run.
     fn merge(&self, table: &CounterTable, conn: &mut AnyConnection) -> Result<MergeReport> {
         let Merge { before, into, args } = self;
-        let mut entity = table.entity.iter();
-        let loose = entity.find(|column| column.loose_collation.is_some());
-        let mut merged = MergeReport {
-            table: table.table.to_string(),
-            before: *before,
-            dry_run: args.dry_run,
-            merged_rows: 0,
-            rows_left: 0,
-            longest_transaction_seconds: 0.0,
-            already_running: false,
-            holder: None,
-            longer_period: None,
-            loose_key: loose.map(|column| column.name.clone()),
-        };
+        let mut merged = self.empty_report(table);
         // Merging slots, or folding all days into one row, is right whatever the period is.
-        let is_needed = ![Period::Day, Period::Total].contains(into);
+        let needs_period = ![Period::Day, Period::Total].contains(into);
         let period = args
             .period
-            .table_period(table, conn.database(), is_needed)?;
+            .table_period(table, conn.database(), needs_period)?;
         let shape = shape(table, period)?;
-        if is_needed && *into < shape.period {
+        if needs_period && *into < shape.period {
             merged.longer_period = Some(period.to_string());
             return Ok(merged);
         }
@@ -284,6 +289,24 @@ impl Merge {
         }
         Ok(merged)
     }
+
+    /// Returns the report of a table in which nothing has been merged yet.
+    fn empty_report(&self, table: &CounterTable) -> MergeReport {
+        let mut entity = table.entity.iter();
+        let loose_key = entity.find(|column| column.loose_collation.is_some());
+        MergeReport {
+            table: table.table.to_string(),
+            before: self.before,
+            dry_run: self.args.dry_run,
+            merged_rows: 0,
+            rows_left: 0,
+            longest_transaction_seconds: 0.0,
+            already_running: false,
+            holder: None,
+            longer_period: None,
+            loose_key: loose_key.map(|column| column.name.clone()),
+        }
+    }
 }
 
 impl MergeReport {
@@ -306,6 +329,7 @@ impl MergeReport {
 
 impl fmt::Display for MergeReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const WIDTH: usize = 90;
         const HIDDEN: &str = "a session that has ended since, or is not shown";
         let table = printable(&self.table);
         let before = self.before;
@@ -324,14 +348,14 @@ impl fmt::Display for MergeReport {
         if self.dry_run {
             return writeln!(f, "{table}: {left} rows before {before} would be merged");
         }
-        let longest = (self.longest_transaction_seconds * 1e3) as u64;
+        let longest_ms = (self.longest_transaction_seconds * 1000.0) as u64;
         writeln!(
             f,
             "{table}: {merged} rows before {before} merged, {left} left; the longest transaction \
-             took {longest} ms"
+             took {longest_ms} ms"
         )?;
         if self.rows_left > 0 {
-            writeln!(f, "  {}", wrapped(&self.why_left(), 90).join("\n  "))?;
+            writeln!(f, "  {}", wrapped(&self.why_left(), WIDTH).join("\n  "))?;
         }
         Ok(())
     }

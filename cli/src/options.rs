@@ -58,6 +58,7 @@ fn json_escaped(json: &str) -> String {
 }
 
 impl Options {
+    /// Connects to the database that `--database-url` or `DATABASE_URL` names.
     pub fn connect(&self) -> Result<AnyConnection> {
         let given = self.database_url.as_deref().filter(|url| !url.is_empty());
         let url = given.context(

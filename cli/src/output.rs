@@ -46,7 +46,7 @@ pub fn printable(text: &str) -> String {
     printable
 }
 
-/// Does the same for a text of several lines.
+/// Escapes what could steer the terminal, like [`printable`], but keeps line breaks.
 pub fn printable_lines(text: &str) -> String {
     text.lines().map(printable).joined("\n")
 }

@@ -74,21 +74,7 @@ struct Recounted {
 /// Returns whether a dry run found a wrong count.
 pub fn run(args: RecountArgs, options: &Options) -> Result<bool> {
     let file = File::read(args.file.as_deref())?;
-    let path = file.path.display();
-    let names = || file.triggers.iter().map(|one| &*one.name);
-    if file.triggers.is_empty() {
-        bail!("{path} has no [[trigger]]");
-    }
-    if let Some(name) = args
-        .names
-        .iter()
-        .find(|name| !names().any(|one| one == **name))
-    {
-        bail!(
-            "{path} has no [[trigger]] {name}; it has {}",
-            names().joined(", ")
-        );
-    }
+    refuse_unknown(&args.names, &file)?;
     let conn = &mut options.connect()?;
     if conn.database() == MYSQL {
         // Not needed: every statement says which rows it changes.
@@ -108,14 +94,30 @@ pub fn run(args: RecountArgs, options: &Options) -> Result<bool> {
         }
     }
     let report = json!({ "dry_run": args.dry_run, "triggers": triggers });
-    let text = |one| text(one, args.dry_run);
+    let text = |recounted| text(recounted, args.dry_run);
     options.print(&report, || triggers.iter().map(text).collect())?;
     if !failed.is_empty() {
         bail!("{}", failed.join("\n"));
     }
-    Ok(args.dry_run && triggers.iter().any(|one| !one.wrong.is_empty()))
+    let is_wrong = |recounted: &Recounted| !recounted.wrong.is_empty();
+    Ok(args.dry_run && triggers.iter().any(is_wrong))
 }
 
+/// Refuses names that no definition in the file has, and a file without definitions.
+fn refuse_unknown(names: &[String], file: &File) -> Result<()> {
+    let path = file.path.display();
+    let known: Vec<&str> = file.triggers.iter().map(|known| &*known.name).collect();
+    if known.is_empty() {
+        bail!("{path} has no [[trigger]]");
+    }
+    if let Some(name) = names.iter().find(|name| !known.contains(&name.as_str())) {
+        let known = known.join(", ");
+        bail!("{path} has no [[trigger]] {name}; it has {known}");
+    }
+    Ok(())
+}
+
+/// Corrects the counts of one definition, or only finds them for a dry run.
 fn recount_plan(plan: &Plan, args: &RecountArgs, conn: &mut AnyConnection) -> Result<Recounted> {
     // The bar is only drawn on a terminal.
     let style =
@@ -144,7 +146,11 @@ fn recount_plan(plan: &Plan, args: &RecountArgs, conn: &mut AnyConnection) -> Re
             bar.finish_and_clear();
         }
         wrong.extend(found.with_context(|| recount.counters())?);
-        left.extend(recount.left(conn).with_context(|| recount.counters())?);
+        left.extend(
+            recount
+                .left_too_high(conn)
+                .with_context(|| recount.counters())?,
+        );
     }
     bar.finish_and_clear();
     Ok(Recounted {
@@ -156,56 +162,61 @@ fn recount_plan(plan: &Plan, args: &RecountArgs, conn: &mut AnyConnection) -> Re
     })
 }
 
-/// Returns the recounts that the arguments ask for.
+/// Returns the recounts of a definition, or only those of the entity that `--of` names.
 fn selected_recounts(plan: &Plan, of: Option<&str>) -> Result<Vec<Recount>> {
     let all = table_recounts(plan);
-    let counting = &plan.counting;
-    let Some(text) = of else {
+    let Some(entity) = of else {
         return Ok(all.collect());
     };
-    let database = counting.database;
+    let Counting {
+        database, targets, ..
+    } = &plan.counting;
     // A text key can have a comma in it, so split only if a table's key has several columns.
-    let mut targets = counting.targets.iter();
-    let is_whole = targets.all(|target| target.entity.len() < 2);
+    let can_split = targets.iter().any(|target| target.entity.len() > 1);
+    let values = if can_split {
+        split_key(entity)
+    } else {
+        vec![entity.to_owned()]
+    };
     let mut selected = Vec::new();
     for mut recount in all {
         let key = &recount.target.entity;
-        let values = if is_whole {
-            vec![text.to_owned()]
-        } else {
-            values(text)
-        };
-        if key.is_empty() || values.len() != key.len() {
+        if key.is_empty() || key.len() != values.len() {
             continue;
         }
-        let literals = key
-            .iter()
-            .zip(values)
-            .map(|(key, value)| database.key_literal(key, &value));
+        let columns = key.iter().zip(&values);
+        let literals = columns.map(|(column, value)| database.key_literal(column, value));
         recount.entity = Some(literals.collect::<Result<_>>()?);
         selected.push(recount);
     }
     if selected.is_empty() {
-        let name = &counting.definition.name;
-        let tables = counting.targets.iter().map(|target| {
-            let key = target.entity.iter().map(|key| &*key.name).joined(",");
-            format!("{} ({key})", target.table)
-        });
-        bail!(
-            "--of {text}: none of {name}'s tables has a key with that many columns. It counts in \
-             {}. If a text has a comma in it, write a JSON list, for example [\"7\",\"a, b\"]",
-            tables.joined(", ")
-        );
+        bail!(no_such_key(plan, entity));
     }
     Ok(selected)
 }
 
 /// Reads a key of several columns: a JSON list of texts, or values with commas between them.
-fn values(text: &str) -> Vec<String> {
-    let divided = || text.split(',').map(|value| value.trim().to_owned());
-    serde_json::from_str(text).unwrap_or_else(|_| divided().collect())
+fn split_key(text: &str) -> Vec<String> {
+    let split = || text.split(',').map(|value| value.trim().to_owned());
+    serde_json::from_str(text).unwrap_or_else(|_| split().collect())
 }
 
+/// Returns the error message if no table's key has as many columns as the entity.
+fn no_such_key(plan: &Plan, entity: &str) -> String {
+    let tables = plan.counting.targets.iter().map(|target| {
+        let key = target.entity.iter().map(|column| &*column.name).joined(",");
+        format!("{} ({key})", target.table)
+    });
+    format!(
+        "--of {entity}: none of {}'s tables has a key with that many columns. It counts in {}. If \
+         a text has a comma in it, write a JSON list, for example [\"7\",\"a, b\"]",
+        plan.name(),
+        tables.joined(", ")
+    )
+}
+
+/// Returns a recount for every table that a definition counts in. It leaves counts that are too
+/// high.
 fn table_recounts(plan: &Plan) -> impl Iterator<Item = Recount> {
     let targets = plan.counting.targets.iter().flat_map(|target| {
         // Recount every counter by itself: another one can be wrong on a merged day where this one
@@ -237,8 +248,8 @@ pub fn recounts(url: &str, file: &Path) -> Result<Vec<Recount>> {
         let plan = Plan::new(Counting::new(definition, conn)?)?;
         all.extend(table_recounts(&plan));
     }
-    for one in &mut all {
-        one.which = Which::All;
+    for recount in &mut all {
+        recount.which = Which::All;
     }
     Ok(all)
 }
@@ -246,6 +257,7 @@ pub fn recounts(url: &str, file: &Path) -> Result<Vec<Recount>> {
 /// How many wrong counts are printed per trigger.
 const SHOWN: usize = 20;
 
+/// Writes what `recount` prints about a definition.
 fn text(recounted: &Recounted, dry_run: bool) -> String {
     let Recounted {
         name,
@@ -260,21 +272,22 @@ fn text(recounted: &Recounted, dry_run: bool) -> String {
         "corrected"
     };
     let summary = match wrong.len() {
+        // If deleted rows stay counted, a count can be higher than its rows.
         0 if left.is_empty() && !keeps_deleted => format!("all counts agree with {rows}"),
         0 => "no count is too low".to_owned(),
         1 => format!("1 count {done}"),
         several => format!("{} counts {done}", thousands(several as i64)),
     };
     let mut text = printable(&format!("{name}: {summary}")) + "\n";
-    for one in wrong.iter().take(SHOWN) {
-        let line = format!("  {one}");
+    for wrong_count in wrong.iter().take(SHOWN) {
+        let line = format!("  {wrong_count}");
         text += &(printable(&line) + "\n");
     }
     if wrong.len() > SHOWN {
         text += &format!("  and {} more\n", thousands((wrong.len() - SHOWN) as i64));
     }
-    for one in left {
-        text += &format!("  {}\n", printable(&one.to_string()));
+    for too_high in left {
+        text += &format!("  {}\n", printable(&too_high.to_string()));
     }
     text
 }

@@ -35,28 +35,27 @@ pub fn sql(text: impl Into<String>) -> Sql {
 /// time. Braces around anything else stay as they are.
 pub fn sql_with(template: &str, values: &[(&str, &str)]) -> Sql {
     let mut pieces = Vec::new();
-    let mut before = String::new();
+    let mut text = String::new();
     let mut rest = template;
-    while let Some(index) = rest.find('{') {
-        before += &rest[..index];
-        rest = &rest[index..];
-        let hole = values.iter().find_map(|(name, value)| {
-            let behind = rest[1..].strip_prefix(name)?.strip_prefix('}')?;
-            Some((value, behind))
+    while let Some((before_brace, after_brace)) = rest.split_once('{') {
+        text += before_brace;
+        let bound = values.iter().find_map(|(name, value)| {
+            let after_name = after_brace.strip_prefix(name)?.strip_prefix('}')?;
+            Some((value, after_name))
         });
-        match hole {
-            Some((value, behind)) => {
-                pieces.push(Piece::Sql(std::mem::take(&mut before)));
+        match bound {
+            Some((value, after_name)) => {
+                pieces.push(Piece::Sql(std::mem::take(&mut text)));
                 pieces.push(Piece::Bound((*value).to_owned()));
-                rest = behind;
+                rest = after_name;
             }
             None => {
-                before.push('{');
-                rest = &rest[1..];
+                text.push('{');
+                rest = after_brace;
             }
         }
     }
-    pieces.push(Piece::Sql(before + rest));
+    pieces.push(Piece::Sql(text + rest));
     Sql {
         pieces,
         row: PhantomData,
@@ -64,7 +63,7 @@ pub fn sql_with(template: &str, values: &[(&str, &str)]) -> Sql {
 }
 
 impl Sql {
-    /// Sets the types of the columns.
+    /// Sets the types of the columns that the statement returns.
     pub fn typed<ST>(self) -> Sql<ST> {
         Sql {
             pieces: self.pieces,

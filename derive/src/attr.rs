@@ -9,9 +9,9 @@ const FORMAT: &str =
 
 /// Returns the table that a `#[counters(table_name = …)]` names.
 pub fn table_name(attr: &Attribute) -> Result<Path> {
-    let missing = || Error::new_spanned(attr, format!("missing `table_name`\n{FORMAT}"));
+    let missing_name = || Error::new_spanned(attr, format!("missing `table_name`\n{FORMAT}"));
     let mut table_name = None;
-    attr.meta.require_list().map_err(|_| missing())?;
+    attr.meta.require_list().map_err(|_| missing_name())?;
     attr.parse_nested_meta(|meta| {
         if !meta.path.is_ident("table_name") {
             return Err(meta.error(format!(
@@ -33,7 +33,7 @@ pub fn table_name(attr: &Attribute) -> Result<Path> {
         table_name = Some(path);
         Ok(())
     })?;
-    table_name.ok_or_else(missing)
+    table_name.ok_or_else(missing_name)
 }
 
 /// Returns the span of a path's last name. On a stable compiler, the span of a whole path is that
@@ -42,8 +42,8 @@ pub fn name_span(path: &Path) -> Span {
     path.segments.last().span()
 }
 
-/// The error for a model without a `#[counters(…)]`.
-pub fn missing(span: Span) -> Error {
+/// Returns the error for a model without a `#[counters(…)]`.
+pub fn missing_attribute(span: Span) -> Error {
     Error::new(
         span,
         format!("this model has no `#[counters(…)]`\n{FORMAT}"),

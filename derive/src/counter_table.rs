@@ -66,19 +66,14 @@ impl Parse for TableDeclaration {
 }
 
 impl TableDeclaration {
+    /// Parses the settings in the braces after the table's name: `slots = 32, period = Day`.
     fn parse_settings(&mut self, input: ParseStream) -> Result<()> {
         while !input.is_empty() {
             let name: Ident = input.parse()?;
             input.parse::<Token![=]>()?;
             // Each setting can be given once, and `parent` once for each parent table.
             let is_new = if name == "parent" {
-                let parent = ParentKey::of(parse_paths(input)?)?;
-                let is_new = self
-                    .parents
-                    .iter()
-                    .all(|other| other.table_name != parent.table_name);
-                self.parents.push(parent);
-                is_new
+                self.add_parent(parse_paths(input)?)?
             } else if name == "slots" {
                 self.slots.replace(parse_slots(input)?).is_none()
             } else if name == "slot" {
@@ -114,6 +109,15 @@ impl TableDeclaration {
         Ok(())
     }
 
+    /// Adds a parent table with these key columns. Returns whether it's new.
+    fn add_parent(&mut self, columns: Vec<Path>) -> Result<bool> {
+        let parent = ParentKey::from_columns(columns)?;
+        let mut others = self.parents.iter();
+        let is_new = others.all(|other| other.table_name != parent.table_name);
+        self.parents.push(parent);
+        Ok(is_new)
+    }
+
     /// Refuses a stock on a table with days, and a stock that triggers count.
     fn check_stock(&self) -> Result<()> {
         let error = |counter, message| Err(Error::new_spanned(counter, message));
@@ -132,12 +136,46 @@ impl TableDeclaration {
         Ok(())
     }
 
+    /// Writes what the `counter_table!` expands to.
     pub fn expand(&self) -> TokenStream {
         // If this isn't a counter table, the compiler's error is at its name.
+        let name_span = name_span(&self.table_name);
         let table_name = &self.table_name;
-        let table = quote_spanned!(name_span(table_name)=> #table_name::table);
-        let shape =
-            quote_spanned!(name_span(table_name)=> ::diesel_counters::__private::shape::<#table>);
+        let table = quote_spanned!(name_span=> #table_name::table);
+        let impl_header =
+            quote_spanned!(name_span=> impl ::diesel_counters::CounterTable for #table);
+        let key_type =
+            quote_spanned!(name_span=> ::diesel_counters::__private::KeyTypeOf::<#table>);
+        let shape = quote_spanned!(name_span=> ::diesel_counters::__private::shape::<#table>);
+        let settings = self.expand_settings();
+        let counted = self.counted_by_database.iter();
+        let counted = counted.map(|counter| self.counter_name(counter));
+        let stock = self.stock.iter().map(|counter| self.counter_name(counter));
+        let has_parent = self.expand_has_parent(&table);
+        let parents = self.parents.iter().map(|parent| parent.expand(&table));
+        let check_counters = self.expand_check_of_counters(&table);
+
+        quote! {
+            #impl_header {
+                type KeyType = #key_type;
+                fn shape() -> &'static ::diesel_counters::__private::Shape<'static> {
+                    static SHAPE: ::std::sync::OnceLock<::diesel_counters::__private::Shape<'static>> =
+                        ::std::sync::OnceLock::new();
+                    SHAPE.get_or_init(#shape)
+                }
+                const COUNTED_BY_DATABASE: &'static [::diesel_counters::__private::Name<'static>] =
+                    &[#(#counted),*];
+                const STOCK: &'static [::diesel_counters::__private::Name<'static>] = &[#(#stock),*];
+                #settings
+            }
+            #has_parent
+            #(#parents)*
+            #check_counters
+        }
+    }
+
+    /// Writes the items of `CounterTable` that are set, for example `const SLOTS: i16 = 64;`.
+    fn expand_settings(&self) -> TokenStream {
         let slots = self.slots.map(|slots| quote!(const SLOTS: i16 = #slots;));
         let slot = self.slot.as_ref().map(
             |slot| quote!(const SLOT: ::diesel_counters::Slot = ::diesel_counters::Slot::#slot;),
@@ -155,82 +193,67 @@ impl TableDeclaration {
                 }
             }
         });
-        let name_of = |counter: &Path| {
-            // The variable has the column's span, so that the compiler's error is there if the
-            // column isn't a counter, and not at the whole macro.
-            let value = quote_spanned!(name_span(counter)=> __diesel_counters_column);
-            quote! {
-                match #table_name::#counter {
-                    #value => ::diesel_counters::__private::name_of(#value),
-                }
+        quote!(#slots #slot #period #today)
+    }
+
+    /// Writes an expression for the `Name` of a counter. The compiler refuses it if the column isn't
+    /// a counter.
+    fn counter_name(&self, counter: &Path) -> TokenStream {
+        let table_name = &self.table_name;
+        // The variable has the column's span, so that the compiler's error is there, and not at the
+        // whole macro.
+        let column = quote_spanned!(name_span(counter)=> __diesel_counters_column);
+        quote! {
+            match #table_name::#counter {
+                #column => ::diesel_counters::__private::name_of(#column),
             }
-        };
-        let counted = self.counted_by_database.iter().map(name_of);
-        let stock = self.stock.iter().map(name_of);
-        let parents = self.parents.iter().map(|parent| parent.expand(&table));
-        let has_parent = self.parents.first().map(|ParentKey { table_name, .. }| {
-            quote! {
-                impl ::diesel_counters::bounds::HasParent for #table {
-                    type Parent = #table_name::table;
-                }
+        }
+    }
+
+    /// Writes `impl HasParent` for the first parent table, if there is one.
+    fn expand_has_parent(&self, table: &TokenStream) -> Option<TokenStream> {
+        let ParentKey { table_name, .. } = self.parents.first()?;
+        Some(quote! {
+            impl ::diesel_counters::bounds::HasParent for #table {
+                type Parent = #table_name::table;
             }
-        });
-        // If a name isn't a counter, this makes it an error here, and not only where the table is
-        // used.
+        })
+    }
+
+    /// Writes an item that uses the counters that are named in settings. If one isn't a counter,
+    /// that's an error here, and not only where the table is used.
+    fn expand_check_of_counters(&self, table: &TokenStream) -> Option<TokenStream> {
         let has_counters = !self.counted_by_database.is_empty() || !self.stock.is_empty();
-        let check_counters = has_counters.then(|| {
+        has_counters.then(|| {
             quote! {
                 const _: () = {
                     let _ = <#table as ::diesel_counters::CounterTable>::COUNTED_BY_DATABASE;
                     let _ = <#table as ::diesel_counters::CounterTable>::STOCK;
                 };
             }
-        });
-        let key_type = quote_spanned!(name_span(table_name)=> ::diesel_counters::__private::KeyTypeOf::<#table>);
-
-        let impl_header =
-            quote_spanned!(name_span(table_name)=> impl ::diesel_counters::CounterTable for #table);
-
-        quote! {
-            #impl_header {
-                type KeyType = #key_type;
-                fn shape() -> &'static ::diesel_counters::__private::Shape<'static> {
-                    static SHAPE: ::std::sync::OnceLock<::diesel_counters::__private::Shape<'static>> =
-                        ::std::sync::OnceLock::new();
-                    SHAPE.get_or_init(#shape)
-                }
-                #slots
-                #slot
-                #period
-                const COUNTED_BY_DATABASE: &'static [::diesel_counters::__private::Name<'static>] =
-                    &[#(#counted),*];
-                const STOCK: &'static [::diesel_counters::__private::Name<'static>] = &[#(#stock),*];
-                #today
-            }
-            #has_parent
-            #(#parents)*
-            #check_counters
-        }
+        })
     }
 }
 
 impl ParentKey {
-    fn of(columns: Vec<Path>) -> Result<Self> {
+    /// Returns the parent key with these columns. Fails if they aren't columns of one table.
+    fn from_columns(columns: Vec<Path>) -> Result<Self> {
         let error = |column: &Path, message| Err(Error::new_spanned(column, message));
-        let mut tables = columns.iter().map(|column| (column, table_of(column)));
-        let (column, first) = tables.next().expect("`parse_paths` returns a column");
-        let Some(table_name) = first else {
+        let first_column = columns.first().expect("`parse_paths` returns a column");
+        let Some(table_name) = table_of(first_column) else {
             return error(
-                column,
+                first_column,
                 "`parent` requires the key of the parent table, as in `parent = articles::id`, or \
                  `parent = (versions::crate_id, versions::number)` for several columns",
             );
         };
-        if let Some((other, _)) = tables.find(|(_, table)| table.as_ref() != Some(&table_name)) {
-            return error(
-                other,
-                "this is a column of another table; write one `parent = …` for each parent table",
-            );
+        for column in &columns {
+            if table_of(column).as_ref() != Some(&table_name) {
+                return error(
+                    column,
+                    "this is a column of another table; write one `parent = …` for each parent table",
+                );
+            }
         }
         Ok(ParentKey {
             table_name,
@@ -238,6 +261,7 @@ impl ParentKey {
         })
     }
 
+    /// Writes `impl ChildOf<Parent>` for the counter table.
     fn expand(&self, table: &TokenStream) -> TokenStream {
         let ParentKey {
             table_name,
@@ -257,6 +281,7 @@ impl ParentKey {
 fn table_of(column: &Path) -> Option<Path> {
     let mut table = column.clone();
     table.segments.pop()?;
+    // The path still ends with a `::`, so this puts its last name back without it.
     let last = table.segments.pop()?.into_value();
     table.segments.push_value(last);
     Some(table)
@@ -281,6 +306,7 @@ fn parse_paths(input: ParseStream) -> Result<Vec<Path>> {
     Ok(columns.into_iter().collect())
 }
 
+/// Parses the number of slots: `32`.
 fn parse_slots(value: ParseStream) -> Result<i16> {
     let span = value.span();
     match value.parse::<LitInt>().and_then(|n| n.base10_parse()) {
@@ -292,6 +318,7 @@ fn parse_slots(value: ParseStream) -> Result<i16> {
     }
 }
 
+/// Parses how a slot is chosen: `Random`.
 fn parse_slot(value: ParseStream) -> Result<Ident> {
     let span = value.span();
     match value.parse::<Ident>() {
@@ -303,16 +330,12 @@ fn parse_slot(value: ParseStream) -> Result<Ident> {
     }
 }
 
+/// Parses a period: `Week`.
 fn parse_period(value: ParseStream) -> Result<Ident> {
+    const PERIODS: [&str; 5] = ["Day", "Week", "Month", "Year", "Total"];
     let span = value.span();
     match value.parse::<Ident>() {
-        Ok(period)
-            if ["Day", "Week", "Month", "Year", "Total"]
-                .iter()
-                .any(|name| period == name) =>
-        {
-            Ok(period)
-        }
+        Ok(period) if PERIODS.iter().any(|name| period == name) => Ok(period),
         _ => Err(Error::new(
             span,
             "`period` requires Day, Week, Month, Year or Total, as in `period = Week`",

@@ -8,9 +8,11 @@ use syn::{DeriveInput, Path};
 use crate::attr::name_span;
 use crate::model::{Key, Model};
 
+/// Writes what `#[derive(HasCounters)]` expands to.
 pub fn expand(item: &DeriveInput, model: &Model) -> TokenStream {
-    let has_counters = has_counters(item, model);
-    let counters_of = model.tables.iter().map(|table| counters_of(item, table));
+    let has_counters = impl_has_counters(item, model);
+    let counters_of = model.tables.iter();
+    let counters_of = counters_of.map(|table| impl_counters_of(item, table));
     // A unit struct's key is `()`, and every key begins with that.
     let assert_keys = (!model.key.is_empty()).then(|| assert_keys(item, model));
 
@@ -21,10 +23,11 @@ pub fn expand(item: &DeriveInput, model: &Model) -> TokenStream {
     }
 }
 
-fn has_counters(item: &DeriveInput, model: &Model) -> TokenStream {
+/// Writes the model's `impl HasCounters`.
+fn impl_has_counters(item: &DeriveInput, model: &Model) -> TokenStream {
     let ident = &item.ident;
     let (impl_generics, ty_generics, where_clause) = item.generics.split_for_impl();
-    let key = key(model, &quote!(self));
+    let key = key_of(&quote!(self), model);
     let types = model.key.iter().map(|Key { ty, .. }| ty);
     let refs = model.key.iter().map(|Key { ty, .. }| quote!(&'__key #ty));
     let (key_type, key_ref) = match model.key.len() {
@@ -47,13 +50,13 @@ fn has_counters(item: &DeriveInput, model: &Model) -> TokenStream {
     }
 }
 
-/// Writes the key of the model in the variable `name`: a reference, or a tuple of references.
+/// Writes the key of the model that is in this variable: `&self.id`, or `(&self.id, &self.emoji,)`.
 /// Writes nothing for a unit struct.
-fn key(model: &Model, name: &TokenStream) -> TokenStream {
+fn key_of(variable: &TokenStream, model: &Model) -> TokenStream {
     let fields = model
         .key
         .iter()
-        .map(|Key { ty, field }| quote_spanned!(ty.span()=> &#name.#field));
+        .map(|Key { ty, field }| quote_spanned!(ty.span()=> &#variable.#field));
     match model.key.len() {
         0 => TokenStream::new(),
         1 => quote!(#(#fields)*),
@@ -66,11 +69,11 @@ fn key(model: &Model, name: &TokenStream) -> TokenStream {
 fn assert_keys(item: &DeriveInput, model: &Model) -> TokenStream {
     let ident = &item.ident;
     let (impl_generics, ty_generics, where_clause) = item.generics.split_for_impl();
-    let value = key(model, &quote!(model));
-    let first = &model.key[0].ty;
+    let key = key_of(&quote!(model), model);
+    let first_type = model.key[0].ty;
     let asserts = model.tables.iter().map(|table_name| {
-        quote_spanned! {first.span()=>
-            ::diesel_counters::__private::assert_key::<#table_name::table, _, _>(#value);
+        quote_spanned! {first_type.span()=>
+            ::diesel_counters::__private::assert_key::<#table_name::table, _, _>(#key);
         }
     });
 
@@ -83,7 +86,8 @@ fn assert_keys(item: &DeriveInput, model: &Model) -> TokenStream {
     }
 }
 
-fn counters_of(item: &DeriveInput, table_name: &Path) -> TokenStream {
+/// Writes `impl CountersOf<Model>` for a counter table.
+fn impl_counters_of(item: &DeriveInput, table_name: &Path) -> TokenStream {
     let ident = &item.ident;
     let (impl_generics, ty_generics, where_clause) = item.generics.split_for_impl();
     // If this isn't a counter table, the compiler's error is at its name.

@@ -28,6 +28,7 @@ pub struct Key<'a> {
 }
 
 impl<'a> Model<'a> {
+    /// Parses the struct that `HasCounters` is derived for.
     pub fn from_item(item: &'a DeriveInput) -> Result<Self> {
         let Data::Struct(data) = &item.data else {
             return Err(Error::new(
@@ -42,14 +43,14 @@ impl<'a> Model<'a> {
             .map(attr::table_name)
             .collect::<Result<Vec<_>>>()?;
         if tables.is_empty() {
-            return Err(attr::missing(item.ident.span()));
+            return Err(attr::missing_attribute(item.ident.span()));
         }
         refuse_same_table_twice(&tables)?;
         let key = match &data.fields {
             Fields::Unit => Vec::new(),
             fields => primary_key(item)?
                 .iter()
-                .map(|column| Key::of(item, fields, column))
+                .map(|column| Key::of_column(item, fields, column))
                 .collect::<Result<_>>()?,
         };
         Ok(Model { key, tables })
@@ -58,20 +59,25 @@ impl<'a> Model<'a> {
 
 fn refuse_same_table_twice(tables: &[Path]) -> Result<()> {
     let mut earlier = HashSet::new();
-    match tables.iter().find(|table| !earlier.insert(*table)) {
-        None => Ok(()),
-        Some(again) => Err(Error::new_spanned(
-            again,
-            "this counter table is named twice",
-        )),
+    for table in tables {
+        let is_new = earlier.insert(table);
+        if !is_new {
+            return Err(Error::new_spanned(
+                table,
+                "this counter table is named twice",
+            ));
+        }
     }
+    Ok(())
 }
 
 impl<'a> Key<'a> {
-    fn of(item: &DeriveInput, fields: &'a Fields, column: &Ident) -> Result<Self> {
+    /// Finds the model's field for a column of the primary key. A field belongs to the column that
+    /// it names with `#[diesel(column_name = …)]`, or to the one with its own name.
+    fn of_column(item: &DeriveInput, fields: &'a Fields, column: &Ident) -> Result<Self> {
         for (i, field) in fields.iter().enumerate() {
             let name = column_name(field)?.or_else(|| field.ident.as_ref().map(unraw));
-            if name.is_some_and(|name| name == unraw(column)) {
+            if name == Some(unraw(column)) {
                 let member = match &field.ident {
                     Some(ident) => Member::Named(ident.clone()),
                     None => Member::Unnamed(Index::from(i)),
@@ -96,7 +102,7 @@ impl<'a> Key<'a> {
 /// The maximum number of columns in a key.
 const MAX_COLUMNS: usize = 5;
 
-/// Returns the columns of `#[diesel(primary_key(…))]`, or `id`.
+/// Returns the columns of the model's `#[diesel(primary_key(…))]`, or `id` if it has none.
 fn primary_key(item: &DeriveInput) -> Result<Vec<Ident>> {
     let columns = diesel_attr(&item.attrs, "primary_key", |input| {
         let list;
@@ -116,7 +122,7 @@ fn primary_key(item: &DeriveInput) -> Result<Vec<Ident>> {
     }
 }
 
-/// Returns the column that a `#[diesel(column_name = …)]` names.
+/// Returns the column that the field's `#[diesel(column_name = …)]` names, if it has one.
 fn column_name(field: &Field) -> Result<Option<String>> {
     diesel_attr(&field.attrs, "column_name", |input| {
         input.parse::<Token![=]>()?;

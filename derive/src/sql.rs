@@ -8,16 +8,17 @@ use syn::{Error, Expr, ExprLit, Lit, LitStr, Result};
 
 /// Returns a closure that writes the template into its argument, an `Out`.
 pub fn writer(template: Expr) -> Result<TokenStream> {
-    let written = written(template)?;
+    let statements = statements(template)?;
     Ok(quote!(|__out| {
         use crate::sql::Part as _;
-        #written
+        #statements
     }))
 }
 
-/// Returns code that writes the template into `__out`. The arms of a `match` are templates too: if
+/// Returns statements that write the template into `__out`: `("DELETE FROM ").write(__out);
+/// (table).write(__out);` for `"DELETE FROM {table}"`. The arms of a `match` are templates too: if
 /// each were a `part!`, they would be closures of different types.
-fn written(template: Expr) -> Result<TokenStream> {
+fn statements(template: Expr) -> Result<TokenStream> {
     match template {
         Expr::Lit(ExprLit {
             lit: Lit::Str(template),
@@ -26,11 +27,12 @@ fn written(template: Expr) -> Result<TokenStream> {
             let parts = parts(&template)?;
             Ok(quote!({ #((#parts).write(__out);)* }))
         }
-        Expr::Match(mut choice) => {
-            for arm in &mut choice.arms {
-                *arm.body = Expr::Verbatim(written((*arm.body).clone())?);
+        Expr::Match(mut expression) => {
+            for arm in &mut expression.arms {
+                let template = (*arm.body).clone();
+                *arm.body = Expr::Verbatim(statements(template)?);
             }
-            Ok(choice.into_token_stream())
+            Ok(expression.into_token_stream())
         }
         other => {
             let message = "this is not a template\nhelp: the correct format looks like \
@@ -40,22 +42,24 @@ fn written(template: Expr) -> Result<TokenStream> {
     }
 }
 
-/// Returns the texts between the braces and the code in them, in order.
+/// Returns the texts outside of the braces and the code inside them, in order: `"DELETE FROM "` and
+/// `table` for `"DELETE FROM {table}"`.
 fn parts(template: &LitStr) -> Result<Vec<TokenStream>> {
     let text = template.value();
     let span = template.span();
     let mut parts = Vec::new();
     let mut rest = &*text;
     while let Some((before, after)) = rest.split_once('{') {
-        let (part, after) = after
-            .split_once('}')
-            .ok_or_else(|| Error::new(span, "missing `}`"))?;
-        let tokens = part.parse::<TokenStream>();
-        let tokens = tokens.map_err(|_| Error::new(span, format!("`{part}` is not valid Rust")))?;
+        let Some((code, after)) = after.split_once('}') else {
+            return Err(Error::new(span, "missing `}`"));
+        };
+        let Ok(tokens) = code.parse::<TokenStream>() else {
+            return Err(Error::new(span, format!("`{code}` is not valid Rust")));
+        };
         if !before.is_empty() {
             parts.push(quote!(#before));
         }
-        parts.push(at(span, tokens));
+        parts.push(with_span(span, tokens));
         rest = after;
     }
     if !rest.is_empty() {
@@ -66,10 +70,11 @@ fn parts(template: &LitStr) -> Result<Vec<TokenStream>> {
 
 /// Gives all tokens the template's span, so that names are looked up and errors are reported where
 /// the template stands.
-fn at(span: Span, tokens: TokenStream) -> TokenStream {
+fn with_span(span: Span, tokens: TokenStream) -> TokenStream {
     let spanned = tokens.into_iter().map(|mut token| {
         if let TokenTree::Group(group) = &token {
-            token = Group::new(group.delimiter(), at(span, group.stream())).into();
+            let inside = with_span(span, group.stream());
+            token = Group::new(group.delimiter(), inside).into();
         }
         token.set_span(span);
         token
@@ -83,8 +88,12 @@ mod tests {
 
     use super::*;
 
+    /// Returns the code for a template, or the error.
     fn written(template: Expr) -> String {
-        super::written(template).map_or_else(|error| error.to_string(), |code| code.to_string())
+        match statements(template) {
+            Ok(code) => code.to_string(),
+            Err(error) => error.to_string(),
+        }
     }
 
     #[test]

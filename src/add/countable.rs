@@ -33,7 +33,7 @@ pub trait Countable<Conn: Connection, Of> {
     type Key: OwnedKey<KeyType<Self::Counters>, Conn::Backend> + Hash + Send + 'static;
     /// Returns the day, if one was set.
     #[doc(hidden)]
-    fn day(&self) -> Option<Day>;
+    fn day_if_set(&self) -> Option<Day>;
     /// Adds the increment, and returns how many of its keys are new. Adds nothing and returns
     /// `None` if there isn't enough `room` for them.
     #[doc(hidden)]
@@ -53,6 +53,9 @@ pub struct Owned;
 #[derive(Debug)]
 pub struct Borrowed;
 
+const NO_NEW_KEY: usize = 0;
+const ONE_NEW_KEY: usize = 1;
+
 // References can't be loaded, so the compiler can infer which of the two impls is meant.
 impl<C, K, Conn> Countable<Conn, Owned> for Increment<C, K>
 where
@@ -64,8 +67,8 @@ where
     type Key = K;
 
     #[inline]
-    fn day(&self) -> Option<Day> {
-        self.target.given_day()
+    fn day_if_set(&self) -> Option<Day> {
+        self.target.day_if_set()
     }
 
     #[inline]
@@ -76,11 +79,14 @@ where
         room: usize,
     ) -> Option<usize> {
         let (key, amounts) = (self.target.entity.0, self.amounts.as_ref());
-        if is_zero(&amounts) || rows.add(day, &key, C::NAMES, amounts) {
-            return Some(0);
+        if is_zero(&amounts) || rows.add_if_known(day, &key, C::NAMES, amounts) {
+            return Some(NO_NEW_KEY);
         }
-        (room > 0).then(|| rows.insert(day, key, C::NAMES, amounts))?;
-        Some(1)
+        if room == 0 {
+            return None;
+        }
+        rows.insert(day, key, C::NAMES, amounts);
+        Some(ONE_NEW_KEY)
     }
 }
 
@@ -98,8 +104,8 @@ where
     type Key = Q::Owned;
 
     #[inline]
-    fn day(&self) -> Option<Day> {
-        self.target.given_day()
+    fn day_if_set(&self) -> Option<Day> {
+        self.target.day_if_set()
     }
 
     #[inline]
@@ -110,11 +116,14 @@ where
         room: usize,
     ) -> Option<usize> {
         let (key, amounts) = (self.target.entity.0, self.amounts.as_ref());
-        if is_zero(&amounts) || rows.add(day, key, C::NAMES, amounts) {
-            return Some(0);
+        if is_zero(&amounts) || rows.add_if_known(day, key, C::NAMES, amounts) {
+            return Some(NO_NEW_KEY);
         }
-        (room > 0).then(|| rows.insert(day, key.to_owned(), C::NAMES, amounts))?;
-        Some(1)
+        if room == 0 {
+            return None;
+        }
+        rows.insert(day, key.to_owned(), C::NAMES, amounts);
+        Some(ONE_NEW_KEY)
     }
 }
 
@@ -127,8 +136,8 @@ where
     type Counters = C;
     type Key = K;
 
-    fn day(&self) -> Option<Day> {
-        self.increment.target.given_day()
+    fn day_if_set(&self) -> Option<Day> {
+        self.increment.target.day_if_set()
     }
 
     /// Adds all keys, or none.
@@ -139,18 +148,18 @@ where
         room: usize,
     ) -> Option<usize> {
         self.counts.retain(|(_, amounts)| !is_zero(amounts));
-        let keys = self.counts.iter();
-        let is_new = |(key, _): &&(K, C::Amounts)| !rows.has(day, key);
-        if keys.filter(is_new).count() > room {
+        let counts = self.counts.iter();
+        let with_new_key = counts.filter(|(key, _)| !rows.contains(day, key));
+        if with_new_key.count() > room {
             return None;
         }
-        let mut new = 0;
+        let mut new_keys = 0;
         for (key, amounts) in self.counts {
-            if !rows.add(day, &key, C::NAMES, amounts.as_ref()) {
+            if !rows.add_if_known(day, &key, C::NAMES, amounts.as_ref()) {
                 rows.insert(day, key, C::NAMES, amounts.as_ref());
-                new += 1;
+                new_keys += 1;
             }
         }
-        Some(new)
+        Some(new_keys)
     }
 }

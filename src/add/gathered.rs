@@ -11,6 +11,7 @@ use diesel::connection::Connection;
 use crate::add::any_table_rows::AnyTableRows;
 use crate::add::countable::Countable;
 use crate::add::table_rows::TableRows;
+use crate::day::Day;
 use crate::key::OwnedKey;
 use crate::shape::Name;
 use crate::sql::CounterBackend;
@@ -37,36 +38,39 @@ impl<Conn: Connection<Backend: CounterBackend>> Gathered<Conn> {
         second: Option<usize>,
         room: usize,
     ) -> Option<usize> {
-        let rows = self.table::<<I::Counters as Counters>::Table, I::Key>();
-        let day = increment.day();
-        let day = day.map_or_else(|| rows.today(second), |day| day.0);
+        let rows = self.rows_mut::<<I::Counters as Counters>::Table, I::Key>();
+        let day = match increment.day_if_set() {
+            Some(Day(day)) => day,
+            None => rows.today(second),
+        };
         increment.add_to(rows, day, room)
     }
 
     /// Adds what was counted later. Returns how many of its keys were there already.
     pub(crate) fn append(&mut self, later: Self) -> usize {
-        let mut known = 0;
-        for (types, later) in later.0 {
-            match self.0.iter_mut().find(|(other, _)| *other == types) {
-                Some((_, earlier)) => known += earlier.append(later),
-                None => self.0.push((types, later)),
+        let mut known_keys = 0;
+        for (wanted, later_rows) in later.0 {
+            match self.0.iter_mut().find(|(types, _)| *types == wanted) {
+                Some((_, rows)) => known_keys += rows.append(later_rows),
+                None => self.0.push((wanted, later_rows)),
             }
         }
-        known
+        known_keys
     }
 
     /// Returns what was counted on all days for this key of the table `T`, for each of these
-    /// counters.
+    /// counters, or an empty list if nothing was counted in this table.
     pub(crate) fn pending<T: 'static, K: Hash + Eq + 'static>(
         &self,
         key: &K,
         counters: &[Name<'_>],
     ) -> Vec<i128> {
         let wanted = TypeId::of::<TableRows<T, K>>();
-        let rows = self.0.iter().find(|(types, _)| *types == wanted);
-        let rows = rows.and_then(|(_, rows)| rows.any().downcast_ref());
-        let rows: Option<&TableRows<T, K>> = rows;
-        rows.map_or_else(Vec::new, |rows| rows.pending(key, counters))
+        let Some((_, rows)) = self.0.iter().find(|(types, _)| *types == wanted) else {
+            return Vec::new();
+        };
+        let rows: &TableRows<T, K> = rows.any().downcast_ref().expect(SAME_TYPE);
+        rows.pending(key, counters)
     }
 
     /// Sorts the tables into the order in which every transaction writes them, and returns them.
@@ -76,24 +80,28 @@ impl<Conn: Connection<Backend: CounterBackend>> Gathered<Conn> {
     }
 
     /// Returns the rows of the table at this index.
-    pub(crate) fn at(&mut self, table: usize) -> &mut dyn AnyTableRows<Conn> {
-        &mut *self.0[table].1
+    pub(crate) fn table_at(&mut self, index: usize) -> &mut dyn AnyTableRows<Conn> {
+        let (_, rows) = &mut self.0[index];
+        &mut **rows
     }
 
+    /// Returns the rows of the table `T` with keys of the type `K`. Adds them if there are none.
     #[inline]
-    fn table<T, K>(&mut self) -> &mut TableRows<T, K>
+    fn rows_mut<T, K>(&mut self) -> &mut TableRows<T, K>
     where
         T: CounterTable,
         K: OwnedKey<T::KeyType, Conn::Backend> + Hash + Send + 'static,
     {
         let wanted = TypeId::of::<TableRows<T, K>>();
-        let mut known = self.0.iter().map(|(types, _)| *types);
-        let at = known.position(|types| types == wanted).unwrap_or_else(|| {
-            self.0
-                .push((wanted, Box::new(TableRows::<T, K>::default())));
+        let found = self.0.iter().position(|(types, _)| *types == wanted);
+        let index = found.unwrap_or_else(|| {
+            let rows = TableRows::<T, K>::default();
+            self.0.push((wanted, Box::new(rows)));
             self.0.len() - 1
         });
-        let rows = self.0[at].1.any_mut().downcast_mut();
-        rows.expect("its type was compared")
+        let (_, rows) = &mut self.0[index];
+        rows.any_mut().downcast_mut().expect(SAME_TYPE)
     }
 }
+
+const SAME_TYPE: &str = "its type was compared";

@@ -6,7 +6,7 @@ use diesel::{QueryResult, RunQueryDsl};
 
 use crate::add::target::Target;
 use crate::key::{BindKey, KeyOf, WholeKey};
-use crate::sql::{CounterBackend, Dialect, Part as _, each, part, value};
+use crate::sql::{CounterBackend, Dialect, Part as _, each, key_value, part};
 use crate::typed::counters::{Counters, KeyType, assert_program_counts};
 use crate::typed::table::CounterTable;
 
@@ -64,6 +64,7 @@ pub struct Increment<C: Counters, K = ()> {
 }
 
 impl<C: Counters> Increment<C> {
+    /// Returns an increment that adds 1 to each of the counters.
     #[inline]
     pub(crate) fn new() -> Self {
         let mut amounts = C::Amounts::default();
@@ -86,7 +87,7 @@ impl<C: Counters> Increment<C> {
     #[inline]
     pub(crate) fn with_key<K>(self, key: K) -> Increment<C, K> {
         Increment {
-            target: self.target.of(key),
+            target: self.target.with_key(key),
             amounts: self.amounts,
         }
     }
@@ -103,7 +104,7 @@ impl<C: Counters, K> Increment<C, K> {
     /// Sets the day to count on. Defaults to today. If the table counts by a
     /// [`Period`](crate::Period) other than the day, this counts in the period that contains `day`.
     pub fn on(mut self, day: NaiveDate) -> Self {
-        self.target.on(day);
+        self.target.set_day(day);
         self
     }
 }
@@ -131,8 +132,9 @@ where
         let db = Dialect::from_pass(&out);
         let shape = C::Table::shape();
         let insert = db.insert_into(shape.table, &shape.key, C::NAMES);
+        // `?, ` for each column, because a table without entities has none.
         let key = each("", shape.entity(), |column, _| {
-            part!("{value(&self.target.entity, column, 0)}, ")
+            part!("{key_value(&self.target.entity, column)}, ")
         });
         let day = self.target.day();
         let slot = db.slot(shape);

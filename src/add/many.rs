@@ -1,15 +1,19 @@
 //! Adding to the counters of many entities in few statements.
 
+use std::ops::Range;
+
 use chrono::NaiveDate;
 use diesel::QueryResult;
 use diesel::connection::Connection;
 
 use crate::add::increment::Increment;
 use crate::day::Day;
-use crate::key::{BindKey, columns_of};
+use crate::key::BindKey;
 use crate::shape::{Name, Shape};
 use crate::slot::InSlot;
-use crate::sql::{Bind, CounterBackend, arrays, each, part, rows, sql, value, write};
+use crate::sql::{
+    Bind, CounterBackend, Dialect, Part, Sql, Values, arrays, each, part, rows, sql, value, write,
+};
 use crate::typed::counters::{Counters, KeyType, is_zero, sum};
 use crate::typed::table::CounterTable;
 
@@ -83,9 +87,11 @@ pub(crate) fn add_up<K: Ord, A: AsRef<[i64]> + AsMut<[i64]> + Default>(
     mut counts: Vec<(K, A)>,
 ) -> QueryResult<Vec<(K, A)>> {
     counts.sort_by(|(a, _), (b, _)| a.cmp(b));
-    for of_key in counts.chunk_by_mut(|(a, _), (b, _)| a == b) {
-        if of_key.len() > 1 {
-            of_key[0].1 = sum(of_key.iter().map(|(_, amounts)| amounts))?;
+    for same_key in counts.chunk_by_mut(|(a, _), (b, _)| a == b) {
+        if same_key.len() > 1 {
+            let total = sum(same_key.iter().map(|(_, amounts)| amounts))?;
+            let (_, first_amounts) = &mut same_key[0];
+            *first_amounts = total;
         }
     }
     // This keeps the first of each key, which has the sum.
@@ -107,61 +113,103 @@ where
     A: AsRef<[i64]>,
     Conn: Connection<Backend: CounterBackend>,
 {
-    let number = rows.len();
-    let mut days = Vec::with_capacity(number);
-    let mut amounts = vec![Vec::with_capacity(number); counters.len()];
-    let keys = columns_of(rows.map(|(key, day, of_key)| {
+    let row_count = rows.len();
+    let mut keys = K::Columns::default();
+    let mut days = Vec::with_capacity(row_count);
+    let mut amounts = vec![Vec::with_capacity(row_count); counters.len()];
+    for (key, day, row_amounts) in rows {
+        key.push_to(&mut keys);
         days.push(day);
-        for (amounts, amount) in amounts.iter_mut().zip(of_key.as_ref()) {
-            amounts.push(*amount);
+        for (column, amount) in amounts.iter_mut().zip(row_amounts.as_ref()) {
+            column.push(*amount);
         }
-        key
-    }));
-    let keys = &keys;
-    let amounts = &amounts[..];
+    }
+    let new_rows = NewRows {
+        shape,
+        counters,
+        slot,
+        keys: &keys,
+        days: &days,
+        amounts: &amounts,
+    };
     let mut first = 0;
-    while first < number {
-        let end = first + rows::rows_in_next_insert::<Conn::Backend>(number - first);
+    while first < row_count {
+        let end = first + rows::rows_in_next_insert::<Conn::Backend>(row_count - first);
         write(conn, shape.label, end - first, |db| {
-            let added = db.on_conflict_add(shape, counters);
-            let counted = db.slot(shape);
-            if Conn::Backend::HAS_ARRAYS && end - first > 1 {
-                // A subquery runs once, but an expression runs once for each row.
-                let slot = part!(match slot {
-                    InSlot::Chosen => "(SELECT {counted})",
-                    InSlot::Merged => "0",
-                });
-                let insert = db.insert_into(shape.table, &shape.key, counters);
-                let entity_and_day = shape.entity_and_day();
-                let columns = [entity_and_day, counters].concat();
-                let mut values = arrays(keys, first..end);
-                values.push(sql!("{Bind::Days(&days[first..end])}"));
-                let of_counters = amounts.iter().map(|of| Bind::Amounts(&of[first..end]));
-                values.extend(of_counters.map(|amounts| sql!("{amounts}")));
-                let comma = if counters.is_empty() { "" } else { ", " };
-                return sql!(
-                    "{insert} SELECT {entity_and_day}, {slot}{comma}{counters} \
-                     FROM unnest({&values}) AS added ({&columns}){added}"
-                );
-            }
-            let slot = part!(match slot {
-                InSlot::Chosen => "{counted}",
-                InSlot::Merged => "0",
-            });
-            let insert = db.insert_into(shape.table, &shape.key, counters);
-            let values = each(", ", &days[first..end], |i, day| {
-                let row = first + i;
-                let key = each("", shape.entity(), move |column, _| {
-                    part!("{value(keys, column, row)}, ")
-                });
-                let amounts = each("", amounts, move |_, of_counter| {
-                    part!(", {&of_counter[row]}")
-                });
-                part!("({key}{day}, {slot}{amounts})")
-            });
-            sql!("{insert} VALUES {values}{added}")
+            new_rows.insert(db, first..end)
         })?;
         first = end;
     }
     Ok(())
+}
+
+/// The rows to add to, column by column.
+struct NewRows<'a, DB: CounterBackend> {
+    shape: &'a Shape<'a>,
+    counters: &'a [Name<'a>],
+    slot: InSlot,
+    keys: &'a dyn Values<DB>,
+    days: &'a [Day],
+    /// One list for each counter.
+    amounts: &'a [Vec<i64>],
+}
+
+impl<'a, DB: CounterBackend> NewRows<'a, DB> {
+    /// The `INSERT` that adds to some of the rows.
+    fn insert(&self, db: Dialect, rows: Range<usize>) -> Sql<'a, DB> {
+        let insert = db.insert_into(self.shape.table, &self.shape.key, self.counters);
+        let add = db.on_conflict_add(self.shape, self.counters);
+        if DB::HAS_ARRAYS && rows.len() > 1 {
+            let select = self.select_from_arrays(db, rows);
+            sql!("{insert} {select}{add}")
+        } else {
+            let tuples = self.tuples(db, rows);
+            sql!("{insert} VALUES {tuples}{add}")
+        }
+    }
+
+    /// `SELECT … FROM unnest(?, ?, ?) AS added (…)`, with an array for each column.
+    fn select_from_arrays(&self, db: Dialect, rows: Range<usize>) -> Sql<'a, DB> {
+        let connection_slot = db.slot(self.shape);
+        // A subquery runs once, but an expression runs once for each row.
+        let slot = part!(match self.slot {
+            InSlot::Chosen => "(SELECT {connection_slot})",
+            InSlot::Merged => "0",
+        });
+        let mut arrays = arrays(self.keys, rows.clone());
+        arrays.push(sql!("{Bind::Days(&self.days[rows.clone()])}"));
+        for amounts in self.amounts {
+            arrays.push(sql!("{Bind::Amounts(&amounts[rows.clone()])}"));
+        }
+        let entity_and_day = self.shape.entity_and_day();
+        let counters = self.counters;
+        let columns = [entity_and_day, counters].concat();
+        let comma = if counters.is_empty() { "" } else { ", " };
+        sql!(
+            "SELECT {entity_and_day}, {slot}{comma}{counters} \
+             FROM unnest({&arrays}) AS added ({&columns})"
+        )
+    }
+
+    /// `(?, ?, 0, ?), (?, ?, 0, ?)`: every row's key, day, slot and amounts.
+    fn tuples(&self, db: Dialect, rows: Range<usize>) -> impl Part<'a, DB> {
+        let (shape, keys, amounts) = (self.shape, self.keys, self.amounts);
+        let in_slot = self.slot;
+        let connection_slot = db.slot(shape);
+        let slot = part!(match in_slot {
+            InSlot::Chosen => "{connection_slot}",
+            InSlot::Merged => "0",
+        });
+        let first = rows.start;
+        each(", ", &self.days[rows], move |i, day| {
+            let row = first + i;
+            let key = each("", shape.entity(), move |column, _| {
+                part!("{value(keys, column, row)}, ")
+            });
+            let amounts = each("", amounts, move |_, of_counter| {
+                part!(", {&of_counter[row]}")
+            });
+            part!("({key}{day}, {slot}{amounts})")
+        })
+    }
 }

@@ -13,35 +13,35 @@ pub(crate) enum RowAmounts {
 }
 
 impl RowAmounts {
-    /// Returns the amount of the counter at this place.
-    pub(crate) fn get(&self, place: usize) -> i128 {
+    /// Returns the amount of the counter with this index.
+    pub(crate) fn get(&self, counter: usize) -> i128 {
         match self {
-            RowAmounts::One(amount) if place == 0 => i128::from(*amount),
+            RowAmounts::One(amount) if counter == 0 => i128::from(*amount),
             RowAmounts::One(_) => 0,
-            RowAmounts::Many(amounts) => amounts.get(place).copied().unwrap_or_default(),
+            RowAmounts::Many(amounts) => amounts.get(counter).copied().unwrap_or_default(),
         }
     }
 
-    /// Adds to the amount of the counter at this place.
+    /// Adds to the amount of the counter with this index.
     #[inline]
-    pub(crate) fn add(&mut self, place: usize, amount: i64) {
-        if let (RowAmounts::One(sum), 0) = (&mut *self, place) {
-            if let Some(exact) = sum.checked_add(amount) {
-                *sum = exact;
+    pub(crate) fn add(&mut self, counter: usize, amount: i64) {
+        if let RowAmounts::One(sum) = self {
+            if let (0, Some(exact_sum)) = (counter, sum.checked_add(amount)) {
+                *sum = exact_sum;
                 return;
             }
         }
-        *self.amount_mut(place) += i128::from(amount);
+        *self.amount_mut(counter) += i128::from(amount);
     }
 
-    /// Adds all amounts of another row. `places` has the place in this row for each of its
-    /// counters.
-    pub(crate) fn append(&mut self, places: &[usize], other: &Self) {
+    /// Adds all amounts of another row. `indexes[i]` is the index in this row of the other row's
+    /// counter `i`.
+    pub(crate) fn append(&mut self, indexes: &[usize], other: &Self) {
         match other {
-            RowAmounts::One(amount) => self.add(places[0], *amount),
+            RowAmounts::One(amount) => self.add(indexes[0], *amount),
             RowAmounts::Many(amounts) => {
-                for (place, amount) in places.iter().zip(amounts) {
-                    *self.amount_mut(*place) += amount;
+                for (index, amount) in indexes.iter().zip(amounts) {
+                    *self.amount_mut(*index) += amount;
                 }
             }
         }
@@ -54,18 +54,20 @@ impl RowAmounts {
         }
     }
 
-    /// Makes room for the counter at this place, and returns its amount.
-    fn amount_mut(&mut self, place: usize) -> &mut i128 {
-        let known = match self {
-            RowAmounts::One(_) => 1,
-            RowAmounts::Many(amounts) => amounts.len(),
+    /// Returns the amount of the counter with this index, to be changed. Makes this a `Many` that
+    /// has room for it.
+    fn amount_mut(&mut self, counter: usize) -> &mut i128 {
+        let (is_many, len) = match self {
+            RowAmounts::One(_) => (false, 1),
+            RowAmounts::Many(amounts) => (true, amounts.len()),
         };
-        if known <= place || matches!(self, RowAmounts::One(_)) {
-            let amounts = (0..known.max(place + 1)).map(|place| self.get(place));
-            *self = RowAmounts::Many(amounts.collect());
+        if !is_many || len <= counter {
+            let counters = 0..len.max(counter + 1);
+            let amounts = counters.map(|counter| self.get(counter)).collect();
+            *self = RowAmounts::Many(amounts);
         }
         match self {
-            RowAmounts::Many(amounts) => &mut amounts[place],
+            RowAmounts::Many(amounts) => &mut amounts[counter],
             RowAmounts::One(_) => unreachable!("it was replaced"),
         }
     }

@@ -30,7 +30,7 @@ pub struct TableRows<T, K> {
     /// The counters, in the order in which they were first counted.
     counters: Vec<&'static str>,
     days: BTreeMap<NaiveDate, HashMap<K, RowAmounts, RandomState>>,
-    /// The second in which we last looked up today's date, and the date.
+    /// The second in which we last asked the table for today's date, and the date.
     today: (Option<usize>, NaiveDate),
     table: PhantomData<fn() -> T>,
 }
@@ -47,19 +47,24 @@ impl<T, K> Default for TableRows<T, K> {
 }
 
 impl<T: CounterTable, K> TableRows<T, K> {
+    /// Returns the first day of the table's current period. Asks the table for today's date once
+    /// per `second`, or at every call if that is `None`.
     #[inline]
     pub(crate) fn today(&mut self, second: Option<usize>) -> NaiveDate {
-        if second.is_none() || second != self.today.0 {
-            self.today = (second, T::shape().today());
+        let (asked_in, known_today) = self.today;
+        if second.is_some() && second == asked_in {
+            return known_today;
         }
-        self.today.1
+        let today = T::shape().today();
+        self.today = (second, today);
+        today
     }
 }
 
 impl<T, K: Hash + Eq> TableRows<T, K> {
     /// Adds amounts to this key's row, if it has one. Returns whether it has.
     #[inline]
-    pub(crate) fn add<Q>(
+    pub(crate) fn add_if_known<Q>(
         &mut self,
         day: NaiveDate,
         key: &Q,
@@ -70,13 +75,13 @@ impl<T, K: Hash + Eq> TableRows<T, K> {
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let keys = self.days.get_mut(&day);
-        let Some(row) = keys.and_then(|keys| keys.get_mut(key)) else {
+        let rows = self.days.get_mut(&day);
+        let Some(row) = rows.and_then(|rows| rows.get_mut(key)) else {
             return false;
         };
-        for (counter, amount) in counters.iter().zip(amounts) {
-            let at = place(&mut self.counters, counter.0);
-            row.add(at, *amount);
+        for (Name(counter), amount) in counters.iter().zip(amounts) {
+            let index = find_or_push(&mut self.counters, counter);
+            row.add(index, *amount);
         }
         true
     }
@@ -90,32 +95,31 @@ impl<T, K: Hash + Eq> TableRows<T, K> {
         amounts: &[i64],
     ) {
         let mut row = RowAmounts::default();
-        for (counter, amount) in counters.iter().zip(amounts) {
-            let at = place(&mut self.counters, counter.0);
-            row.add(at, *amount);
+        for (Name(counter), amount) in counters.iter().zip(amounts) {
+            let index = find_or_push(&mut self.counters, counter);
+            row.add(index, *amount);
         }
         self.days.entry(day).or_default().insert(key, row);
     }
 
     /// Returns whether this key has a row on this day.
-    pub(crate) fn has(&self, day: NaiveDate, key: &K) -> bool {
-        let keys = self.days.get(&day);
-        keys.is_some_and(|keys| keys.contains_key(key))
+    pub(crate) fn contains(&self, day: NaiveDate, key: &K) -> bool {
+        let rows = self.days.get(&day);
+        rows.is_some_and(|rows| rows.contains_key(key))
     }
 
     /// Returns what was counted on all days for this key, for each of these counters.
     pub(crate) fn pending(&self, key: &K, counters: &[Name<'_>]) -> Vec<i128> {
-        let places = counters.iter().map(|name| {
-            let mut counted = self.counters.iter();
-            counted.position(|counter| *counter == name.0)
-        });
-        let rows = self.days.values().filter_map(|keys| keys.get(key));
-        let rows = Vec::from_iter(rows);
-        let amounts = places.map(|place| {
-            let amounts = rows.iter().filter_map(|row| Some(row.get(place?)));
-            amounts.sum()
-        });
-        amounts.collect()
+        let rows_of_days = self.days.values();
+        let rows_of_key = Vec::from_iter(rows_of_days.filter_map(|rows| rows.get(key)));
+        let sum = |Name(counter): &Name<'_>| {
+            let index = self.counters.iter().position(|known| known == counter);
+            let Some(index) = index else {
+                return 0;
+            };
+            rows_of_key.iter().map(|row| row.get(index)).sum::<i128>()
+        };
+        counters.iter().map(sum).collect()
     }
 }
 
@@ -123,17 +127,19 @@ impl<T, K: Ord> TableRows<T, K> {
     /// Returns the rows in the order of their days and keys.
     fn sorted(&self) -> Vec<(NaiveDate, &K, &RowAmounts)> {
         let days = self.days.iter();
-        let rows = days.flat_map(|(day, keys)| keys.iter().map(|(key, row)| (*day, key, row)));
+        let rows = days.flat_map(|(day, rows)| rows.iter().map(|(key, row)| (*day, key, row)));
         let mut rows: Vec<_> = rows.collect();
-        rows.sort_unstable_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)));
+        rows.sort_unstable_by(|(day_a, key_a, _), (day_b, key_b, _)| {
+            (day_a, key_a).cmp(&(day_b, key_b))
+        });
         rows
     }
 }
 
-/// Returns the counter's place in the list. Adds it if it's new.
+/// Returns the counter's index in the list. Adds it if it's new.
 #[inline]
-fn place(counters: &mut Vec<&'static str>, counter: &'static str) -> usize {
-    let found = counters.iter().position(|other| *other == counter);
+fn find_or_push(counters: &mut Vec<&'static str>, counter: &'static str) -> usize {
+    let found = counters.iter().position(|known| *known == counter);
     found.unwrap_or_else(|| {
         counters.push(counter);
         counters.len() - 1
@@ -174,32 +180,37 @@ where
 
     fn append(&mut self, later: Box<dyn AnyTableRows<Conn>>) -> usize {
         let later: Box<Self> = later.into_any().downcast().expect(SAME);
-        let counters = later.counters.into_iter();
-        let places = Vec::from_iter(counters.map(|counter| place(&mut self.counters, counter)));
-        let mut known = 0;
-        for (day, keys) in later.days {
-            let earlier = self.days.entry(day).or_default();
-            let before = earlier.len();
-            let number = keys.len();
-            for (key, row) in keys {
-                earlier.entry(key).or_default().append(&places, &row);
+        // For each of the later counters, its index in `self.counters`.
+        let later_counters = later.counters.into_iter();
+        let indexes = later_counters.map(|counter| find_or_push(&mut self.counters, counter));
+        let indexes = Vec::from_iter(indexes);
+        let mut known_keys = 0;
+        for (day, later_rows) in later.days {
+            let rows = self.days.entry(day).or_default();
+            let total_before = rows.len() + later_rows.len();
+            for (key, later_row) in later_rows {
+                rows.entry(key).or_default().append(&indexes, &later_row);
             }
-            known += before + number - earlier.len();
+            // Two rows with the same key became one.
+            known_keys += total_before - rows.len();
         }
-        known
+        known_keys
     }
 
     fn remove(&mut self, batch: &dyn AnyTableRows<Conn>) -> usize {
         let batch: &Self = batch.any().downcast_ref().expect(SAME);
         let mut removed = 0;
-        for (day, batch) in &batch.days {
-            if let Some(keys) = self.days.get_mut(day) {
-                let of_batch = batch.keys().filter(|key| keys.remove(*key).is_some());
-                removed += of_batch.count();
+        for (day, batch_rows) in &batch.days {
+            let Some(rows) = self.days.get_mut(day) else {
+                continue;
+            };
+            for key in batch_rows.keys() {
+                removed += usize::from(rows.remove(key).is_some());
             }
         }
-        self.days.retain(|_, keys| !keys.is_empty());
+        self.days.retain(|_, rows| !rows.is_empty());
         if self.days.is_empty() {
+            // The next rows may count other counters.
             self.counters.clear();
         }
         removed
@@ -207,12 +218,12 @@ where
 
     fn split(&self, number: usize) -> Vec<Rc<dyn AnyTableRows<Conn>>> {
         let mut batches = Vec::new();
-        for rows in self.sorted().chunks(number) {
+        for chunk in self.sorted().chunks(number) {
             let mut batch = Self::default();
             batch.counters.clone_from(&self.counters);
-            for &(day, key, row) in rows {
-                let keys = batch.days.entry(day).or_default();
-                keys.insert(key.clone(), row.clone());
+            for &(day, key, row) in chunk {
+                let rows = batch.days.entry(day).or_default();
+                rows.insert(key.clone(), row.clone());
             }
             batches.push(Rc::new(batch) as Rc<dyn AnyTableRows<Conn>>);
         }
@@ -226,30 +237,33 @@ where
         let mut counters = Vec::from_iter(self.counters.iter().copied().enumerate());
         counters.sort_by_key(|(_, counter)| *counter);
         let names = Vec::from_iter(counters.iter().map(|(_, counter)| Name(counter)));
-        let rows = self.sorted().into_iter();
-        let rows = rows.filter(|(.., row)| !row.is_zero());
-        let rows = rows.map(|(day, key, row)| {
-            let amounts = counters.iter().map(|(place, _)| row.get(*place));
-            let amounts = amounts.map(i64::try_from).collect::<Result<_, _>>();
-            Ok((key.clone(), Day(day), amounts.map_err(|_| overflow())?))
-        });
-        let rows: Vec<(K, Day, Vec<i64>)> = rows.collect::<QueryResult<_>>()?;
-        let number = rows.len();
+        let mut rows = Vec::new();
+        for (day, key, row) in self.sorted() {
+            if row.is_zero() {
+                continue;
+            }
+            let amounts = counters
+                .iter()
+                .map(|(index, _)| i64::try_from(row.get(*index)));
+            let amounts: Result<Vec<i64>, _> = amounts.collect();
+            rows.push((key.clone(), Day(day), amounts.map_err(|_| overflow())?));
+        }
+        let written = rows.len();
         let rows = rows.into_iter();
         add_rows::<T::KeyType, K, _, _>(T::shape(), &names, InSlot::Chosen, rows, conn)?;
-        Ok(number)
+        Ok(written)
     }
 
-    fn list(&self) -> Vec<(NaiveDate, String, NamedAmounts)> {
-        let rows = self.sorted().into_iter();
-        let rows = rows.map(|(day, key, row)| {
+    fn printed_rows(&self) -> Vec<(NaiveDate, String, NamedAmounts)> {
+        let mut printed = Vec::new();
+        for (day, key, row) in self.sorted() {
             let counters = self.counters.iter().copied().enumerate();
-            let amounts = counters.map(|(place, counter)| (counter, row.get(place)));
+            let amounts = counters.map(|(index, counter)| (counter, row.get(index)));
             let mut amounts = Vec::from_iter(amounts.filter(|(_, amount)| *amount != 0));
             amounts.sort();
-            (day, format!("{key:?}"), amounts)
-        });
-        rows.collect()
+            printed.push((day, format!("{key:?}"), amounts));
+        }
+        printed
     }
 }
 

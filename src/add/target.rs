@@ -19,6 +19,7 @@ pub(crate) struct Target<C: Counters, K = ()> {
 }
 
 impl<C: Counters> Target<C> {
+    /// Returns a target without an entity and without a day.
     #[inline]
     pub(crate) fn new() -> Self {
         Target {
@@ -28,7 +29,7 @@ impl<C: Counters> Target<C> {
     }
 
     #[inline]
-    pub(crate) fn of<K>(self, key: K) -> Target<C, K> {
+    pub(crate) fn with_key<K>(self, key: K) -> Target<C, K> {
         Target {
             entity: KeyPrefix::new(key),
             day: self.day,
@@ -37,18 +38,19 @@ impl<C: Counters> Target<C> {
 }
 
 impl<C: Counters, K> Target<C, K> {
-    /// Sets the day to the first day of its period.
-    pub(crate) fn on(&mut self, day: NaiveDate) {
-        self.day = Day(C::Table::PERIOD.start(day)).into();
+    /// Sets the day to the first day of the table's period that contains `day`.
+    pub(crate) fn set_day(&mut self, day: NaiveDate) {
+        let first_day = C::Table::PERIOD.start(day);
+        self.day = OnceLock::from(Day(first_day));
     }
 
-    /// The day that was set, if any.
+    /// Returns the day, if one was set.
     #[inline]
-    pub(crate) fn given_day(&self) -> Option<Day> {
+    pub(crate) fn day_if_set(&self) -> Option<Day> {
         self.day.get().copied()
     }
 
-    /// The day that was set, or today. It stays the same after the first call.
+    /// Returns the day that was set, or today. It stays the same after the first call.
     pub(crate) fn day(&self) -> &Day {
         self.day.get_or_init(|| Day(C::Table::shape().today()))
     }

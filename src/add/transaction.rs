@@ -61,11 +61,12 @@ where
     Conn: Connection<Backend: CounterBackend>,
     E: From<Error>,
 {
+    // Keeps the error of a conflict, which would be lost if the rollback of a savepoint failed too.
     let mut conflict = Conflict::default();
     let result = conn.transaction(|conn| {
         let mut tx = CountingTransaction::new(conn);
         let value = work(&mut tx)?;
-        if tx.is_lost {
+        if tx.is_rolled_back {
             return Err(Error::BrokenTransactionManager.into());
         }
         if tx.savepoint_failed {
@@ -75,11 +76,11 @@ where
             tx.conn.transaction(|_| QueryResult::Ok(()))?;
         }
         for rows in tx.counted.sorted() {
-            conflict.keep(rows.write(tx.conn))?;
+            conflict.keep_from(rows.write(tx.conn))?;
         }
         Ok(value)
     });
-    conflict.or(result)
+    conflict.error_or(result)
 }
 
 /// A transaction that gathers increments; made by [`counting_transaction`].
@@ -89,7 +90,7 @@ pub struct CountingTransaction<'a, Conn> {
     savepoint_failed: bool,
     /// Whether a savepoint couldn't be released or rolled back, because the database had already
     /// rolled back the whole transaction.
-    is_lost: bool,
+    is_rolled_back: bool,
 }
 
 impl<'a, Conn: Connection<Backend: CounterBackend>> CountingTransaction<'a, Conn> {
@@ -98,7 +99,7 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> CountingTransaction<'a, Conn
             conn,
             counted: Gathered::default(),
             savepoint_failed: false,
-            is_lost: false,
+            is_rolled_back: false,
         }
     }
 
@@ -113,7 +114,8 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> CountingTransaction<'a, Conn
 
     /// Gathers an increment, for one entity, for many, or without an entity. It runs no statement.
     pub fn count<I: Countable<Conn, Of>, Of>(&mut self, increment: I) {
-        self.counted.count(increment, None, usize::MAX);
+        let (second, room) = (None, usize::MAX); // reads today's date now, and has no limit
+        self.counted.count(increment, second, room);
     }
 
     /// Runs `work` in a savepoint, like `tx.conn().transaction(…)`, but you can also count in it.
@@ -140,8 +142,9 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> CountingTransaction<'a, Conn
         self.savepoint_failed = result.is_err();
         let (value, counted) = result.map_err(|error| match error {
             TransactionError::Work(error) => error,
+            // The savepoint could not begin, be released, or be rolled back.
             TransactionError::Transaction(error) => {
-                self.is_lost |= has_begun;
+                self.is_rolled_back |= has_begun;
                 error.into()
             }
         })?;

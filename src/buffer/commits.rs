@@ -37,7 +37,7 @@ impl Commits {
         let mut state = lock(&self.state);
         state.begun += 1;
         state.unanswered_since = Some(Instant::now());
-        Unanswered(self)
+        Unanswered { commits: self }
     }
 
     /// Returns the number of COMMITs that have begun.
@@ -60,7 +60,7 @@ impl Commits {
     /// Makes the next batch wait until the result is dropped.
     pub(super) fn block_next_batch(&self) -> BatchBlocked<'_> {
         lock(&self.state).reads += 1;
-        BatchBlocked(self)
+        BatchBlocked { commits: self }
     }
 
     /// Waits for the reads that hold batches back. Don't call it while you hold a lock that they
@@ -77,21 +77,25 @@ impl Commits {
 }
 
 /// A COMMIT that isn't answered yet.
-pub(super) struct Unanswered<'a>(&'a Commits);
+pub(super) struct Unanswered<'a> {
+    commits: &'a Commits,
+}
 
 impl Drop for Unanswered<'_> {
     fn drop(&mut self) {
-        lock(&self.0.state).unanswered_since = None;
-        self.0.changed.notify_all();
+        lock(&self.commits.state).unanswered_since = None;
+        self.commits.changed.notify_all();
     }
 }
 
 /// A read that the next batch waits for.
-pub(super) struct BatchBlocked<'a>(&'a Commits);
+pub(super) struct BatchBlocked<'a> {
+    commits: &'a Commits,
+}
 
 impl Drop for BatchBlocked<'_> {
     fn drop(&mut self) {
-        lock(&self.0.state).reads -= 1;
-        self.0.changed.notify_all();
+        lock(&self.commits.state).reads -= 1;
+        self.commits.changed.notify_all();
     }
 }

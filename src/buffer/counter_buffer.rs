@@ -106,8 +106,9 @@ pub struct CounterBufferBuilder<Conn> {
     on_write: Box<OnWrite>,
 }
 
-/// `count` checks for a fork once in this many calls, and for every new key.
-const CALLS: u8 = 64;
+/// `count` checks for a fork once in this many calls, and for every new key, because it has to ask
+/// the operating system.
+const CALLS_PER_FORK_CHECK: u8 = 64;
 
 const A_SECOND: Duration = Duration::from_secs(1);
 
@@ -140,7 +141,7 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBuffer<Conn> {
     #[inline]
     pub fn count<I: Countable<Conn, Of>, Of>(&self, increment: I) -> Result<(), BufferError> {
         let shared = &self.shared;
-        let max_keys = self.shared.max_keys;
+        let max_keys = shared.max_keys;
         let room = max_keys.saturating_sub(self.pending());
         let second = Some(shared.second.load(Ordering::Relaxed));
         let InShard { calls, counted } = &mut *lock(shared.shard());
@@ -148,19 +149,19 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBuffer<Conn> {
         if shared.is_stopped.load(Ordering::Relaxed) {
             return Err(BufferError::Stopped);
         }
-        let new = counted.count(increment, second, room);
-        let new = new.ok_or(BufferError::Full { max_keys })?;
+        let new_keys = counted.count(increment, second, room);
+        let new_keys = new_keys.ok_or(BufferError::Full { max_keys })?;
         *calls = calls.wrapping_add(1);
-        if new == 0 && *calls % CALLS != 0 {
-            return Ok(());
-        }
-        if self.thread.is_forked() {
-            // The next key is new then, so the next call checks again.
+        let checks_for_fork = new_keys > 0 || *calls % CALLS_PER_FORK_CHECK == 0;
+        if checks_for_fork && self.thread.is_forked() {
+            // Without these counts, the next call counts a new key, so it checks again.
             *counted = Gathered::default();
             return Err(BufferError::Forked);
         }
         // The shard is still locked, so a write can't subtract the keys before they are added.
-        shared.keys.fetch_add(new, Ordering::Relaxed);
+        if new_keys > 0 {
+            shared.keys.fetch_add(new_keys, Ordering::Relaxed);
+        }
         Ok(())
     }
 
@@ -318,12 +319,12 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBufferBuilder<C
     /// database.
     pub fn start(self) -> std::io::Result<CounterBuffer<Conn>> {
         let shared = Arc::new(Shared::new(self.source, self.max_keys, self.on_write));
-        let writes = Arc::clone(&shared);
+        let in_thread = Arc::clone(&shared);
         let every = self.every;
         let thread = Background::start("counter-buffer", every, move |_| {
-            let write = writes.write();
-            let wait = if writes.is_stopped.load(Ordering::Relaxed) {
-                Duration::MAX // until it is asked, or ended
+            let write = in_thread.write();
+            let wait = if in_thread.is_stopped.load(Ordering::Relaxed) {
+                Duration::MAX // until `flush` asks for a write, or the thread is stopped
             } else if write.error.is_some() {
                 every.max(A_SECOND)
             } else {
@@ -331,9 +332,9 @@ impl<Conn: Connection<Backend: CounterBackend> + 'static> CounterBufferBuilder<C
             };
             (write, wait)
         })?;
-        let ticks = Arc::clone(&shared);
+        let in_clock = Arc::clone(&shared);
         let clock = Background::start("counter-clock", Duration::ZERO, move |_| {
-            ticks.second.fetch_add(1, Ordering::Relaxed);
+            in_clock.second.fetch_add(1, Ordering::Relaxed);
             // Waits until the next whole second, because a day begins with one.
             let passed = Duration::from_nanos(Utc::now().timestamp_subsec_nanos().into());
             ((), A_SECOND.saturating_sub(passed))

@@ -18,34 +18,37 @@ pub struct Pending<'a, Conn: Connection<Backend: CounterBackend> + 'static> {
 }
 
 /// From this call on, the next batch waits for the read.
-const BLOCKS_FROM: usize = 4;
+const FIRST_BLOCKING_CALL: usize = 4;
 
 /// A batch that began earlier can still commit during the call before this one, but none can commit
 /// during this one.
-const LAST_CALL: usize = BLOCKS_FROM + 1;
+const LAST_CALL: usize = FIRST_BLOCKING_CALL + 1;
 
 impl<Conn: Connection<Backend: CounterBackend> + 'static> Shared<Conn> {
-    /// Calls `read` until no COMMIT overlaps it.
+    /// Calls `read` until no COMMIT overlaps the call. From [`FIRST_BLOCKING_CALL`] on, the next
+    /// batch waits. If that doesn't help either, the last call leaves out what is pending.
     pub(super) fn read<T, E>(
         &self,
         mut read: impl FnMut(&Pending<'_, Conn>) -> Result<T, E>,
     ) -> Result<T, E> {
         let mut blocked = None;
         for call in 1..=LAST_CALL {
-            if call == BLOCKS_FROM {
+            if call == FIRST_BLOCKING_CALL {
                 blocked = Some(self.commits.block_next_batch());
             }
-            let Some(begun) = self.commits.wait_until_answered() else {
+            let Some(begun_before) = self.commits.wait_until_answered() else {
                 break;
             };
             let pending = Pending { shared: Some(self) };
             let found = read(&pending)?;
-            if self.commits.begun() == begun {
+            let no_commit_has_begun = self.commits.begun() == begun_before;
+            if no_commit_has_begun {
                 return Ok(found);
             }
         }
         drop(blocked);
-        read(&Pending { shared: None })
+        let without_pending = Pending { shared: None };
+        read(&without_pending)
     }
 }
 

@@ -86,7 +86,9 @@ impl<Conn: Connection<Backend: CounterBackend>> Shared<Conn> {
         thread_local! {
             static SHARD: usize = NEXT.fetch_add(1, Ordering::Relaxed) % SHARDS;
         }
-        &self.shards[SHARD.with(|shard| *shard)].0
+        let index = SHARD.with(|index| *index);
+        let Shard(shard) = &self.shards[index];
+        shard
     }
 
     /// Returns what is pending for this key.
@@ -98,10 +100,13 @@ impl<Conn: Connection<Backend: CounterBackend>> Shared<Conn> {
         // Counts only move from the shards to the backlog while the backlog is locked.
         let backlog = lock(&self.backlog);
         let mut sums = backlog.pending::<C::Table, K>(key, C::NAMES);
+        // The list is empty if nothing was counted in the table.
         sums.resize(C::NAMES.len(), 0);
-        for shard in &self.shards {
-            let pending = lock(&shard.0).counted.pending::<C::Table, K>(key, C::NAMES);
-            sums.iter_mut().zip(pending).for_each(|(sum, n)| *sum += n);
+        for Shard(shard) in &self.shards {
+            let in_shard = lock(shard).counted.pending::<C::Table, K>(key, C::NAMES);
+            for (sum, amount) in sums.iter_mut().zip(in_shard) {
+                *sum += amount;
+            }
         }
         drop(backlog);
         let mut amounts = C::Amounts::default();
@@ -120,11 +125,12 @@ impl<Conn: Connection<Backend: CounterBackend>> Shared<Conn> {
         };
         let written = caught(|| {
             self.gather();
-            (self.keys.load(Ordering::Relaxed) > 0).then(|| {
-                let connect = || (self.source)().map_err(BackgroundError::Connection);
-                let writer = Writer::new(&self.backlog, &self.keys, &self.commits);
-                writer.write(connect)
-            })
+            if self.keys.load(Ordering::Relaxed) == 0 {
+                return None;
+            }
+            let connect = || (self.source)().map_err(BackgroundError::Connection);
+            let writer = Writer::new(&self.backlog, &self.keys, &self.commits);
+            Some(writer.write(connect))
         });
         let write = match written {
             Ok(Some(write)) => write,
@@ -133,6 +139,7 @@ impl<Conn: Connection<Backend: CounterBackend>> Shared<Conn> {
             Err(error) => self.unwritten(Some(error)),
         };
         drop(turn);
+        // If it panics, the thread goes on.
         let _ = caught(|| (self.on_write)(&write));
         write
     }
@@ -140,10 +147,11 @@ impl<Conn: Connection<Backend: CounterBackend>> Shared<Conn> {
     /// Moves what was counted to the backlog.
     fn gather(&self) {
         let mut backlog = lock(&self.backlog);
-        for shard in &self.shards {
-            let counted = mem::take(&mut lock(&shard.0).counted);
-            let known = backlog.append(counted);
-            self.keys.fetch_sub(known, Ordering::Relaxed);
+        for Shard(shard) in &self.shards {
+            let counted = mem::take(&mut lock(shard).counted);
+            let known_keys = backlog.append(counted);
+            // They were pending keys of the shard and of the backlog, and now count only once.
+            self.keys.fetch_sub(known_keys, Ordering::Relaxed);
         }
     }
 

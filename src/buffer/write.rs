@@ -66,18 +66,21 @@ pub enum BufferError {
     Stopped,
 }
 
+/// How many refused rows, and how many of unknown state, are printed.
+const MAX_PRINTED: usize = 3;
+
 impl fmt::Display for Write {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let written = self.written;
         let took = self.took.as_secs_f64();
-        let s = if written == 1 { "" } else { "s" };
-        write!(f, "{written} row{s} written in {took:.3} s")?;
+        let plural = if written == 1 { "" } else { "s" };
+        write!(f, "{written} row{plural} written in {took:.3} s")?;
         let unknown = "written or lost, because the answer to the COMMIT does not say which";
         for (dropped, what) in [(&self.refused, "refused"), (&self.unknown, unknown)] {
             if !dropped.is_empty() {
                 write!(f, ", {} {what}", dropped.len())?;
             }
-            for dropped in dropped.iter().take(3) {
+            for dropped in dropped.iter().take(MAX_PRINTED) {
                 write!(f, "; {dropped}")?;
             }
         }

@@ -19,7 +19,7 @@ use crate::background::{BackgroundError, WithSource, caught, lock};
 use crate::buffer::commits::{Commits, Unanswered};
 use crate::buffer::write::{Dropped, Write};
 use crate::error::{SQLITE_BUSY, is_rolled_back, is_row_fault, may_pass};
-use crate::sql::transaction::{begin_read_committed, execute_on, is_in_a_real_transaction};
+use crate::sql::transaction::{execute_on, is_in_a_real_transaction, set_read_committed};
 use crate::sql::{CounterBackend, Dialect};
 
 /// Writes the backlog, and removes from it what is written or dropped.
@@ -35,6 +35,13 @@ pub(crate) struct Writer<'a, Conn> {
     table: usize,
     /// The batch that is being committed, until we know whether it has committed.
     unanswered: Option<(Batch<Conn>, Unanswered<'a>)>,
+}
+
+/// Why the database refused a batch.
+struct Refusal {
+    error: Error,
+    /// Whether it came too soon to be a lock timeout.
+    at_once: bool,
 }
 
 /// Rows of one table.
@@ -119,6 +126,7 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
             written.map_err(BackgroundError::Database)
         });
         if let Err(error) = result.and_then(|result| result) {
+            // The write ended during a COMMIT, so nobody knows whether this batch was written.
             if let Some((rows, _unanswered)) = self.unanswered.take() {
                 let text = Box::new(WithSource(&error).to_string());
                 let error = || Error::DatabaseError(DatabaseErrorKind::Unknown, text.clone());
@@ -138,8 +146,8 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
             return Err(Error::AlreadyInTransaction);
         }
         execute_on(Dialect::MySql, SET_UP_MYSQL, conn)?;
-        let mut tables = 0..lock(self.backlog).sorted().len();
-        let written = tables.try_for_each(|table| self.write_table(table, conn));
+        let tables = lock(self.backlog).sorted().len();
+        let written = (0..tables).try_for_each(|table| self.write_table(table, conn));
         // This fails only if the connection is broken.
         let _ = execute_on(Dialect::MySql, RESTORE_ON_MYSQL, conn);
         written
@@ -150,63 +158,80 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
     /// during a write joins the backlog afterwards.
     fn write_table(&mut self, table: usize, conn: &mut Conn) -> QueryResult<()> {
         self.table = table;
-        let mut batches = lock(self.backlog).at(table).split(BATCH);
-        let mut held = 0;
+        let mut batches = lock(self.backlog).table_at(table).split(BATCH);
+        let mut rows_left = 0;
         // Rows that failed with an error that we don't recognize.
         let mut doubtful = Vec::new();
-        // The last batch that the database accepted.
-        let mut written = None;
-        while let Some(rows) = batches.pop() {
+        let mut last_written = None;
+        while let Some(batch) = batches.pop() {
             self.commits.wait_for_reads();
-            let begun = Instant::now();
-            let mut has_begun = false;
-            let mut number = 0;
-            let result = in_transaction(conn, |conn| {
-                has_begun = true;
-                number = write_and_check(&*rows, conn)?;
-                // Set before the COMMIT, because Diesel's instrumentation can panic there.
-                self.unanswered = Some((Rc::clone(&rows), self.commits.begin()));
-                Ok(())
-            });
-            let took = begun.elapsed();
-            let Err(error) = result else {
-                let unanswered = self.unanswered.take();
-                self.remove(&rows);
-                drop(unanswered);
-                self.write.written += number;
-                // A batch whose sums are all 0 runs no statement, so it doesn't show that the table
-                // accepts rows.
-                if number > 0 {
-                    written = Some(rows);
+            let refusal = match self.write_batch(&batch, conn)? {
+                Ok(written_rows) => {
+                    // A batch whose sums are all 0 runs no statement, so it doesn't show that the
+                    // table accepts rows.
+                    if written_rows > 0 {
+                        last_written = Some(batch);
+                    }
+                    continue;
                 }
-                continue;
+                Err(refusal) => refusal,
             };
-            if is_rolled_back(&error) {
-                self.unanswered = None;
-            }
-            let may_have_committed = self.unanswered.is_some();
-            if !has_begun || may_have_committed || stops_all_writes(&error) || !is_alive(conn) {
-                return Err(error);
-            }
-            if rows.len() > 1 {
-                batches.extend(rows.split(rows.len().div_ceil(SPLIT_INTO)));
+            let Refusal { error, at_once } = refusal;
+            if batch.len() > 1 {
+                let rows_per_part = batch.len().div_ceil(SPLIT_INTO);
+                batches.extend(batch.split(rows_per_part));
             } else if is_row_fault(&error) {
-                self.refuse(&rows, error);
-            } else if took < AT_ONCE && !may_pass(&error) {
-                doubtful.push((rows, error));
+                self.drop_refused(&batch, error);
+            } else if at_once && !may_pass(&error) {
+                doubtful.push((batch, error));
             } else {
-                self.write.error = Some(BackgroundError::Database(error));
-                held += 1;
+                rows_left += self.leave_for_next_write(vec![(batch, error)]);
             }
-            if held + doubtful.len() >= MAX_LEFT {
-                held += self.refuse_faulty(&mut doubtful, written.as_ref(), conn);
+            if rows_left + doubtful.len() >= MAX_LEFT {
+                rows_left += self.refuse_faulty(&mut doubtful, last_written.as_ref(), conn);
             }
-            if held >= MAX_LEFT {
+            if rows_left >= MAX_LEFT {
                 break;
             }
         }
-        self.refuse_faulty(&mut doubtful, written.as_ref(), conn);
+        self.refuse_faulty(&mut doubtful, last_written.as_ref(), conn);
         Ok(())
+    }
+
+    /// Writes a batch in a transaction, and removes it from the backlog. Returns the number of
+    /// rows written, or why the database refused the batch. Fails if nothing more can be written
+    /// now, or if we don't know whether the batch was committed.
+    fn write_batch(
+        &mut self,
+        batch: &Batch<Conn>,
+        conn: &mut Conn,
+    ) -> QueryResult<Result<usize, Refusal>> {
+        let begun = Instant::now();
+        let mut has_begun = false;
+        let mut written_rows = 0;
+        let result = in_transaction(conn, |conn| {
+            has_begun = true;
+            written_rows = write_and_check(&**batch, conn)?;
+            // Set before the COMMIT, because Diesel's instrumentation can panic there.
+            self.unanswered = Some((Rc::clone(batch), self.commits.begin()));
+            Ok(())
+        });
+        let at_once = begun.elapsed() < AT_ONCE;
+        let Err(error) = result else {
+            let unanswered = self.unanswered.take();
+            self.remove(batch);
+            drop(unanswered); // reads wait for this, so that they don't find the batch twice
+            self.write.written += written_rows;
+            return Ok(Ok(written_rows));
+        };
+        if is_rolled_back(&error) {
+            self.unanswered = None;
+        }
+        let may_have_committed = self.unanswered.is_some();
+        if !has_begun || may_have_committed || stops_all_writes(&error) || !is_alive(conn) {
+            return Err(error);
+        }
+        Ok(Err(Refusal { error, at_once }))
     }
 
     /// Refuses the rows that are at fault, and leaves the others for the next write. A row is at
@@ -226,24 +251,21 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
         if rows.is_empty() || write_and_roll_back(&**written, conn).is_err() {
             return self.leave_for_next_write(rows);
         }
-        let (at_fault, others): (Vec<_>, Vec<_>) = rows.into_iter().partition(|(rows, _)| {
-            let begun = Instant::now();
-            let Err(error) = write_and_roll_back(&**rows, conn) else {
-                return false;
-            };
-            begun.elapsed() < AT_ONCE && !may_pass(&error) && !stops_all_writes(&error)
-        });
-        let held = self.leave_for_next_write(others);
+        let rows = rows.into_iter();
+        let (at_fault, others): (Vec<_>, Vec<_>) =
+            rows.partition(|(rows, _)| fails_again_at_once(&**rows, conn));
+        let rows_left = self.leave_for_next_write(others);
         if write_and_roll_back(&**written, conn).is_err() {
-            return held + self.leave_for_next_write(at_fault);
+            return rows_left + self.leave_for_next_write(at_fault);
         }
         for (rows, error) in at_fault {
-            self.refuse(&rows, error);
+            self.drop_refused(&rows, error);
         }
-        held
+        rows_left
     }
 
-    /// Leaves rows in the backlog for the next write. Returns their number.
+    /// Leaves rows in the backlog for the next write, and reports the last error. Returns the
+    /// number of rows.
     fn leave_for_next_write(&mut self, rows: Vec<(Batch<Conn>, Error)>) -> usize {
         let number = rows.len();
         if let Some((_, error)) = rows.into_iter().next_back() {
@@ -252,15 +274,17 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
         number
     }
 
-    fn refuse(&mut self, rows: &Batch<Conn>, error: Error) {
-        let refused = self.drop_rows(rows, iter::once(error));
+    /// Drops a row, and reports it as refused by the database.
+    fn drop_refused(&mut self, row: &Batch<Conn>, error: Error) {
+        let refused = self.drop_rows(row, iter::once(error));
         self.write.refused.extend(refused);
     }
 
+    /// Removes rows from the backlog. Returns what to report for each row, with its error.
     fn drop_rows(&self, rows: &Batch<Conn>, errors: impl Iterator<Item = Error>) -> Vec<Dropped> {
         self.remove(rows);
         let table = rows.table();
-        let rows = rows.list().into_iter().zip(errors);
+        let rows = rows.printed_rows().into_iter().zip(errors);
         rows.map(|((day, key, amounts), error)| Dropped {
             table,
             key,
@@ -273,7 +297,7 @@ impl<'a, Conn: Connection<Backend: CounterBackend>> Writer<'a, Conn> {
 
     /// Removes rows from the backlog.
     fn remove(&self, rows: &Batch<Conn>) {
-        let removed = lock(self.backlog).at(self.table).remove(&**rows);
+        let removed = lock(self.backlog).table_at(self.table).remove(&**rows);
         self.keys.fetch_sub(removed, Ordering::Relaxed);
     }
 }
@@ -285,8 +309,9 @@ pub fn write_once<Of, Conn: Connection<Backend: CounterBackend>>(
     conn: &mut Conn,
 ) -> Write {
     let mut gathered = Gathered::default();
-    let new = gathered.count(increment, None, usize::MAX);
-    let keys = AtomicUsize::new(new.unwrap_or_default());
+    let (second, room) = (None, usize::MAX); // reads today's date now, and has no limit
+    let new_keys = gathered.count(increment, second, room);
+    let keys = AtomicUsize::new(new_keys.unwrap_or_default());
     let backlog = Mutex::new(gathered);
     Writer::new(&backlog, &keys, &Commits::default()).write(|| Ok(conn))
 }
@@ -297,7 +322,7 @@ fn in_transaction<Conn: Connection<Backend: CounterBackend>>(
     conn: &mut Conn,
     work: impl FnOnce(&mut Conn) -> QueryResult<()>,
 ) -> QueryResult<()> {
-    begin_read_committed(conn)?;
+    set_read_committed(conn)?;
     conn.transaction(|conn| {
         execute_on(Dialect::PostgreSql, LIMIT_ON_POSTGRES, conn)?;
         work(conn)
@@ -333,6 +358,18 @@ fn write_and_roll_back<Conn: Connection<Backend: CounterBackend>>(
         Err(Error::RollbackTransaction) => Ok(()),
         other => other,
     }
+}
+
+/// Returns whether these rows fail at once, for a reason that won't pass.
+fn fails_again_at_once<Conn: Connection<Backend: CounterBackend>>(
+    rows: &dyn AnyTableRows<Conn>,
+    conn: &mut Conn,
+) -> bool {
+    let begun = Instant::now();
+    let Err(error) = write_and_roll_back(rows, conn) else {
+        return false;
+    };
+    begun.elapsed() < AT_ONCE && !may_pass(&error) && !stops_all_writes(&error)
 }
 
 fn is_alive(conn: &mut impl Connection) -> bool {

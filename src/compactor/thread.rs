@@ -180,7 +180,7 @@ impl<Conn: LoadConnection<Backend: CounterBackend> + 'static> CompactorBuilder<C
         Types: KeyTypes,
         K: OwnedKey<Types, Conn::Backend> + 'static,
     {
-        self.task(merge().work(), move |conn, stop| {
+        self.task(merge().description(), move |conn, stop| {
             let merged = merge().stop_when(|| stop.is_now()).execute(conn)?;
             Ok(Done::Compacted(merged))
         })
@@ -196,12 +196,13 @@ impl<Conn: LoadConnection<Backend: CounterBackend> + 'static> CompactorBuilder<C
         Types: KeyTypes,
         K: OwnedKey<Types, Conn::Backend> + 'static,
     {
-        self.task(copy().work(), move |conn, stop| {
+        self.task(copy().description(), move |conn, stop| {
             let written = copy().stop_when(|| stop.is_now()).execute(conn)?;
             Ok(Done::Materialized(written))
         })
     }
 
+    /// Adds a task to every run. `work` describes it, for example `compact article_counters`.
     fn task<R>(mut self, work: String, run: R) -> Self
     where
         R: FnMut(&mut Conn, &Stop) -> QueryResult<Done> + Send + 'static,
@@ -242,10 +243,11 @@ impl<Conn: LoadConnection<Backend: CounterBackend> + 'static> CompactorBuilder<C
                     result: caught(run).and_then(|result| result),
                 };
                 failed |= run.result.is_err();
+                // If it panics, the thread goes on.
                 let _ = caught(|| (self.on_run)(&run));
             }
-            let most = if failed { RETRY } else { Duration::MAX };
-            ((), self.every.min(most))
+            let max_wait = if failed { RETRY } else { Duration::MAX };
+            ((), self.every.min(max_wait))
         };
         Background::start("compactor", Duration::ZERO, work).map(Compactor)
     }

@@ -124,7 +124,8 @@ impl<T: CounterTable<KeyType: StoredKey>, K: Clone> DeleteCounters<T, Vec<K>> {
     {
         let lists = self.0.chunks(rows::max_numbered_keys::<Conn::Backend>());
         let lists = Vec::from_iter(lists.map(padded_keys::<T::KeyType, K, Conn::Backend>));
-        delete::<T, _, _>(&lists, false, conn)
+        let are_prefixes = false;
+        delete::<T, _, _>(&lists, are_prefixes, conn)
     }
 }
 
@@ -140,55 +141,24 @@ where
     Stored<T>: OwnedKey<T::KeyType, Conn::Backend>,
     Conn: LoadConnection<Backend: CounterBackend>,
 {
-    let latest = is_in_a_real_transaction(conn)?;
+    let in_transaction = is_in_a_real_transaction(conn)?;
     let shape = T::shape();
     let table = shape.table;
-    let key = shape.entity();
-    let day = shape.day();
-    let slot = shape.slot();
-    // Finds the keys of the entities that have rows. With `counts_only`, it ignores lock rows that
-    // hold no counts.
-    let find = |entities: &dyn Entities<Conn::Backend>, counts_only: bool, conn: &mut Conn| {
-        let find = |db: Dialect| {
-            let counted = counts_only.then(|| {
-                let counters = shape.counters.iter();
-                let counted = list("", counters.map(|name| sql!(" OR {*name} <> 0")));
-                sql!("({day} <> {&UNDATED} OR {slot} <> 0{counted})")
-            });
-            let rows = where_all([entities.condition(db, key), counted]);
-            // A table without entities has no key to select, so this selects a number.
-            let key = match key {
-                [] => sql!("1"),
-                _ => sql!("{key}"),
-            };
-            let end = latest.then(|| sql!("{db.read_latest_to_change()}"));
-            let select = db.select();
-            let by_key = db.by_key();
-            sql!("{select}DISTINCT {&key} FROM {table}{by_key}{rows} ORDER BY {&key}{end}")
-        };
-        let mut keys = load(conn, find, Stored::<T>::load)?;
-        keys.sort_unstable();
-        // SQLite can store the same key as values of two types, which load as one key.
-        keys.dedup();
-        QueryResult::Ok(keys)
-    };
     transaction(conn, |conn| {
         // This deletes nothing, but takes the write lock before anything is read.
-        execute_on(
-            Dialect::Sqlite,
-            sql!("DELETE FROM {table} WHERE 1 = 0"),
-            conn,
-        )?;
+        let lock = sql!("DELETE FROM {table} WHERE 1 = 0");
+        execute_on(Dialect::Sqlite, lock, conn)?;
         let mut removed = BTreeSet::new();
         for entities in each {
             for _ in 0..MAX_LOOKS {
                 // Nothing is locked yet, so an entity without rows is left alone: its first count
                 // may be committing right now, and another correction may already have read it.
-                let found = find(entities, false, conn)?;
+                let found = find::<T, _>(entities, Find::Stored, in_transaction, conn)?;
                 for keys in found.chunks(rows::max_numbered_keys::<Conn::Backend>()) {
                     lock_entities::<T::KeyType, _, _>(shape, &[], keys, conn)?;
                     // Another deletion may have removed them while this one waited.
-                    let counted = find(&padded_keys::<T::KeyType, _, _>(keys), true, conn)?;
+                    let locked = padded_keys::<T::KeyType, _, _>(keys);
+                    let counted = find::<T, _>(&locked, Find::Counted, in_transaction, conn)?;
                     delete_locked::<T, _>(keys, &counted, conn)?;
                     removed.extend(counted);
                 }
@@ -201,6 +171,54 @@ where
         }
         Ok(removed.len())
     })
+}
+
+/// Which entities to find.
+#[derive(Clone, Copy, PartialEq)]
+enum Find {
+    /// Those that have rows.
+    Stored,
+    /// Those that have rows with counts, or other rows than their lock row.
+    Counted,
+}
+
+/// Returns the keys of the entities that have rows, or only of those that have counts. In a
+/// transaction, this reads the latest committed rows, not those of the transaction's snapshot.
+fn find<T, Conn>(
+    entities: &dyn Entities<Conn::Backend>,
+    which: Find,
+    in_transaction: bool,
+    conn: &mut Conn,
+) -> QueryResult<Vec<Stored<T>>>
+where
+    T: CounterTable<KeyType: StoredKey>,
+    Stored<T>: OwnedKey<T::KeyType, Conn::Backend>,
+    Conn: LoadConnection<Backend: CounterBackend>,
+{
+    let shape = T::shape();
+    let (table, day, slot) = (shape.table, shape.day(), shape.slot());
+    let query = |db: Dialect| {
+        let is_counted = (which == Find::Counted).then(|| {
+            let counters = shape.counters.iter();
+            let or_not_zero = list("", counters.map(|name| sql!(" OR {*name} <> 0")));
+            sql!("({day} <> {&UNDATED} OR {slot} <> 0{or_not_zero})")
+        });
+        let rows = where_all([entities.condition(db, shape.entity()), is_counted]);
+        // A table without entities has no key to select, so this selects a number.
+        let key = match shape.entity() {
+            [] => sql!("1"),
+            key => sql!("{key}"),
+        };
+        let end = in_transaction.then(|| sql!("{db.read_latest_to_change()}"));
+        let select = db.select();
+        let index_hint = db.index_hint();
+        sql!("{select}DISTINCT {&key} FROM {table}{index_hint}{rows} ORDER BY {&key}{end}")
+    };
+    let mut keys = load(conn, query, Stored::<T>::load)?;
+    keys.sort_unstable();
+    // SQLite can store the same key as values of two types, which load as one key.
+    keys.dedup();
+    Ok(keys)
 }
 
 /// How many times a deletion by a key prefix looks for entities, so that it ends even if others
@@ -219,15 +237,15 @@ where
     Stored<T>: OwnedKey<T::KeyType, Conn::Backend>,
     Conn: LoadConnection<Backend: CounterBackend>,
 {
-    // A statement that waits for a merge doesn't see the row of slot 0 that the merge inserts (on
-    // PostgreSQL, and on the other databases at READ COMMITTED). On MySQL and MariaDB, it can also
-    // see just one of two rows that another transaction commits. The next statement sees them. The
-    // loop ends because the deleted rows stay locked.
     if !counted.is_empty() {
         // There's at least the lock row.
         if delete_rows::<T, _>(counted, DeletedRows::All, conn)? == 0 {
             return not_written(T::shape().label);
         }
+        // A statement that waits for a merge doesn't see the row of slot 0 that the merge inserts
+        // (on PostgreSQL, and on the other databases at READ COMMITTED). On MySQL and MariaDB, it
+        // can also see just one of two rows that another transaction commits. The next statement
+        // sees them. The loop ends because the deleted rows stay locked.
         while delete_rows::<T, _>(counted, DeletedRows::InsertedSince, conn)? > 0 {}
     }
     // Each of the other entities has a lock row. Their keys can't be found by leaving out those in
@@ -250,6 +268,7 @@ enum DeletedRows {
     LockOnly,
 }
 
+/// Deletes rows of these entities. Returns how many it deleted.
 fn delete_rows<T, Conn>(
     keys: &[Stored<T>],
     deleted: DeletedRows,
@@ -266,11 +285,13 @@ where
     let slot = shape.slot();
     let entities = padded_keys::<T::KeyType, _, Conn::Backend>(keys);
     execute(conn, |db| {
-        let locks =
-            (deleted == DeletedRows::LockOnly).then(|| sql!("{day} = {&UNDATED} AND {slot} = 0"));
-        let rows = where_all([entities.condition(db, shape.entity()), locks]);
-        let why = (deleted == DeletedRows::InsertedSince)
-            .then_some("/* a merge may have inserted rows */ ");
-        sql!("DELETE {why}FROM {table}{rows}")
+        let is_lock_row = sql!("{day} = {&UNDATED} AND {slot} = 0");
+        let is_deleted = Some(is_lock_row).filter(|_| deleted == DeletedRows::LockOnly);
+        let rows = where_all([entities.condition(db, shape.entity()), is_deleted]);
+        let reason = match deleted {
+            DeletedRows::InsertedSince => "/* a merge may have inserted rows */ ",
+            DeletedRows::All | DeletedRows::LockOnly => "",
+        };
+        sql!("DELETE {reason}FROM {table}{rows}")
     })
 }

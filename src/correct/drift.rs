@@ -9,7 +9,7 @@ use crate::correct::where_entities;
 use crate::day::Period;
 use crate::error::refuse;
 use crate::key::Entities;
-use crate::key::integer;
+use crate::key::mysql_integer;
 use crate::key::{KeyTypes, OwnedKey};
 use crate::shape::{Name, Shape};
 use crate::sql::{
@@ -27,7 +27,7 @@ const ACTUAL: [Name<'static>; 8] = numbered!(Name, "actual": "" "_1" "_2" "_3" "
 
 impl<C: Counters, Source, E> Recount<C, Source, E> {
     /// Loads a row for every entity whose stored count is wrong, or for every wrong day if the
-    /// source counts by day.
+    /// source counts by day. `has_locks` says whether the entities are locked.
     pub(super) fn drift<K, Conn>(
         &self,
         entities: &dyn Entities<Conn::Backend>,
@@ -39,7 +39,6 @@ impl<C: Counters, Source, E> Recount<C, Source, E> {
         Source: QueryFragment<Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
-        let columns = KeyType::<C>::COLUMNS;
         let is_by_day = self.is_by_day;
         // Otherwise, this would compare counts of different days.
         if !self.days.is_all() && (!is_by_day || C::Table::PERIOD == Period::Total) {
@@ -47,18 +46,23 @@ impl<C: Counters, Source, E> Recount<C, Source, E> {
                 that does not count in total";
             return refuse(error);
         }
-        let stored = columns + usize::from(is_by_day);
-        let actual = stored + C::NAMES.len();
+        // A row has the key's columns, the day if there is one, the stored counts and the true ones.
+        let day_column = KeyType::<C>::COLUMNS;
+        let first_stored = day_column + usize::from(is_by_day);
+        let first_actual = first_stored + C::NAMES.len();
         let mut found = load(
             conn,
             |db| self.sql(db, entities, has_locks),
             |row| {
-                let day = is_by_day.then(|| Conn::Backend::day(row, columns));
+                let entity = K::load(row)?;
+                let day = is_by_day.then(|| Conn::Backend::day(row, day_column));
+                let stored = amounts::<C, Conn::Backend>(row, first_stored)?;
+                let actual = amounts::<C, Conn::Backend>(row, first_actual)?;
                 Ok(Drift {
-                    entity: K::load(row)?,
+                    entity,
                     day: day.transpose()?,
-                    stored: C::value(amounts::<C, Conn::Backend>(row, stored)?),
-                    actual: C::value(amounts::<C, Conn::Backend>(row, actual)?),
+                    stored: C::value(stored),
+                    actual: C::value(actual),
                 })
             },
         )?;
@@ -90,53 +94,64 @@ impl<C: Counters, Source, E> Recount<C, Source, E> {
         Source: QueryFragment<DB>,
     {
         let shape = C::Table::shape();
-        let number = C::NAMES.len();
-        let mut compared = Compared {
-            db,
-            shape,
-            columns: shape.entity().to_vec(),
-            names: ENTITY[..shape.entity().len()].to_vec(),
-            stored: &STORED[..number],
-            actual: &ACTUAL[..number],
-            // Texts are compared by the counter table's collation, which can differ from the
-            // source's.
-            is_exact: KeyType::<C>::is_exact(),
-        };
-        if self.is_by_day {
-            compared.columns.push(shape.day());
-            compared.names.push(DAY);
-        }
+        let compared = self.compared(db);
         let rows = where_entities(db, shape, entities, &self.days);
         let stored_part = compared.stored_part(C::NAMES, rows);
-        let days = self.days.condition_unless_all(DAY);
-        let key_types = KeyType::<C>::sql_types();
-        let key_types = key_types.iter().map(integer).chain([Some("DATE")]);
-        let source_part = compared.source_part(key_types, entities, has_locks, days);
+        let is_in_days = self.days.condition_unless_all(DAY);
+        let source_part = compared.source_part(entities, has_locks, is_in_days);
+        // If keys are exact, `source_part` has this condition.
+        let is_chosen = entities.condition(db, &ENTITY[..shape.entity().len()]);
+        let where_chosen = where_all([is_chosen.filter(|_| !compared.is_exact)]);
 
-        let of_entities = entities.condition(db, &ENTITY[..shape.entity().len()]);
-        let of_both = where_all([of_entities.filter(|_| !compared.is_exact)]);
         let Compared {
             names,
             stored,
             actual,
             ..
         } = compared;
-        let key = || list("", names.iter().map(|name| sql!("{*name}, ")));
-        let sums = |counters: &[Name<'static>]| list(", ", counters.iter().map(|c| db.sum(*c)));
-        let are_wrong = stored
-            .iter()
-            .zip(actual)
-            .map(|(stored, actual)| sql!("SUM({*stored}) <> SUM({*actual})"));
-        let are_wrong = list(" OR ", are_wrong);
-        let groups = (!names.is_empty())
-            .then(|| sql!(" GROUP BY {&names} HAVING {are_wrong} ORDER BY {&names}"));
         let source = fragment(&self.source);
+        let source_columns = [&names[..], actual].concat();
+        let key = names.iter().map(|name| sql!("{*name}"));
+        let sums = stored.iter().chain(actual);
+        let sums = sums.map(|counts| sql!("{db.sum(*counts)}"));
+        let selected = list(", ", key.chain(sums));
+        let pairs = stored.iter().zip(actual);
+        let is_wrong = pairs.map(|(stored, actual)| sql!("SUM({*stored}) <> SUM({*actual})"));
+        let is_wrong = list(" OR ", is_wrong);
+        let groups = (!names.is_empty())
+            .then(|| sql!(" GROUP BY {&names} HAVING {is_wrong} ORDER BY {&names}"));
         let select = db.select();
         sql!(
-            "WITH {SOURCE} ({key()}{actual}) AS ({source}) {select}{key()}\
-             {sums(stored)}, {sums(actual)} FROM ({stored_part} UNION ALL {source_part}) \
-             AS compared{of_both}{groups}"
+            "WITH {SOURCE} ({&source_columns}) AS ({source}) {select}{selected} \
+             FROM ({stored_part} UNION ALL {source_part}) AS compared{where_chosen}{groups}"
         )
+    }
+
+    /// Returns the names and the types that both parts of the query use.
+    fn compared(&self, db: Dialect) -> Compared<'static> {
+        let shape = C::Table::shape();
+        let mut columns = shape.entity().to_vec();
+        let mut names = ENTITY[..columns.len()].to_vec();
+        let key_types = KeyType::<C>::sql_types();
+        let mut mysql_types = Vec::from_iter(key_types.iter().map(mysql_integer));
+        if self.is_by_day {
+            columns.push(shape.day());
+            names.push(DAY);
+            mysql_types.push(Some("DATE"));
+        }
+        let counters = C::NAMES.len();
+        Compared {
+            db,
+            shape,
+            columns,
+            names,
+            mysql_types,
+            stored: &STORED[..counters],
+            actual: &ACTUAL[..counters],
+            // Texts are compared by the counter table's collation, which can differ from the
+            // source's.
+            is_exact: KeyType::<C>::is_exact(),
+        }
     }
 }
 
@@ -148,6 +163,8 @@ struct Compared<'a> {
     columns: Vec<Name<'static>>,
     /// The names of these columns in the query.
     names: Vec<Name<'static>>,
+    /// The types that MySQL casts these columns to, if it has to.
+    mysql_types: Vec<Option<&'static str>>,
     /// The names of the stored counts in the query, and of the true ones.
     stored: &'static [Name<'static>],
     actual: &'static [Name<'static>],
@@ -163,54 +180,60 @@ impl<'a> Compared<'a> {
         counters: &'static [Name<'static>],
         rows: Option<Sql<'a, DB>>,
     ) -> Sql<'a, DB> {
-        let key = self.columns.iter().zip(&self.names);
-        let key = list("", key.map(|(column, name)| sql!("{*column} AS {*name}, ")));
-        let counters = counters.iter().map(|name| sql!("SUM({*name})"));
-        let counters = aliased(counters, self.stored);
-        let no_actual = aliased(["0"; 8], self.actual);
         let columns = &self.columns;
+        let key = columns.iter().map(|column| sql!("{*column}"));
+        let sums = counters.iter().map(|name| sql!("SUM({*name})"));
+        let zeros = self.actual.iter().map(|_| sql!("0"));
+        let names = [&self.names[..], self.stored, self.actual].concat();
+        let selected = aliased(key.chain(sums).chain(zeros), &names);
         let groups = (!columns.is_empty()).then(|| sql!(" GROUP BY {columns}"));
         let table = self.shape.table;
-        sql!("SELECT {key}{counters}, {no_actual} FROM {table}{rows}{groups}")
+        sql!("SELECT {selected} FROM {table}{rows}{groups}")
     }
 
     /// Selects the rows of the source, with 0 as the stored counts.
     fn source_part<DB: CounterBackend>(
         &self,
-        key_types: impl Iterator<Item = Option<&'static str>>,
         entities: &'a dyn Entities<DB>,
         has_locks: bool,
-        days: Option<Sql<'a, DB>>,
+        is_in_days: Option<Sql<'a, DB>>,
     ) -> Sql<'a, DB> {
         let db = self.db;
         let entity = self.shape.entity();
         // If the source selects a bind value, MySQL takes it for a text.
-        let key = self.names.iter().zip(key_types);
-        let key = key.map(|(name, key_type)| match key_type {
-            Some(key_type) if db == Dialect::MySql => sql!("CAST({*name} AS {key_type}), "),
-            _ => sql!("{*name}, "),
+        let key = self.names.iter().zip(&self.mysql_types);
+        let key = key.map(|(name, mysql_type)| match mysql_type {
+            Some(mysql_type) if db == Dialect::MySql => sql!("CAST({*name} AS {*mysql_type})"),
+            _ => sql!("{*name}"),
         });
-        let key = list("", key);
-        let zeros = vec!["0"; self.actual.len()];
-        let actual = self.actual;
+        let zeros = self.stored.iter().map(|_| sql!("0"));
+        let counts = self.actual.iter().map(|name| sql!("{*name}"));
+        let selected = list(", ", key.chain(zeros).chain(counts));
 
-        let of_entities = entities.condition(db, &ENTITY[..entity.len()]);
-        let mut conditions = vec![of_entities.filter(|_| self.is_exact)];
-        if has_locks && db == Dialect::PostgreSql && (!self.is_exact || entity.len() > 1) {
-            // The other databases apply a condition on the whole query to each of its parts.
-            // PostgreSQL doesn't if the types or collations of the parts differ, and never does for
-            // a list of keys of several columns. So this compares with stored keys: every key has a
-            // lock row, and its texts have the collation that both parts are compared by.
-            let table = self.shape.table;
-            for (column, name) in entity.iter().zip(&self.names) {
-                let rows = where_all([entities.condition(db, entity)]);
-                conditions.push(Some(sql!(
-                    "{*name} = ANY(ARRAY(SELECT {*column} FROM {table}{rows}))"
-                )));
-            }
+        let is_chosen = entities.condition(db, &ENTITY[..entity.len()]);
+        let mut conditions = vec![is_chosen.filter(|_| self.is_exact)];
+        // The other databases apply a condition on the whole query to each of its parts. PostgreSQL
+        // doesn't if the types or collations of the parts differ, and never does for a list of keys
+        // of several columns.
+        let is_applied_to_parts = self.is_exact && entity.len() <= 1;
+        if has_locks && db == Dialect::PostgreSql && !is_applied_to_parts {
+            conditions.extend(self.are_stored(entities).into_iter().map(Some));
         }
-        conditions.push(days);
+        conditions.push(is_in_days);
         let conditions = where_all(conditions);
-        sql!("SELECT {key}{zeros}, {actual} FROM {SOURCE}{conditions}")
+        sql!("SELECT {selected} FROM {SOURCE}{conditions}")
+    }
+
+    /// A condition for each column of the key: its value is in one of the stored keys. Every locked
+    /// entity has a stored key, and its texts have the collation that both parts are compared by.
+    fn are_stored<DB: CounterBackend>(&self, entities: &'a dyn Entities<DB>) -> Vec<Sql<'a, DB>> {
+        let entity = self.shape.entity();
+        let table = self.shape.table;
+        let pairs = entity.iter().zip(&self.names);
+        let conditions = pairs.map(|(column, name)| {
+            let rows = where_all([entities.condition(self.db, entity)]);
+            sql!("{*name} = ANY(ARRAY(SELECT {*column} FROM {table}{rows}))")
+        });
+        conditions.collect()
     }
 }

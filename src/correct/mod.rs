@@ -59,7 +59,8 @@ where
     }
     execute(conn, |db| {
         if db != Dialect::PostgreSql {
-            return db.nothing();
+            // A `MultiConnection` is connected to another database, which needs no locks.
+            return db.no_op();
         }
         let table = shape.table;
         let has_snapshot =
@@ -73,24 +74,26 @@ where
     Ok(())
 }
 
-/// The ` WHERE` that selects the entities' rows on these days.
+/// ` WHERE article_id = ? AND day BETWEEN ? AND ?`: selects the entities' rows on these days.
 fn where_entities<'a, DB: CounterBackend>(
     db: Dialect,
     shape: &'a Shape<'a>,
     entities: &'a dyn Entities<DB>,
     days: &'a DayRange,
 ) -> Option<Sql<'a, DB>> {
-    let of_entities = entities.condition(db, shape.entity());
-    where_all([of_entities, days.condition_unless_all(shape.day())])
+    let is_chosen = entities.condition(db, shape.entity());
+    let is_in_days = days.condition_unless_all(shape.day());
+    where_all([is_chosen, is_in_days])
 }
 
-/// The entities with these keys, as a list that is padded with the last key.
+/// Returns the entities with these keys, as a list that repeats the last key, so that few different
+/// statements are prepared.
 fn padded_keys<Types, K, DB>(keys: &[K]) -> Keys<K::Columns>
 where
     K: BindKey<Types, DB> + Clone,
     DB: CounterBackend,
 {
-    let len = rows::padded::<DB>(keys.len());
+    let len = rows::padded_len::<DB>(keys.len());
     let columns = columns_of::<Types, K, DB>(padded(keys, len));
     Keys { columns, len }
 }

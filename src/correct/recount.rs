@@ -196,7 +196,8 @@ impl<C: Counters, Source, Types: KeyTypes, K> Recount<C, Source, KeyPrefix<Types
         Source: QueryFragment<Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
-        read_all_rows(conn, |conn| self.drift(&self.entities, false, conn))
+        let has_locks = false;
+        read_all_rows(conn, |conn| self.drift(&self.entities, has_locks, conn))
     }
 
     /// Corrects the counts that are wrong, and returns them in key order.
@@ -218,11 +219,13 @@ impl<C: Counters, Source, Types: KeyTypes, K> Recount<C, Source, KeyPrefix<Types
         Conn: LoadConnection<Backend: CounterBackend>,
     {
         refuse_old_snapshots(conn)?;
-        if Types::COLUMNS == KeyType::<C>::COLUMNS {
+        let is_one_entity = Types::COLUMNS == KeyType::<C>::COLUMNS;
+        if is_one_entity {
             let key = slice::from_ref(&self.entities.0);
             return self.correct::<Types, K, E, _>(key, &self.entities, conn);
         }
-        let found = read_all_rows(conn, |conn| self.drift(&self.entities, false, conn))?;
+        let has_locks = false;
+        let found = read_all_rows(conn, |conn| self.drift(&self.entities, has_locks, conn))?;
         let mut keys: Vec<E> = found.into_iter().map(|row| row.entity).collect();
         keys.sort_unstable();
         keys.dedup();
@@ -249,31 +252,41 @@ impl<C: Counters, Source, Types: KeyTypes, K> Recount<C, Source, KeyPrefix<Types
     {
         let shape = C::Table::shape();
         let today = shape.today();
-        let period = C::Table::PERIOD;
         transaction_on_all_rows(conn, |conn| {
             lock_entities::<Of, Id, _>(shape, C::NAMES, keys, conn)?;
             keep_rows(shape, entities, conn)?;
-            let mut found = self.drift::<E, _>(entities, true, conn)?;
+            let has_locks = true;
+            let mut found = self.drift::<E, _>(entities, has_locks, conn)?;
             found.sort_unstable_by(|a, b| (&a.entity, a.day).cmp(&(&b.entity, b.day)));
             let mut rows = Vec::new();
-            for row in &found {
-                let day = row.day.unwrap_or(today);
-                let actual = C::amounts(row.actual);
-                let start = period.start(day);
-                // A true count of 0 is allowed on any day: it removes counts that were stored there
-                // when the table had another period.
-                if day != UNDATED && day != start && !is_zero(&actual) {
-                    return refuse(format!(
-                        "the source of the recount has counts of {day}, but the table counts by \
-                         {period:?}: select {start} instead"
-                    ));
-                }
-                let difference = difference(actual, &C::amounts(row.stored))?;
-                rows.push((row.entity.clone(), Day(day), difference));
+            for drift in &found {
+                let (day, difference) = correction::<C, E>(drift, today)?;
+                rows.push((drift.entity.clone(), day, difference));
             }
             let rows = rows.into_iter();
             add_rows::<KeyType<C>, E, _, _>(shape, C::NAMES, InSlot::Chosen, rows, conn)?;
             Ok(found)
         })
     }
+}
+
+/// Returns the day to correct, and the amounts to add to it. If the recount isn't by day, it
+/// corrects today's count.
+fn correction<C: Counters, E>(
+    drift: &Drift<E, C::Value>,
+    today: NaiveDate,
+) -> QueryResult<(Day, C::Amounts)> {
+    let day = drift.day.unwrap_or(today);
+    let period = C::Table::PERIOD;
+    let start = period.start(day);
+    let actual = C::amounts(drift.actual);
+    // A true count of 0 is allowed on any day: it removes counts that were stored there when the
+    // table had another period.
+    if day != UNDATED && day != start && !is_zero(&actual) {
+        return refuse(format!(
+            "the source of the recount has counts of {day}, but the table counts by {period:?}: \
+             select {start} instead"
+        ));
+    }
+    Ok((Day(day), difference(actual, &C::amounts(drift.stored))?))
 }

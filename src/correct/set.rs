@@ -84,7 +84,7 @@ impl<C: Counters> SetCounter<C> {
         K: KeyOf<KeyType<C>, N, Types: WholeKey<KeyType<C>>>,
     {
         SetCounter {
-            target: self.target.of(id.into_value()),
+            target: self.target.with_key(id.into_value()),
             days: self.days,
             value: self.value,
         }
@@ -101,7 +101,7 @@ impl<C: Counters, Id> SetCounter<C, Id> {
     /// Sets this day's count instead of the total. Counts of other days don't change. If the table
     /// counts by week, month or year, this sets the count of the period that contains `day`.
     pub fn on(mut self, day: NaiveDate) -> Self {
-        self.target.on(day);
+        self.target.set_day(day);
         self.days = DayRange::period_of(day, C::Table::PERIOD);
         self
     }
@@ -122,16 +122,17 @@ impl<C: Counters, Id> SetCounter<C, Id> {
         Conn: LoadConnection<Backend: CounterBackend>,
     {
         if has_stock::<C>() {
-            let mut before = self.value;
-            let value = &mut before.as_mut()[0];
-            *value = set_stock(&self.target, *value, conn)?;
+            let only_counter = 0; // A stock isn't set together with other counters.
+            let units = self.value.as_ref()[only_counter];
+            let mut before = C::Amounts::default();
+            before.as_mut()[only_counter] = set_stock(&self.target, units, conn)?;
             return Ok(C::value(before));
         }
         let shape = C::Table::shape();
         let locks_rows = reads_old_snapshots(conn)?;
         transaction(conn, |conn| {
-            let key = slice::from_ref(&self.target.entity.0);
-            lock_entities::<KeyType<C>, Id, _>(shape, C::NAMES, key, conn)?;
+            let key = &self.target.entity.0;
+            lock_entities::<KeyType<C>, Id, _>(shape, C::NAMES, slice::from_ref(key), conn)?;
             keep_rows(shape, &self.target.entity, conn)?;
             let before = if locks_rows {
                 self.sum_of_locked_rows(conn)?
@@ -140,20 +141,22 @@ impl<C: Counters, Id> SetCounter<C, Id> {
             };
             let difference = difference(self.value, &before)?;
             if !is_zero(&difference) {
-                let key = self.target.entity.0.clone();
-                let rows = [(key, *self.target.day(), difference)].into_iter();
+                let row = (key.clone(), *self.target.day(), difference);
+                let rows = [row].into_iter();
                 add_rows::<KeyType<C>, Id, _, _>(shape, C::NAMES, InSlot::Chosen, rows, conn)?;
             }
             Ok(C::value(before))
         })
     }
 
+    /// Returns the stored count of each counter.
     fn sum<Conn>(&self, conn: &mut Conn) -> QueryResult<C::Amounts>
     where
         Id: BindKey<KeyType<C>, Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
         let shape = C::Table::shape();
+        let first_column = 0;
         let sums = load(
             conn,
             |db| {
@@ -161,7 +164,7 @@ impl<C: Counters, Id> SetCounter<C, Id> {
                 let rows = where_entities(db, shape, &self.target.entity, &self.days);
                 sql!("{db.select()}{sums} FROM {shape.table}{rows}")
             },
-            |row| amounts::<C, Conn::Backend>(row, 0),
+            |row| amounts::<C, Conn::Backend>(row, first_column),
         )?;
         sums.into_iter().next().ok_or(Error::NotFound)
     }
@@ -179,7 +182,8 @@ impl<C: Counters, Id> SetCounter<C, Id> {
         Conn: LoadConnection<Backend: CounterBackend>,
     {
         let shape = C::Table::shape();
-        let mut number = None;
+        let first_column = 0;
+        let mut earlier_count = None;
         loop {
             let rows = load(
                 conn,
@@ -187,14 +191,14 @@ impl<C: Counters, Id> SetCounter<C, Id> {
                     let table = shape.table;
                     let rows = where_entities(db, shape, &self.target.entity, &self.days);
                     let end = db.read_latest(shape.day(), shape.slot());
-                    sql!("{db.select()}{C::NAMES} FROM {table}{db.by_key()}{rows}{end}")
+                    sql!("{db.select()}{C::NAMES} FROM {table}{db.index_hint()}{rows}{end}")
                 },
-                |row| amounts::<C, Conn::Backend>(row, 0),
+                |row| amounts::<C, Conn::Backend>(row, first_column),
             )?;
-            if number == Some(rows.len()) {
+            if earlier_count == Some(rows.len()) {
                 return sum(&rows);
             }
-            number = Some(rows.len());
+            earlier_count = Some(rows.len());
         }
     }
 }

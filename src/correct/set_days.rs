@@ -91,10 +91,12 @@ impl<C: Counters, K: Ord + Clone> SetDays<C, K> {
         let shape = C::Table::shape();
         let counts = add_up(self.0)?;
         let mut spellings = Spellings::default();
-        counts.chunks(BATCH).try_fold(0, |different, counts| {
-            let set = set_days::<KeyType<C>, K, _, Conn>;
-            Ok(different + set(shape, C::NAMES, counts, &mut spellings, conn)?)
-        })
+        let mut changed = 0;
+        for batch in counts.chunks(BATCH) {
+            let spellings = &mut spellings;
+            changed += set_days::<KeyType<C>, K, _, _>(shape, C::NAMES, batch, spellings, conn)?;
+        }
+        Ok(changed)
     }
 }
 
@@ -114,84 +116,92 @@ where
     Conn: LoadConnection<Backend: CounterBackend>,
 {
     refuse_old_snapshots(conn)?;
-    let keys = counts.iter().map(|((key, _), _)| key.clone());
-    let entities = columns_of::<Types, K, Conn::Backend>(keys.clone());
-    let mut keys: Vec<K> = keys.collect();
-    keys.dedup(); // `add_up` has sorted them, so equal keys are neighbours.
+    let key_of_each = counts.iter().map(|((key, _day), _amounts)| key.clone());
+    let mut keys = Vec::from_iter(key_of_each);
+    let key_of_each = columns_of::<Types, K, Conn::Backend>(keys.iter().cloned());
+    keys.dedup(); // The counts are sorted, so equal keys are neighbours.
     transaction(conn, |conn| {
         lock_entities::<Types, K, _>(shape, counters, &keys, conn)?;
         keep_rows(shape, &padded_keys::<Types, K, Conn::Backend>(&keys), conn)?;
         if !Types::is_exact() {
             check_spellings::<Types, K, _>(spellings, shape, keys, conn)?;
         }
-        let rows = differences(shape, counters, counts, &entities, conn)?;
-        let different = rows.len();
+        let stored = stored_counts(shape, counters, counts, &key_of_each, conn)?;
+        let mut rows = Vec::new();
+        for (((key, Reverse(day)), amounts), stored) in counts.iter().zip(stored) {
+            let difference = difference(*amounts, &stored)?;
+            if !is_zero(&difference) {
+                rows.push((key.clone(), Day(*day), difference));
+            }
+        }
+        let changed = rows.len();
         let rows = rows.into_iter();
         add_rows::<Types, K, _, _>(shape, counters, InSlot::Merged, rows, conn)?;
-        Ok(different)
+        Ok(changed)
     })
 }
 
-/// Returns the rows to add: the differences that aren't 0. `entities` has the key of every count.
-fn differences<K, A, Conn>(
+/// Returns what is stored for each of these counts. `keys` has the key of each.
+fn stored_counts<K, A, Conn>(
     shape: &Shape<'_>,
     counters: &[Name<'_>],
     counts: &[DayCount<K, A>],
-    entities: &impl Values<Conn::Backend>,
+    keys: &impl Values<Conn::Backend>,
     conn: &mut Conn,
-) -> QueryResult<Vec<(K, Day, A)>>
+) -> QueryResult<Vec<Vec<i64>>>
 where
-    K: Clone,
-    A: AsRef<[i64]> + AsMut<[i64]> + Copy,
     Conn: LoadConnection<Backend: CounterBackend>,
 {
-    let days = counts.iter();
-    let days = days.map(|((_, Reverse(day)), _)| DayRange::period_of(*day, shape.period));
-    let days = Vec::from_iter(days);
+    let days = counts.iter().map(|((_key, Reverse(day)), _amounts)| *day);
+    let periods = days.map(|day| DayRange::period_of(day, shape.period));
+    let periods = Vec::from_iter(periods);
     // A week, month or year can also have rows of later days, from before the table's period was
     // changed. For `Total`, only the row of 1970-01-01 is read.
-    let has_last = !matches!(shape.period, Period::Day | Period::Total);
-    let (table, mut listed) = (shape.table, shape.entity_and_day().to_vec());
-    listed.extend(has_last.then_some(shape.day()));
-    let mut stored = vec![vec![0; counters.len()]; counts.len()];
-    load(
+    let has_last_day = !matches!(shape.period, Period::Day | Period::Total);
+    let mut listed_columns = shape.entity_and_day().to_vec();
+    if has_last_day {
+        listed_columns.push(shape.day());
+    }
+    let (number_column, first_sum) = (0, 1);
+    let found = load(
         conn,
         |db| {
-            let rows = days.iter().enumerate().map(|(i, days)| {
-                let mut values = row(entities, i);
-                values.push(sql!("{&days.first}"));
-                values.extend(has_last.then(|| sql!("{&days.last}")));
+            let rows = periods.iter().enumerate().map(|(i, period)| {
+                let mut values = row(keys, i);
+                values.push(sql!("{&period.first}"));
+                if has_last_day {
+                    values.push(sql!("{&period.last}"));
+                }
                 values
             });
-            let from = db.numbered_rows(table, &listed, rows);
-            let join = db.join_days(table, shape.entity_and_day(), has_last);
+            let from = db.numbered_rows_clause(shape.table, &listed_columns, rows);
+            let join = db.join_days(shape, has_last_day);
             let sums = list(", ", counters.iter().map(|counter| db.sum(*counter)));
             sql!("{Uncached}{db.select()}{NUMBER}, {sums}{from}{join} GROUP BY {NUMBER}")
         },
         |row| {
-            // The count's number, from 1, and its sums.
-            let number = Conn::Backend::amount(row, 0)? as usize;
-            for (i, stored) in (1..).zip(&mut stored[number - 1]) {
-                *stored = Conn::Backend::amount(row, i)?;
+            let number = Conn::Backend::amount(row, number_column)? as usize;
+            let mut sums = Vec::new();
+            for i in 0..counters.len() {
+                sums.push(Conn::Backend::amount(row, first_sum + i)?);
             }
-            Ok(())
+            Ok((number, sums))
         },
     )?;
-    let mut rows = Vec::new();
-    for (((key, Reverse(day)), count), stored) in counts.iter().zip(stored) {
-        let amounts = difference(*count, &stored)?;
-        if !is_zero(&amounts) {
-            rows.push((key.clone(), Day(*day), amounts));
-        }
+    // The query returns nothing for a count without stored rows.
+    let mut stored = vec![vec![0; counters.len()]; counts.len()];
+    for (number, sums) in found {
+        let index = number - 1; // The list's numbers begin with 1.
+        stored[index] = sums;
     }
-    Ok(rows)
+    Ok(stored)
 }
 
 /// Adds these sorted keys to those of the earlier batches. Fails if the table treats two of them as
 /// the same key. `lock_entities` has made sure that every key has a row of 1970-01-01, which has
 /// the stored spelling.
 fn check_spellings<Types, K, Conn>(
-    (given, spelled): &mut Spellings<K>,
+    (all_keys, all_texts): &mut Spellings<K>,
     shape: &Shape<'_>,
     keys: Vec<K>,
     conn: &mut Conn,
@@ -201,28 +211,29 @@ where
     Conn: LoadConnection<Backend: CounterBackend>,
 {
     let entity = shape.entity();
-    let columns = columns_of::<Types, K, Conn::Backend>(keys.iter().cloned());
-    let stored = load(
+    let values = columns_of::<Types, K, Conn::Backend>(keys.iter().cloned());
+    let stored_texts = load(
         conn,
         |db| {
             let table = shape.table;
             let day = shape.day();
             let slot = shape.slot();
             let texts = list(", ", entity.iter().map(|column| db.stored_text(*column)));
-            let is_listed = db.is_listed(entity, (0..keys.len()).map(|i| row(&columns, i)));
+            let rows = (0..keys.len()).map(|i| row(&values, i));
+            let is_listed = db.is_listed(entity, rows);
             sql!(
                 "{Uncached}{db.select()}{texts} FROM {table} \
                  WHERE {is_listed} AND {day} = {&UNDATED} AND {slot} = 0"
             )
         },
         |row| {
-            let texts = 0..row.field_count();
-            texts.map(|i| Conn::Backend::text(row, i)).collect()
+            let fields = 0..row.field_count();
+            fields.map(|i| Conn::Backend::text(row, i)).collect()
         },
     )?;
-    given.extend(keys);
-    spelled.extend(stored);
-    if given.len() == spelled.len() {
+    all_keys.extend(keys);
+    all_texts.extend(stored_texts);
+    if all_keys.len() == all_texts.len() {
         return Ok(());
     }
     refuse(format!(

@@ -14,8 +14,8 @@ use crate::key::Entities;
 use crate::key::{BindKey, KeyOf, WholeKey};
 use crate::sql::transaction::{is_connected_to, is_in_a_real_transaction, transaction};
 use crate::sql::{
-    Binds, CounterBackend, Dialect, Sql, Uncached, execute, load, load_number, row, rows, sql,
-    where_all, write,
+    Binds, CounterBackend, Dialect, Sql, Uncached, execute, key_values, load, load_number, rows,
+    sql, where_all, write,
 };
 use crate::typed::counters::{Counters, KeyType, assert_is_stock};
 use crate::typed::table::CounterTable;
@@ -27,7 +27,7 @@ use crate::typed::table::CounterTable;
 /// the current transaction: if it rolls back, they're available again. To add units, use
 /// [`put_back`]; to set how many are left, use [`set_counter`](crate::dsl::set_counter()). With
 /// diesel-async, run `take` [on a blocking
-/// thread](crate::guide::diesel_async#on-a-blocking-thread).
+/// thread](crate::guide::pools#on-a-blocking-thread).
 ///
 /// A stock is a counter that you declare with `stock` in [`counter_table!`](crate::counter_table).
 /// Its column has a `CHECK` that it isn't negative.
@@ -122,7 +122,7 @@ impl<C: Counters> Take<C> {
         K: KeyOf<KeyType<C>, N, Types: WholeKey<KeyType<C>>>,
     {
         Take {
-            target: self.target.of(id.into_value()),
+            target: self.target.with_key(id.into_value()),
             units: self.units,
         }
     }
@@ -154,12 +154,14 @@ impl<C: Counters<Value = i64>, Id> Take<C, Id> {
         if units < 1 {
             return refuse("take 1 unit or more; `put_back` adds units");
         }
-        let stock = Stock(&self.target);
+        let stock = Stock {
+            target: &self.target,
+        };
         if stock.take_from_one_row(units, Search::OwnAndLater, conn)? {
             return Ok(true);
         }
-        // This comes before the other rows are search, so that a refusal neither searches nor locks
-        // them.
+        // This comes before the other rows are searched, so that a refusal neither searches nor
+        // locks them.
         if stock.max_left(conn)? < units {
             return Ok(false);
         }
@@ -172,18 +174,7 @@ impl<C: Counters<Value = i64>, Id> Take<C, Id> {
         if stock.max_left(conn)? < units {
             return Ok(false);
         }
-        let taken = transaction(conn, |conn| {
-            let rows = stock.lock(conn)?;
-            match sum(&rows)?.checked_sub(units) {
-                Some(rest @ 0..) => stock.spread(&rows, rest, units, conn),
-                // Rolling back the savepoint releases its locks on PostgreSQL.
-                _ => Err(Error::RollbackTransaction),
-            }
-        });
-        match taken {
-            Err(Error::RollbackTransaction) => Ok(false),
-            taken => taken.map(|()| true),
-        }
+        stock.take_from_all_rows(units, conn)
     }
 }
 
@@ -201,24 +192,31 @@ where
     if value < 0 {
         return refuse("a stock is 0 or more");
     }
-    let stock = Stock(target);
+    let stock = Stock { target };
     transaction(conn, |conn| {
         let rows = stock.lock(conn)?;
-        stock.spread(&rows, value, 1, conn)?;
-        sum(&rows)
+        let min_per_slot = 1;
+        stock.spread(&rows, value, min_per_slot, conn)?;
+        total_left(&rows)
     })
 }
 
 /// One of the entity's rows: its slot, and how many units are left in it.
 type StockRow = (i16, i64);
 
-fn sum(rows: &[StockRow]) -> QueryResult<i64> {
-    let sum = |sum: i64, (_, left): &StockRow| sum.checked_add(*left);
-    rows.iter().try_fold(0, sum).ok_or_else(overflow)
+/// Returns how many units are left in these rows, all together.
+fn total_left(rows: &[StockRow]) -> QueryResult<i64> {
+    let mut total: i64 = 0;
+    for (_slot, left) in rows {
+        total = total.checked_add(*left).ok_or_else(overflow)?;
+    }
+    Ok(total)
 }
 
 /// An entity's stock.
-struct Stock<'a, C: Counters, Id>(&'a Target<C, Id>);
+struct Stock<'a, C: Counters, Id> {
+    target: &'a Target<C, Id>,
+}
 
 /// Where a take looks for units: in the connection's slot and the slots after it, or in the slots
 /// before it.
@@ -229,21 +227,22 @@ enum Search {
 }
 
 impl<C: Counters, Id> Stock<'_, C, Id> {
-    /// The ` WHERE` that selects the entity's rows.
-    fn where_entity<'b, DB>(&'b self, db: Dialect, more: Option<Sql<'b, DB>>) -> Sql<'b, DB>
+    /// ` WHERE event_id = ? AND day = ?`: selects the entity's rows, or only the ones for which
+    /// `condition` is true too.
+    fn where_entity<'b, DB>(&'b self, db: Dialect, condition: Option<Sql<'b, DB>>) -> Sql<'b, DB>
     where
         Id: BindKey<KeyType<C>, DB>,
         DB: CounterBackend,
     {
         let shape = C::Table::shape();
-        let entity = self.0.entity.condition(db, shape.entity());
-        let day = sql!("{shape.day()} = {self.0.day()}");
-        sql!("{where_all([entity, Some(day), more])}")
+        let is_entity = self.target.entity.condition(db, shape.entity());
+        let is_day = sql!("{shape.day()} = {self.target.day()}");
+        sql!("{where_all([is_entity, Some(is_day), condition])}")
     }
 
-    /// The `FROM …` that finds and locks one row that has this many units and that nobody has
+    /// `FROM tickets WHERE …`: finds and locks one row that has this many units and that nobody has
     /// locked. It reads rows in primary key order, so that MySQL and MariaDB lock no others.
-    fn free_row<'b, DB>(&'b self, db: Dialect, units: &'b i64, search: Search) -> Sql<'b, DB>
+    fn free_row_clause<'b, DB>(&'b self, db: Dialect, units: &'b i64, search: Search) -> Sql<'b, DB>
     where
         Id: BindKey<KeyType<C>, DB>,
         DB: CounterBackend,
@@ -251,15 +250,15 @@ impl<C: Counters, Id> Stock<'_, C, Id> {
         let shape = C::Table::shape();
         let slot = shape.slot();
         let left = C::NAMES[0];
-        let own = db.slot(shape);
+        let own_slot = db.slot(shape);
         // The connection's slot is in a subquery, so that PostgreSQL evaluates it only once.
         let is_free = match search {
-            Search::OwnAndLater => sql!("{left} >= {units} AND {slot} >= (SELECT {own})"),
-            Search::Earlier => sql!("{left} >= {units} AND {slot} < (SELECT {own})"),
+            Search::OwnAndLater => sql!("{left} >= {units} AND {slot} >= (SELECT {own_slot})"),
+            Search::Earlier => sql!("{left} >= {units} AND {slot} < (SELECT {own_slot})"),
         };
         let rows = self.where_entity(db, Some(is_free));
-        let lock = db.lock_free_rows();
-        sql!("FROM {shape.table}{db.by_key()}{rows} ORDER BY {slot} LIMIT 1{lock}")
+        let lock = db.lock_unlocked_rows();
+        sql!("FROM {shape.table}{db.index_hint()}{rows} ORDER BY {slot} LIMIT 1{lock}")
     }
 
     /// Takes the units from one row that nobody has locked. Returns whether it found one.
@@ -279,36 +278,65 @@ impl<C: Counters, Id> Stock<'_, C, Id> {
         let [left] = C::NAMES else {
             return refuse("`take` takes one stock, not a tuple");
         };
-        // In an `UPDATE`, MySQL can't read the updated table in a subquery.
-        let mut free = None;
+        // In an `UPDATE`, MySQL can't read the updated table in a subquery, so there, a query finds
+        // the row first.
+        let mut found_slot = None;
         if is_connected_to(Dialect::MySql, conn)? {
-            let found = load(
+            let only_column = 0;
+            let slots = load(
                 conn,
-                |db| sql!("{db.select()}{slot} {self.free_row(db, &units, search)}"),
-                |row| Conn::Backend::slot(row, 0),
+                |db| sql!("{db.select()}{slot} {self.free_row_clause(db, &units, search)}"),
+                |row| Conn::Backend::slot(row, only_column),
             )?;
-            match found.first() {
-                Some(slot) => free = Some(*slot),
+            match slots.first() {
+                Some(slot) => found_slot = Some(*slot),
                 None => return Ok(false),
             }
         }
-        let taken = execute(conn, |db| {
-            let free = match &free {
-                Some(free) => sql!("{slot} = {free}"),
-                None => sql!("{slot} = (SELECT {slot} {self.free_row(db, &units, search)})"),
+        let updated_rows = execute(conn, |db| {
+            let is_free = match &found_slot {
+                Some(found) => sql!("{slot} = {found}"),
+                None => sql!("{slot} = (SELECT {slot} {self.free_row_clause(db, &units, search)})"),
             };
             // Above READ COMMITTED, PostgreSQL can find two rows of this slot: one that was deleted
             // since the snapshot, and one that this transaction has inserted. So this checks the
             // units again.
-            let rows = self.where_entity(db, Some(sql!("{free} AND {*left} >= {&units}")));
+            let has_units = sql!("{is_free} AND {*left} >= {&units}");
+            let rows = self.where_entity(db, Some(has_units));
             sql!("UPDATE {table} SET {*left} = {*left} - {&units}{rows}")
         })?;
-        Ok(taken > 0)
+        Ok(updated_rows > 0)
     }
 
-    /// The sum of all units that are committed or that this transaction has written. It includes
-    /// units that another open transaction has taken: a take that finds no others waits for that
-    /// transaction. In a transaction that may read old rows, it's the maximum `i64`.
+    /// Locks every row of the entity, takes the units, and spreads the rest over the slots. Returns
+    /// whether enough units were left.
+    fn take_from_all_rows<Conn>(&self, units: i64, conn: &mut Conn) -> QueryResult<bool>
+    where
+        Id: BindKey<KeyType<C>, Conn::Backend> + Clone,
+        Conn: LoadConnection<Backend: CounterBackend>,
+    {
+        let result = transaction(conn, |conn| {
+            let rows = self.lock(conn)?;
+            let rest = total_left(&rows)?.saturating_sub(units);
+            if rest < 0 {
+                // Rolling back the savepoint releases its locks on PostgreSQL.
+                return Err(Error::RollbackTransaction);
+            }
+            // Then another take of as many units can find them in one row.
+            let min_per_slot = units;
+            self.spread(&rows, rest, min_per_slot, conn)
+        });
+        match result {
+            Ok(()) => Ok(true),
+            Err(Error::RollbackTransaction) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns how many units can be left: the sum of all units that are committed or that this
+    /// transaction has written. It includes units that another open transaction has taken: a take
+    /// that finds no others waits for that transaction. In a transaction that may read old rows,
+    /// it's the maximum `i64`.
     fn max_left<Conn>(&self, conn: &mut Conn) -> QueryResult<i64>
     where
         Id: BindKey<KeyType<C>, Conn::Backend>,
@@ -316,11 +344,11 @@ impl<C: Counters, Id> Stock<'_, C, Id> {
     {
         let table = C::Table::shape().table;
         let left = C::NAMES[0];
-        let is_later = is_in_a_real_transaction(conn)?;
+        let in_transaction = is_in_a_real_transaction(conn)?;
         load_number(conn, |db| {
             let select = db.select();
             let rows = self.where_entity(db, None);
-            let sum = db.sum_of_latest(db.sum(left), is_later);
+            let sum = db.sum_of_latest(db.sum(left), in_transaction);
             sql!("{select}{sum} FROM {table}{rows}")
         })
     }
@@ -331,7 +359,7 @@ impl<C: Counters, Id> Stock<'_, C, Id> {
         Id: BindKey<KeyType<C>, Conn::Backend> + Clone,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
-        let key = slice::from_ref(&self.0.entity.0);
+        let key = slice::from_ref(&self.target.entity.0);
         lock_entities::<KeyType<C>, Id, _>(C::Table::shape(), C::NAMES, key, conn)?;
         let mut rows = Vec::new();
         // A query that waits for a lock doesn't see rows that were inserted in the meantime, so
@@ -355,25 +383,93 @@ impl<C: Counters, Id> Stock<'_, C, Id> {
         let table = shape.table;
         let slot = shape.slot();
         let left = C::NAMES[0];
+        let (slot_column, left_column) = (0, 1);
         load(
             conn,
             |db| {
                 let select = db.select();
                 let rows = self.where_entity(db, None);
                 let lock = db.lock_rows();
-                sql!("{select}{slot}, {left} FROM {table}{db.by_key()}{rows} ORDER BY {slot}{lock}")
+                sql!(
+                    "{select}{slot}, {left} FROM {table}{db.index_hint()}{rows} ORDER BY {slot}{lock}"
+                )
             },
-            |row| Ok((Conn::Backend::slot(row, 0)?, Conn::Backend::amount(row, 1)?)),
+            |row| {
+                let slot = Conn::Backend::slot(row, slot_column)?;
+                Ok((slot, Conn::Backend::amount(row, left_column)?))
+            },
         )
     }
 
-    /// Spreads `rest` over as many slots as possible, with at least `least` in each. The entity's
-    /// rows are locked.
+    /// Spreads the units over as many slots as possible, with at least `min_per_slot` in each. The
+    /// entity's rows are locked.
     fn spread<Conn>(
         &self,
         rows: &[StockRow],
-        rest: i64,
-        least: i64,
+        units: i64,
+        min_per_slot: i64,
+        conn: &mut Conn,
+    ) -> QueryResult<()>
+    where
+        Id: BindKey<KeyType<C>, Conn::Backend>,
+        Conn: LoadConnection<Backend: CounterBackend>,
+    {
+        let (first_slot, slots) = if is_connected_to(Dialect::Sqlite, conn)? {
+            (0, 1)
+        } else {
+            (1, C::Table::shape().slots)
+        };
+        let spread = Spread::new(units, min_per_slot, first_slot, slots);
+        self.update_rows(rows, &spread, conn)?;
+        self.insert_missing_rows(rows, &spread, conn)
+    }
+
+    /// Updates the rows whose units change.
+    fn update_rows<Conn>(
+        &self,
+        rows: &[StockRow],
+        spread: &Spread,
+        conn: &mut Conn,
+    ) -> QueryResult<()>
+    where
+        Id: BindKey<KeyType<C>, Conn::Backend>,
+        Conn: LoadConnection<Backend: CounterBackend>,
+    {
+        let changed = rows
+            .iter()
+            .filter(|(slot, left)| *left != spread.units_in(*slot));
+        let changed_slots = Vec::from_iter(changed.map(|(slot, _)| slot));
+        if changed_slots.is_empty() {
+            return Ok(());
+        }
+        let shape = C::Table::shape();
+        let (table, slot, left) = (shape.table, shape.slot(), C::NAMES[0]);
+        let Spread {
+            first,
+            end_of_larger,
+            end,
+            share,
+            // A bind value, because PostgreSQL computes a sum of constants, such as `? + 1`, even
+            // where it isn't used, and that could overflow.
+            larger_share,
+        } = spread;
+        write(conn, shape.label, changed_slots.len(), |db| {
+            let is_changed = sql!("{slot} IN ({&changed_slots})");
+            let rows = self.where_entity(db, Some(is_changed));
+            let index_hint = db.index_hint();
+            sql!(
+                "{Uncached}UPDATE {table}{index_hint} SET {left} = CASE \
+                 WHEN {slot} < {end_of_larger} AND {slot} >= {first} THEN {larger_share} \
+                 WHEN {slot} < {end} AND {slot} >= {first} THEN {share} ELSE 0 END{rows}"
+            )
+        })
+    }
+
+    /// Inserts a row for each slot that gets units and has no row.
+    fn insert_missing_rows<Conn>(
+        &self,
+        rows: &[StockRow],
+        spread: &Spread,
         conn: &mut Conn,
     ) -> QueryResult<()>
     where
@@ -381,57 +477,73 @@ impl<C: Counters, Id> Stock<'_, C, Id> {
         Conn: LoadConnection<Backend: CounterBackend>,
     {
         let shape = C::Table::shape();
-        let table = shape.table;
-        let slot = shape.slot();
-        let left = C::NAMES[0];
-        let (first, count) = if is_connected_to(Dialect::Sqlite, conn)? {
-            (0, 1)
-        } else {
-            (1, shape.slots)
-        };
-        let filled = (rest / least).clamp(1, count.into());
-        let share = rest / filled;
-        let more = rest % filled;
-        let in_slot = |slot: i16| match i64::from(slot) - i64::from(first) {
-            place if place < 0 || place >= filled => 0,
-            place => share + i64::from(place < more),
-        };
-        let changed = rows.iter().filter(|(slot, left)| *left != in_slot(*slot));
-        let changed = Vec::from_iter(changed.map(|(slot, _)| slot));
-        if !changed.is_empty() {
-            // The first slot that doesn't get one more, and the first that gets nothing.
-            let end_of_more = i64::from(first) + more;
-            let end = i64::from(first) + filled;
-            // This is a bind value, because PostgreSQL computes a sum of constants even where it
-            // isn't used, and that could overflow.
-            let one_more = share + i64::from(more > 0);
-            write(conn, shape.label, changed.len(), |db| {
-                let changed = sql!("{slot} IN ({&changed})");
-                let rows = self.where_entity(db, Some(changed));
-                let by_key = db.by_key();
-                sql!(
-                    "{Uncached}UPDATE {table}{by_key} SET {left} = CASE \
-                     WHEN {slot} < {&end_of_more} AND {slot} >= {&first} THEN {&one_more} \
-                     WHEN {slot} < {&end} AND {slot} >= {&first} THEN {&share} ELSE 0 END{rows}"
-                )
-            })?;
+        let exists = |slot: i16| rows.iter().any(|(stored, _)| *stored == slot);
+        let mut missing = Vec::new();
+        for slot in (spread.first..=i16::MAX).take_while(|slot| spread.is_filled(*slot)) {
+            if !exists(slot) {
+                missing.push((slot, spread.units_in(slot)));
+            }
         }
-        let missing = (first..=i16::MAX).take(filled as usize);
-        let missing = missing.filter(|slot| rows.iter().all(|(other, _)| other != slot));
-        let missing = Vec::from_iter(missing.map(|slot| (slot, in_slot(slot))));
-        // A statement can have up to 65,535 bind values.
-        for missing in missing.chunks(4_000) {
-            write(conn, shape.label, missing.len(), |db| {
-                let insert = db.insert_into(table, &shape.key, C::NAMES);
-                let values = rows::tuples(missing.iter().map(|(slot, left)| {
-                    let mut values = row(&self.0.entity, 0);
-                    values.extend([sql!("{self.0.day()}"), sql!("{slot}"), sql!("{left}")]);
+        for chunk in missing.chunks(MAX_INSERTED_ROWS) {
+            write(conn, shape.label, chunk.len(), |db| {
+                let insert = db.insert_into(shape.table, &shape.key, C::NAMES);
+                let tuples = rows::tuples(chunk.iter().map(|(slot, units)| {
+                    let mut values = key_values(&self.target.entity);
+                    let day = self.target.day();
+                    values.extend([sql!("{day}"), sql!("{slot}"), sql!("{units}")]);
                     values
                 }));
                 let add = db.on_conflict_add(shape, C::NAMES);
-                sql!("{Uncached}{insert} VALUES {values}{add}")
+                sql!("{Uncached}{insert} VALUES {tuples}{add}")
             })?;
         }
         Ok(())
+    }
+}
+
+/// A statement can have up to 65,535 bind values.
+const MAX_INSERTED_ROWS: usize = 4_000;
+
+/// How units are spread over slots. The slots from `first` to before `end_of_larger` get
+/// `larger_share`, the ones from there to before `end` get `share`, and all others get nothing.
+struct Spread {
+    first: i16,
+    end_of_larger: i64,
+    end: i64,
+    share: i64,
+    larger_share: i64,
+}
+
+impl Spread {
+    /// Spreads the units over as many of these slots as possible, with at least `min_per_slot` in
+    /// each.
+    fn new(units: i64, min_per_slot: i64, first_slot: i16, slots: i16) -> Self {
+        let filled_slots = (units / min_per_slot).clamp(1, slots.into());
+        let share = units / filled_slots;
+        let remainder = units % filled_slots;
+        Spread {
+            first: first_slot,
+            end_of_larger: i64::from(first_slot) + remainder,
+            end: i64::from(first_slot) + filled_slots,
+            share,
+            // Without a remainder, no slot gets it, and one more could be an overflow.
+            larger_share: if remainder > 0 { share + 1 } else { share },
+        }
+    }
+
+    /// Whether this slot gets a share.
+    fn is_filled(&self, slot: i16) -> bool {
+        slot >= self.first && i64::from(slot) < self.end
+    }
+
+    /// Returns how many units this slot gets.
+    fn units_in(&self, slot: i16) -> i64 {
+        if !self.is_filled(slot) {
+            0
+        } else if i64::from(slot) < self.end_of_larger {
+            self.larger_share
+        } else {
+            self.share
+        }
     }
 }

@@ -28,7 +28,7 @@ pub trait BindKey<Types, DB: Backend> {
     fn walk_column<'b>(&'b self, column: usize, out: &mut AstPass<'_, 'b, DB>) -> QueryResult<()>;
 }
 
-/// Returns these keys, column by column.
+/// Returns the values of these keys, column by column.
 pub(crate) fn columns_of<Types, K, DB>(keys: impl IntoIterator<Item = K>) -> K::Columns
 where
     K: BindKey<Types, DB>,
@@ -49,13 +49,19 @@ pub(crate) fn padded<K: Clone>(keys: &[K], len: usize) -> impl Iterator<Item = K
 }
 
 /// The values of many keys in one column, which has the SQL type `ST`.
-pub struct KeyColumn<ST, K>(Vec<K>, PhantomData<fn() -> ST>);
+pub struct KeyColumn<ST, K> {
+    values: Vec<K>,
+    sql_type: PhantomData<fn() -> ST>,
+}
 
 opaque_debug!(KeyColumn<ST, K>);
 
 impl<ST, K> Default for KeyColumn<ST, K> {
     fn default() -> Self {
-        KeyColumn(Vec::new(), PhantomData)
+        KeyColumn {
+            values: Vec::new(),
+            sql_type: PhantomData,
+        }
     }
 }
 
@@ -80,8 +86,9 @@ macro_rules! many_keys {
                 row: usize,
                 out: &mut AstPass<'_, 'b, DB>,
             ) -> QueryResult<()> {
+                let KeyColumns(columns) = self;
                 match column {
-                    $($i => <DB as BindsAs<$S, $K>>::push_value(&self.0.$i.0[row], out),)*
+                    $($i => <DB as BindsAs<$S, $K>>::push_value(&columns.$i.values[row], out),)*
                     _ => Ok(()),
                 }
             }
@@ -92,8 +99,9 @@ macro_rules! many_keys {
                 rows: Range<usize>,
                 out: &mut AstPass<'_, 'b, DB>,
             ) -> QueryResult<()> {
+                let KeyColumns(columns) = self;
                 match column {
-                    $($i => <DB as BindsAs<$S, $K>>::push_values(&self.0.$i.0[rows], out),)*
+                    $($i => <DB as BindsAs<$S, $K>>::push_values(&columns.$i.values[rows], out),)*
                     _ => Ok(()),
                 }
             }
@@ -111,10 +119,15 @@ where
     type Columns = KeyColumns<(KeyColumn<S, K>,)>;
 
     fn push_to(self, columns: &mut Self::Columns) {
-        columns.0.0.0.push(self);
+        let KeyColumns((column,)) = columns;
+        column.values.push(self);
     }
 
-    fn walk_column<'b>(&'b self, _: usize, out: &mut AstPass<'_, 'b, DB>) -> QueryResult<()> {
+    fn walk_column<'b>(
+        &'b self,
+        _only_column: usize,
+        out: &mut AstPass<'_, 'b, DB>,
+    ) -> QueryResult<()> {
         DB::push_value(self, out)
     }
 }
@@ -142,7 +155,8 @@ macro_rules! bind_keys {
             #[allow(non_snake_case)] // The variables have the names of the types.
             fn push_to(self, columns: &mut Self::Columns) {
                 let ($($K,)*) = self;
-                $(columns.0.$i.0.push($K);)*
+                let KeyColumns(columns) = columns;
+                $(columns.$i.values.push($K);)*
             }
 
             fn walk_column<'b>(

@@ -12,7 +12,7 @@ use crate::key::bind::BindKey;
 use crate::key::types::{KeyTypes, StartOf};
 use crate::shape::Name;
 use crate::sql::{
-    CounterBackend, Dialect, Out, Part as _, Sql, Values, each, fragment, part, value,
+    CounterBackend, Dialect, Out, Part as _, Sql, Values, each, fragment, key_value, part,
 };
 
 /// The entities that a statement reads or writes.
@@ -111,7 +111,7 @@ where
     fn push<'b>(
         &'b self,
         column: usize,
-        _: usize,
+        _row: usize,
         out: &mut AstPass<'_, 'b, DB>,
     ) -> QueryResult<()> {
         self.0.walk_column(column, out)
@@ -131,7 +131,7 @@ where
     fn write_condition<'b>(&'b self, _: Dialect, entity: &[Name<'b>], out: &mut Out<'_, 'b, DB>) {
         let key = &entity[..Types::COLUMNS];
         each(" AND ", key, |i, name| {
-            part!("{*name} = {value(self, i, 0)}")
+            part!("{*name} = {key_value(self, i)}")
         })
         .write(out);
     }

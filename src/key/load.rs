@@ -62,7 +62,8 @@ where
     K: BindKey<(S,), DB> + Clone + Ord + fmt::Debug,
 {
     fn load<'a>(row: &impl Row<'a, DB>) -> deserialize::Result<Self> {
-        DB::field(row, 0)
+        let only_column = 0;
+        DB::field(row, only_column)
     }
 }
 

@@ -37,5 +37,5 @@ pub(crate) use load::OwnedKeys;
 pub use load::{LoadKey, OwnedKey};
 pub use primary::CounterKey;
 pub use stored::StoredKey;
-pub(crate) use stored::integer;
+pub(crate) use stored::mysql_integer;
 pub use types::{HasColumns, KeyTypes, StartOf};

@@ -106,11 +106,12 @@ pub(crate) fn is_exact(sql_type: &TypeId) -> bool {
         #[cfg(feature = "postgres")]
         TypeId::of::<diesel::sql_types::Uuid>(),
     ];
-    exact.contains(sql_type) || integer(sql_type).is_some()
+    exact.contains(sql_type) || mysql_integer(sql_type).is_some()
 }
 
-/// Returns the type that MySQL casts an integer of this SQL type to, or `None` for other types.
-pub(crate) fn integer(sql_type: &TypeId) -> Option<&'static str> {
+/// Returns the type that MySQL casts an integer of this SQL type to, `SIGNED` or `UNSIGNED`. Returns
+/// `None` if this isn't the type of an integer.
+pub(crate) fn mysql_integer(sql_type: &TypeId) -> Option<&'static str> {
     let integers = [
         (TypeId::of::<SmallInt>(), "SIGNED"),
         (TypeId::of::<Integer>(), "SIGNED"),
@@ -123,7 +124,8 @@ pub(crate) fn integer(sql_type: &TypeId) -> Option<&'static str> {
         (TypeId::of::<Unsigned<BigInt>>(), "UNSIGNED"),
     ];
     let mut integers = integers.into_iter();
-    integers.find_map(|(integer, of)| (integer == *sql_type).then_some(of))
+    let (_, cast_type) = integers.find(|(integer, _)| integer == sql_type)?;
+    Some(cast_type)
 }
 
 #[cfg(feature = "postgres")]

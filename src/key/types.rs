@@ -15,6 +15,7 @@ pub trait KeyTypes: 'static {
     type Row: TypedExpressionType + 'static;
     #[doc(hidden)]
     const COLUMNS: usize;
+    /// Returns the SQL types of the columns, in their order.
     #[doc(hidden)]
     fn sql_types() -> Vec<TypeId>;
     /// Whether every database agrees with Rust on which keys are equal.

@@ -207,7 +207,7 @@ impl<T: CounterTable<KeyType: StoredKey>> Fold<T> {
 
 impl<'p, Types, K> Compact<'p, Types, K> {
     /// Merges the slots of past days, like [`compact`](crate::dsl::compact()), in a table whose
-    /// keys are loaded as `K`.
+    /// keys are loaded as `K`: it folds them into days.
     #[doc(hidden)]
     pub fn new(shape: &'p Shape<'p>) -> Self {
         let today = (shape.today)();
@@ -230,7 +230,8 @@ impl<'p, Types, K> Compact<'p, Types, K> {
         }
     }
 
-    pub(crate) fn work(&self) -> String {
+    /// Says what this does, for example `compact article_counters`.
+    pub(crate) fn description(&self) -> String {
         let table = self.shape.label;
         match self.into {
             Period::Day => format!("compact {table}"),

@@ -40,17 +40,18 @@ pub struct Materialize<'p, Types, K> {
 
 opaque_debug!(Materialize<'p, Types, K>);
 
+/// Copies the counts into the columns `Into` of a parent table with keys of the type `K`.
 pub(crate) fn materialize_columns<C, Into, K>(copied: &C) -> MaterializeOf<C, Into, K>
 where
     C: Copied<Table: ChildOf<Into::Table>>,
     Into: TotalColumns<Table: HasTable<Table = Into::Table> + RenderName>,
 {
-    let key = ParentKey::<C, Into>::column_names().into_iter();
+    let key_columns = ParentKey::<C, Into>::column_names().into_iter();
     Materialize {
         shape: C::Table::shape(),
         counts: copied.counts(),
         table: table_name(Into::Table::table()),
-        key: key.map(|(name, _)| name).collect(),
+        key: key_columns.map(|(name, _sql_type)| name).collect(),
         columns: Into::COLUMNS,
         days: DayRange::ALL,
         batch: MAX_BATCH,
@@ -86,7 +87,8 @@ impl<'p, Types, K> Materialize<'p, Types, K> {
         self
     }
 
-    pub(crate) fn work(&self) -> String {
+    /// Says what this does, for example `materialize article_counters into total_views`.
+    pub(crate) fn description(&self) -> String {
         let columns = Vec::from_iter(self.columns.iter().map(|column| column.name.0)).join(", ");
         format!("materialize {} into {columns}", self.shape.label)
     }

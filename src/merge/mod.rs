@@ -32,8 +32,9 @@ impl<K> Default for Ends<K> {
 }
 
 impl<K: Clone + Debug + Ord> Ends<K> {
-    /// Fails if an earlier batch ended with this key. SQLite stores any value in any column: if a
-    /// key is stored as a value that sorts after the key that it's read as, a run would never end.
+    /// Adds the last key of a batch. Fails if an earlier batch ended with the same key. SQLite
+    /// stores any value in any column: if a key is stored as a value that sorts after the key that
+    /// it's read as, a run would never end.
     fn push(&mut self, last: K, table: &str) -> QueryResult<()> {
         if !self.all.insert(last.clone()) {
             return refuse(format!(

@@ -17,10 +17,10 @@ use crate::merge::materialize::Materialize;
 use crate::read::days::Days as _;
 use crate::shape::Name;
 use crate::sql::rows::{self, WANTED, WANTED_KEY};
-use crate::sql::transaction::{begin_read_committed, read_all_rows};
+use crate::sql::transaction::{read_all_rows, set_read_committed};
 use crate::sql::{
     Bind, Binds as _, CounterBackend, Dialect, Number, Part, Sql, Uncached, aliased, and, execute,
-    list, load, numbered, part, row, sql, where_all,
+    key_values, list, load, numbered, part, sql, where_all,
 };
 use crate::typed::copied::{ColumnInteger, CopiedCount};
 
@@ -31,8 +31,14 @@ const COMPARED: usize = 50_000;
 /// How many rows come before the last one that a query compares.
 const BEFORE_LAST: Number = Number(COMPARED - 1);
 
-/// A row of the parent table that differs: its key, the values of its columns, and the totals.
-type Differing<Types, K> = (KeyPrefix<Types, K>, Vec<Option<i64>>);
+/// A row of the parent table that has a column whose value isn't the total.
+struct Differing<Types, K> {
+    key: KeyPrefix<Types, K>,
+    /// The values of the columns.
+    held: Vec<Option<i64>>,
+    /// The values that they should have.
+    totals: Vec<i64>,
+}
 
 /// Totals that don't fit their columns.
 #[derive(Default)]
@@ -54,6 +60,7 @@ const HELD: [&str; 8] = numbered!(identity, "held": "" "_1" "_2" "_3" "_4" "_5" 
 const TOTAL: [&str; 8] = numbered!(identity, "total": "" "_1" "_2" "_3" "_4" "_5" "_6" "_7");
 
 impl Overflows {
+    /// Adds a row's error text.
     fn add(&mut self, overflow: String) {
         self.first.get_or_insert(overflow);
         self.rows += 1;
@@ -70,7 +77,7 @@ impl Overflows {
 }
 
 impl<Types: KeyTypes, K> KeyRange<Types, K> {
-    /// A condition for each end: `key > ?`, `key <= ?`.
+    /// A condition for each end that the range has: `key > ?`, `key <= ?`.
     fn conditions<'a, DB>(
         &'a self,
         db: Dialect,
@@ -81,9 +88,9 @@ impl<Types: KeyTypes, K> KeyRange<Types, K> {
         DB: CounterBackend,
     {
         let ends = [(" > ", &self.after), (" <= ", &self.last)];
-        ends.map(|(compare, end)| {
-            let end = row(end.as_ref()?, 0);
-            Some(rows::compare(db, key, compare, &end))
+        ends.map(|(operator, end)| {
+            let values = key_values(end.as_ref()?);
+            Some(rows::compare(db, key, operator, &values))
         })
     }
 }
@@ -124,7 +131,6 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         K: OwnedKey<Types, Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
-        let Materialize { table, key, .. } = self;
         let mut written = 0;
         let mut ends = Ends::default();
         loop {
@@ -135,20 +141,7 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
                 after: ends.last.clone().map(KeyPrefix::new),
                 last: None,
             };
-            // This returns no row if fewer rows are left than a range has. PostgreSQL refuses a
-            // prepared query once the key's type has changed.
-            let last = load(
-                conn,
-                |db| {
-                    let rows = where_all(range.conditions(db, key));
-                    sql!(
-                        "{Uncached}{db.select()}{key} FROM {table}{rows} ORDER BY {key} \
-                         LIMIT 1 OFFSET {BEFORE_LAST}"
-                    )
-                },
-                |row| K::load(row),
-            )?;
-            let last = last.into_iter().next();
+            let last = self.last_compared_key(&range, conn)?;
             range.last = last.clone().map(KeyPrefix::new);
             let mut rows = Vec::new();
             for row in self.differing(&range, conn)? {
@@ -161,26 +154,53 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
                 if (self.is_stopped)() {
                     return Ok(written);
                 }
-                begin_read_committed(conn)?;
+                set_read_committed(conn)?;
                 written += execute(conn, |db| self.update(db, batch))?;
             }
             let Some(last) = last else {
                 return Ok(written);
             };
-            ends.push(last, table.name.0)?;
+            let Name(table) = self.table.name;
+            ends.push(last, table)?;
         }
     }
 
+    /// Returns the last key that the next query compares. `rows_left` has the keys that aren't
+    /// compared yet. Returns `None` if one query can compare all of them.
+    fn last_compared_key<Conn>(
+        &self,
+        rows_left: &KeyRange<Types, K>,
+        conn: &mut Conn,
+    ) -> QueryResult<Option<K>>
+    where
+        K: OwnedKey<Types, Conn::Backend>,
+        Conn: LoadConnection<Backend: CounterBackend>,
+    {
+        let (table, key) = (self.table, &self.key);
+        // `Uncached`: PostgreSQL refuses a prepared query once the key's type has changed.
+        let keys = load(
+            conn,
+            |db| {
+                let where_left = where_all(rows_left.conditions(db, key));
+                sql!(
+                    "{Uncached}{db.select()}{key} FROM {table}{where_left} ORDER BY {key} \
+                     LIMIT 1 OFFSET {BEFORE_LAST}"
+                )
+            },
+            |row| K::load(row),
+        )?;
+        Ok(keys.into_iter().next())
+    }
+
     /// Returns the error text for a row's first total that doesn't fit its column.
-    fn overflow(&self, (key, values): &Differing<Types, K>) -> Option<String>
+    fn overflow(&self, row: &Differing<Types, K>) -> Option<String>
     where
         K: Debug,
     {
-        let (_, totals) = values.split_at(self.columns.len());
-        let mut totals = self.columns.iter().zip(totals.iter().flatten());
+        let mut totals = self.columns.iter().zip(&row.totals);
         let (column, total) = totals.find(|(column, total)| !column.holds.includes(**total))?;
-        let (table, column, key) = (self.table, column.name, &key.0);
-        Some(format!("`{table}.{column}` of {key:?} would be {total}"))
+        let (table, name, key) = (self.table, column.name, &row.key.0);
+        Some(format!("`{table}.{name}` of {key:?} would be {total}"))
     }
 
     /// Reads the rows of a range where a column's value isn't the total.
@@ -193,26 +213,35 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         K: OwnedKey<Types, Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
-        let fields = Types::COLUMNS..Types::COLUMNS + 2 * self.columns.len();
+        // A row's fields are the key, the values of the columns, and the totals.
+        let first_held = Types::COLUMNS;
+        let first_total = first_held + self.columns.len();
+        let end = first_total + self.columns.len();
         read_all_rows(conn, |conn| {
             load(
                 conn,
                 |db| self.compare(db, range),
                 |row| {
-                    let values = fields.clone().map(|i| Conn::Backend::held(row, i));
-                    Ok((
-                        KeyPrefix::new(K::load(row)?),
-                        values.collect::<Result<_, _>>()?,
-                    ))
+                    let key = KeyPrefix::new(K::load(row)?);
+                    let held = first_held..first_total;
+                    let held = held.map(|field| Conn::Backend::nullable_amount(row, field));
+                    let totals = first_total..end;
+                    let totals = totals.map(|field| Conn::Backend::amount(row, field));
+                    Ok(Differing {
+                        key,
+                        held: held.collect::<Result<_, _>>()?,
+                        totals: totals.collect::<Result<_, _>>()?,
+                    })
                 },
             )
         })
     }
 
-    /// The days that a count is limited to, unless it counts all days.
+    /// Returns the days that a count is limited to, or `None` if it counts all days.
     fn days_of<'a>(&'a self, count: &'a CopiedCount) -> Option<&'a DayRange> {
-        let others = (!self.days.is_all()).then_some(&self.days);
-        count.days.as_ref().or(others)
+        let own_days = count.days.as_ref();
+        let common_days = (!self.days.is_all()).then_some(&self.days);
+        own_days.or(common_days)
     }
 
     /// Whether the counts have different days, so that each sum needs its own condition.
@@ -220,24 +249,27 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         self.counts.len() > 1 && self.counts.iter().any(|count| count.days.is_some())
     }
 
-    /// The sum for one count, in a query that reads the rows for all of them.
+    /// The sum for one count, in a query that reads the rows for all of them. If they have
+    /// different days, it's the sum of `CASE WHEN day BETWEEN ? AND ? THEN views END`.
     fn sum<'a, DB: CounterBackend>(&'a self, db: Dialect, count: &'a CopiedCount) -> Sql<'a, DB> {
         let counter = count.counter;
-        match self.days_of(count).filter(|_| self.days_differ()) {
-            Some(days) => {
+        match self.days_of(count) {
+            Some(days) if self.days_differ() => {
                 let is_in = days.condition(self.shape.day());
                 let counted = part!("CASE WHEN {is_in} THEN {counter} END");
                 sql!("{db.sum(counted)}")
             }
-            None => sql!("{db.sum(counter)}"),
+            _ => sql!("{db.sum(counter)}"),
         }
     }
 
-    /// A condition for the rows to read: from the first day of any count to the last day of any
-    /// count.
-    fn is_counted<'a, DB: CounterBackend>(&'a self) -> Option<Sql<'a, DB>> {
-        let ranges = self.counts.iter().map(|count| self.days_of(count));
-        let ranges = ranges.collect::<Option<Vec<_>>>()?;
+    /// `day BETWEEN ? AND ?`, with the first and the last of all counts' days. There's no condition
+    /// if one of the counts has all days.
+    fn days_to_read<'a, DB: CounterBackend>(&'a self) -> Option<Sql<'a, DB>> {
+        let mut ranges = Vec::new();
+        for count in &self.counts {
+            ranges.push(self.days_of(count)?);
+        }
         let first = ranges.iter().map(|range| &range.first).min()?;
         let last = ranges.iter().map(|range| &range.last).max()?;
         Some(sql!("{self.shape.day()} BETWEEN {first} AND {last}"))
@@ -247,103 +279,145 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         self.columns.iter().map(|column| column.name).collect()
     }
 
-    /// The names of the columns of [`Differing`].
+    /// The names of the fields of a [`Differing`] row: `entity, held, total`.
     fn names(&self) -> Vec<&'static str> {
         let key = self.key.len();
         let columns = self.columns.len();
         [&WANTED_KEY[..key], &HELD[..columns], &TOTAL[..columns]].concat()
     }
 
+    /// Selects the rows of a range where a column's value isn't the total.
+    //
+    // SELECT entity, held, total FROM (
+    //     SELECT id AS entity, total_views AS held, … AS total FROM articles …
+    // ) AS compared WHERE held <> total OR held IS NULL ORDER BY entity
+    //
     // A second counter has `held_1` and `total_1`, and so on.
-    //
-    // If the counts have different days, `total_1` is
-    // SUM(CASE WHEN day BETWEEN ? AND ? THEN views END).
-    //
-    // SELECT key, held, total FROM (
-    //     SELECT id AS key, total_views AS held, COALESCE(total, 0) AS total FROM articles
-    //     LEFT JOIN (
-    //         SELECT article_id, SUM(views) AS total FROM article_counters
-    //         WHERE article_id > ? AND article_id <= ? AND day BETWEEN ? AND ? GROUP BY article_id
-    //     ) AS totals ON article_id = id
-    //     WHERE id > ? AND id <= ?
-    // ) AS parent WHERE held <> total OR held IS NULL ORDER BY key
     fn compare<'a, DB>(&'a self, db: Dialect, range: &'a KeyRange<Types, K>) -> Sql<'a, DB>
     where
         K: BindKey<Types, DB>,
         DB: CounterBackend,
     {
-        let shape = self.shape;
-        let table = self.table;
-        let key = &self.key;
-        let names = self.names();
-        let number = self.columns.len();
-        let entity = &shape.entity()[..key.len()];
-        let key_names = &names[..key.len()];
-        let counters = shape.table;
-        let held = self.columns.iter().map(|column| match (db, column.holds) {
-            // Every value is loaded as an `i64`.
-            (Dialect::PostgreSql, ColumnInteger::I32) => {
-                sql!("CAST({PARENT}.{column.name} AS BIGINT)")
-            }
-            _ => sql!("{PARENT}.{column.name}"),
-        });
-        let columns = key.iter().map(|column| sql!("{PARENT}.{*column}"));
-        let columns = aliased(columns.chain(held), &names);
-        let parent_key = key.iter().map(|column| sql!("{PARENT}.{*column}"));
-        let parent_key = Vec::from_iter(parent_key);
-        let rows = where_all(range.conditions(db, &parent_key));
         // Text columns of the two tables can have different collations, which sort texts
         // differently. Then a range of one column isn't a range of the other.
-        let parent = if Types::is_exact() {
-            let [after, last] = range.conditions(db, entity);
-            let counted = where_all([after, last, self.is_counted()]);
-            let sums = self.counts.iter().map(|count| self.sum(db, count));
-            let is_parent = key_names.iter().zip(key);
-            let is_parent =
-                is_parent.map(|(name, column)| sql!("{TOTALS}.{name} = {PARENT}.{*column}"));
-            let is_parent = list(" AND ", is_parent);
-            let entities = aliased(entity.iter().copied(), key_names);
-            let totals = (0..number).map(|i| sql!("COALESCE({TOTALS}.{TOTAL[i]}, 0)"));
-            sql!(
-                "SELECT {columns}, {aliased(totals, &TOTAL)} FROM {table} AS {PARENT} \
-                 LEFT JOIN (SELECT {entities}, {aliased(sums, &TOTAL)} FROM {counters}{counted} \
-                 GROUP BY {entity}) AS {TOTALS} ON {is_parent}{rows}"
-            )
+        let compared = if Types::is_exact() {
+            self.join_totals(db, range)
         } else {
-            let pairs = entity.iter().zip(key);
-            let is_parent = pairs.map(|(column, name)| sql!("{TOTALS}.{column} = {PARENT}.{name}"));
-            let is_parent = list(" AND ", is_parent);
-            let totals = self.counts.iter().map(|count| {
-                let sum = db.sum(count.counter);
-                let days = self.days_of(count);
-                let days = and(days.and_then(|days| days.condition(shape.day())));
-                sql!("(SELECT {sum} FROM {counters} AS {TOTALS} WHERE {is_parent}{days})")
-            });
-            sql!("SELECT {columns}, {aliased(totals, &TOTAL)} FROM {table} AS {PARENT}{rows}")
+            self.select_totals(db, range)
         };
-        let differs = (0..number).map(|i| sql!("{HELD[i]} <> {TOTAL[i]} OR {HELD[i]} IS NULL"));
-        let differs = list(" OR ", differs);
+        let names = self.names();
+        let key_names = &names[..self.key.len()];
+        let pairs = HELD.iter().zip(&TOTAL).take(self.columns.len());
+        let differ = pairs.map(|(held, total)| sql!("{*held} <> {*total} OR {*held} IS NULL"));
+        let differ = list(" OR ", differ);
         sql!(
-            "{Uncached}{db.select()}{names} FROM ({parent}) AS compared \
-             WHERE {differs} ORDER BY {key_names}"
+            "{Uncached}{db.select()}{names} FROM ({compared}) AS compared \
+             WHERE {differ} ORDER BY {key_names}"
         )
     }
 
-    /// A condition: a row of `of`, which is the table or its alias, is in the list, and its columns
-    /// still have the values that were read.
-    fn is_unchanged<'a, DB>(&'a self, of: impl Part<'a, DB> + Copy) -> Sql<'a, DB>
+    /// Selects the rows of a range with their totals, from a join.
+    //
+    // SELECT id AS entity, total_views AS held, COALESCE(total, 0) AS total FROM articles
+    // LEFT JOIN (
+    //     SELECT article_id AS entity, SUM(views) AS total FROM article_counters
+    //     WHERE article_id > ? AND article_id <= ? AND day BETWEEN ? AND ? GROUP BY article_id
+    // ) AS totals ON totals.entity = id
+    // WHERE id > ? AND id <= ?
+    fn join_totals<'a, DB>(&'a self, db: Dialect, range: &'a KeyRange<Types, K>) -> Sql<'a, DB>
     where
+        K: BindKey<Types, DB>,
         DB: CounterBackend,
     {
+        let (table, counter_table) = (self.table, self.shape.table);
+        let key_names = &WANTED_KEY[..self.key.len()];
+        let entity = &self.shape.entity()[..self.key.len()];
+        let columns = self.parent_columns(db);
+        let totals = TOTAL.iter().take(self.columns.len());
+        let totals = totals.map(|total| sql!("COALESCE({TOTALS}.{*total}, 0)"));
+        let totals = aliased(totals, &TOTAL);
+
+        let entities = aliased(entity.iter().copied(), key_names);
+        let sums = self.counts.iter().map(|count| self.sum(db, count));
+        let sums = aliased(sums, &TOTAL);
+        let [is_after, is_up_to_last] = range.conditions(db, entity);
+        let where_counted = where_all([is_after, is_up_to_last, self.days_to_read()]);
+
+        let pairs = key_names.iter().zip(&self.key);
+        let is_parent = pairs.map(|(name, column)| sql!("{TOTALS}.{*name} = {PARENT}.{*column}"));
+        let is_parent = list(" AND ", is_parent);
+        let where_in_range = where_all(range.conditions(db, &self.parent_key()));
+        sql!(
+            "SELECT {columns}, {totals} FROM {table} AS {PARENT} \
+             LEFT JOIN (SELECT {entities}, {sums} FROM {counter_table}{where_counted} \
+             GROUP BY {entity}) AS {TOTALS} ON {is_parent}{where_in_range}"
+        )
+    }
+
+    /// Selects the rows of a range with their totals, each from a subquery.
+    //
+    // SELECT id AS entity, total_views AS held,
+    //     (SELECT SUM(views) FROM article_counters WHERE article_id = id) AS total
+    // FROM articles WHERE id > ? AND id <= ?
+    fn select_totals<'a, DB>(&'a self, db: Dialect, range: &'a KeyRange<Types, K>) -> Sql<'a, DB>
+    where
+        K: BindKey<Types, DB>,
+        DB: CounterBackend,
+    {
+        let (table, counter_table) = (self.table, self.shape.table);
+        let columns = self.parent_columns(db);
+        let pairs = self.shape.entity().iter().zip(&self.key);
+        let is_parent = pairs.map(|(column, name)| sql!("{TOTALS}.{*column} = {PARENT}.{*name}"));
+        let is_parent = list(" AND ", is_parent);
+        let totals = self.counts.iter().map(|count| {
+            let sum = db.sum(count.counter);
+            let days = self.days_of(count);
+            let is_counted = days.and_then(|days| days.condition(self.shape.day()));
+            let and_is_counted = and(is_counted);
+            sql!(
+                "(SELECT {sum} FROM {counter_table} AS {TOTALS} \
+                 WHERE {is_parent}{and_is_counted})"
+            )
+        });
+        let totals = aliased(totals, &TOTAL);
+        let where_in_range = where_all(range.conditions(db, &self.parent_key()));
+        sql!("SELECT {columns}, {totals} FROM {table} AS {PARENT}{where_in_range}")
+    }
+
+    /// `parent.id`, for each column of the parent table's key.
+    fn parent_key<'a, DB: CounterBackend>(&'a self) -> Vec<Sql<'a, DB>> {
+        let key = self.key.iter();
+        key.map(|column| sql!("{PARENT}.{*column}")).collect()
+    }
+
+    /// `parent.id AS entity, parent.total_views AS held`
+    fn parent_columns<'a, DB: CounterBackend>(&'a self, db: Dialect) -> Sql<'a, DB> {
+        let mut columns = self.parent_key();
+        for column in self.columns {
+            let name = column.name;
+            columns.push(match (db, column.holds) {
+                // Every value is loaded as an `i64`.
+                (Dialect::PostgreSql, ColumnInteger::I32) => {
+                    sql!("CAST({PARENT}.{name} AS BIGINT)")
+                }
+                _ => sql!("{PARENT}.{name}"),
+            });
+        }
+        aliased(columns, &self.names())
+    }
+
+    /// A condition: a row of the parent table is in the list, and its columns still have the values
+    /// that were read.
+    fn is_unchanged<'a, DB: CounterBackend>(&'a self) -> Sql<'a, DB> {
         let columns = self.column_names();
         let is_held = columns.iter().zip(HELD).map(|(column, held)| {
             sql!(
-                " AND ({of}.{*column} = {WANTED}.{held} \
-                 OR {of}.{*column} IS NULL AND {WANTED}.{held} IS NULL)"
+                " AND ({PARENT}.{*column} = {WANTED}.{held} \
+                 OR {PARENT}.{*column} IS NULL AND {WANTED}.{held} IS NULL)"
             )
         });
-        let is_held = list("", is_held);
-        sql!("{rows::is_wanted(of, &self.key)}{is_held}")
+        let and_is_held = list("", is_held);
+        sql!("{rows::is_wanted(PARENT, &self.key)}{and_is_held}")
     }
 
     /// Writes the totals into rows whose columns haven't changed since they were read. The
@@ -354,23 +428,26 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
         DB: CounterBackend,
     {
         let table = self.table;
-        let key = &self.key;
         let columns = &self.column_names();
-        let on = self.is_unchanged(PARENT);
-        let rows = rows.iter().map(|(key, values)| {
-            let (held, totals) = values.split_at(columns.len());
-            let mut values = row(key, 0);
-            values.extend(held.iter().map(|held| sql!("{Bind::NullableAmount(held)}")));
-            values.extend(totals.iter().flatten().map(|total| sql!("{total}")));
+        let rows = rows.iter().map(|row| {
+            let mut values = key_values(&row.key);
+            let held = row.held.iter().map(Bind::NullableAmount);
+            values.extend(held.map(|held| sql!("{held}")));
+            values.extend(row.totals.iter().map(|total| sql!("{total}")));
             values
         });
-        let types = [&key[..], columns, columns].concat();
-        let listed = db.list_of(rows, table, &types, &self.names(), None);
-        let set = columns.iter().zip(TOTAL);
-        let of_parent = (db == Dialect::MySql).then(|| sql!("{PARENT}."));
-        let set = set.map(|(column, total)| sql!("{of_parent}{column} = {WANTED}.{total}"));
-        let set = list(", ", set);
-        let set = sql!("{Uncached}SET {set}");
+        let types = [&self.key[..], columns, columns].concat();
+        let no_numbers = None;
+        let listed = db.list_of(rows, table, &types, &self.names(), no_numbers);
+        let on = self.is_unchanged();
+        // On MySQL, this is a join, so the name of a column could also be one of the list's names.
+        // The other databases don't allow a table's name here.
+        let qualifier = (db == Dialect::MySql).then(|| sql!("{PARENT}."));
+        let assignments = columns.iter().zip(TOTAL);
+        let assignments =
+            assignments.map(|(column, total)| sql!("{qualifier}{*column} = {WANTED}.{total}"));
+        let assignments = list(", ", assignments);
+        let set = sql!("{Uncached}SET {assignments}");
         match db {
             // This names no other table, because a trigger of this one couldn't write to it.
             Dialect::MySql => {
@@ -378,12 +455,14 @@ impl<Types: KeyTypes, K> Materialize<'_, Types, K> {
             }
             Dialect::Sqlite => sql!("UPDATE {table} AS {PARENT} {set} FROM {listed} WHERE {on}"),
             // Rows are locked in key order, so that two such statements don't deadlock.
-            Dialect::PostgreSql => sql!(
-                "UPDATE {table} AS {PARENT} {set} FROM (SELECT {WANTED}.* FROM {listed} \
-                 JOIN {table} AS {PARENT} ON {on} \
-                 ORDER BY {&WANTED_KEY[..key.len()]} FOR NO KEY UPDATE OF {PARENT}) AS {WANTED} \
-                 WHERE {on}"
-            ),
+            Dialect::PostgreSql => {
+                let key_names = &WANTED_KEY[..self.key.len()];
+                sql!(
+                    "UPDATE {table} AS {PARENT} {set} FROM (SELECT {WANTED}.* FROM {listed} \
+                     JOIN {table} AS {PARENT} ON {on} \
+                     ORDER BY {key_names} FOR NO KEY UPDATE OF {PARENT}) AS {WANTED} WHERE {on}"
+                )
+            }
         }
     }
 }

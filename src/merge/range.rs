@@ -39,30 +39,37 @@ pub struct MergeRange {
 impl<Types, K> Compact<'_, Types, K> {
     /// Returns the range to merge.
     pub(super) fn range(&self) -> MergeRange {
-        let period = self.shape.period;
-        let mut day = self.day;
-        // A merge of slots keeps every day as it is, whatever the table's period is. A fold leaves
-        // out the period of 1970-01-01, because the rows of that day are the ones without a day.
+        let table_period = self.shape.period;
+        // A merge of slots keeps every day as it is, whatever the table's period is.
         let (into, first) = match self.into {
-            Period::Day => (Period::Day, None),
+            Period::Day => (Period::Day, DayRange::FIRST),
             into => {
-                let into = into.max(period);
-                (into, into.next(into.start(UNDATED)).or(UNDATED.succ_opt()))
+                let into = into.max(table_period);
+                (into, first_day_to_fold(into))
             }
         };
-        for whole in [period, into] {
+        let mut before = self.day;
+        for period in [table_period, into] {
             // `Total` has no first day to go back to. If such a table has rows of other days,
             // they're from an earlier period.
-            if whole < Period::Total {
-                day = whole.start(day);
+            if period != Period::Total {
+                before = period.start(before);
             }
         }
         MergeRange {
-            first: first.map_or(DayRange::FIRST, Day),
-            before: Day(day).clamp(DayRange::FIRST, DayRange::LAST),
+            first,
+            before: Day(before).clamp(DayRange::FIRST, DayRange::LAST),
             into,
         }
     }
+}
+
+/// Returns the first day after the period of 1970-01-01, or after 1970-01-01 itself for `Total`. The
+/// rows of that day are the ones without a day, so they aren't folded.
+fn first_day_to_fold(into: Period) -> Day {
+    let next_period = into.next(into.start(UNDATED));
+    let next_day = UNDATED.succ_opt();
+    next_period.or(next_day).map_or(DayRange::FIRST, Day)
 }
 
 impl MergeRange {
@@ -79,15 +86,18 @@ impl MergeRange {
         // then from the newest day to the oldest. A recount locks just one merged row, that of
         // 1970-01-01. A deletion locks from the oldest day to the newest, so the two can deadlock
         // on MySQL and MariaDB, where a merge waits for the rows that it adds to.
-        targets.sort_unstable_by(|(a, day_a, _), (b, day_b, _)| {
-            let of = |day: &NaiveDate| (*day != UNDATED, Reverse(*day));
-            (a, of(day_a)).cmp(&(b, of(day_b)))
+        let day_order = |day: &NaiveDate| {
+            let is_dated = *day != UNDATED;
+            (is_dated, Reverse(*day))
+        };
+        targets.sort_unstable_by(|(entity_a, day_a, _), (entity_b, day_b, _)| {
+            (entity_a, day_order(day_a)).cmp(&(entity_b, day_order(day_b)))
         });
         targets.dedup();
         targets
     }
 
-    /// A condition that is true for the rows to merge.
+    /// A condition that is true for the rows to merge: those that aren't their own target.
     pub(super) fn condition<'a, DB: CounterBackend>(
         &'a self,
         db: Dialect,
@@ -99,7 +109,7 @@ impl MergeRange {
         let is_day = and(db.is_day(day));
         match self.into {
             Period::Day => sql!("{day} < {before} AND {slot} <> 0{is_day}"),
-            // The range begins after the only target.
+            // The range begins after 1970-01-01, which is the only target.
             Period::Total => sql!("{day} >= {first} AND {day} < {before}{is_day}"),
             into => {
                 let target = db.folded_day(into, day);

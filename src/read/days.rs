@@ -12,7 +12,7 @@ pub trait Days {
     #[doc(hidden)]
     fn range(&self) -> Option<&DayRange>;
 
-    /// A condition on the column `day`.
+    /// A condition on the column `day`, or `None` if it reads all days.
     #[doc(hidden)]
     fn condition<'b, DB: CounterBackend>(
         &'b self,
@@ -40,12 +40,14 @@ impl Days for DayRange {
 }
 
 impl DayRange {
-    /// A condition, unless the range has all days.
+    /// A condition on the column `day`, or `None` if the range has all days.
     pub(crate) fn condition_unless_all<'b, DB: CounterBackend>(
         &'b self,
         day: Name<'b>,
     ) -> Option<Sql<'b, DB>> {
-        let is_in = self.condition(day).filter(|_| !self.is_all());
-        is_in.map(|is_in| sql!("{is_in}"))
+        if self.is_all() {
+            return None;
+        }
+        self.condition(day).map(|is_in| sql!("{is_in}"))
     }
 }

@@ -108,6 +108,7 @@ impl<C, E, By> LimitDsl for Ranking<C, E, By> {
     type Output = Self;
 
     fn limit(self, limit: i64) -> Self {
+        // This is the inherent method, not a recursion.
         self.limit(limit)
     }
 }
@@ -125,20 +126,23 @@ where
     DB: CounterBackend,
 {
     fn columns(&self) -> Option<Sql<'_, DB>> {
-        let names = By::column_names().into_iter().map(|(name, _)| name);
+        let names = By::column_names().into_iter().map(|(name, _type)| name);
         Some(list(", ", names))
     }
 
     fn query<'b>(&'b self, db: Dialect, from: impl Part<'b, DB> + Copy) -> impl Part<'b, DB> {
         let columns = By::column_names();
-        let total = Number(columns.len() + 1);
-        let by = (1..=columns.len()).map(|column| sql!(", {Number(column)}"));
-        let by = list("", by);
-        let ranked = aliased(columns.iter().map(|(column, _)| *column), &ENTITY);
+        let ranked = aliased(columns.iter().map(|(column, _type)| *column), &ENTITY);
+        let counter = C::NAMES[0];
         let names = GroupColumns::<C, DB>::columns(self);
+        // The result's columns are the ranked ones and then the total. `ORDER BY` names them by
+        // their numbers.
+        let total = Number(columns.len() + 1);
+        let then_by = (1..=columns.len()).map(|column| sql!("{Number(column)}"));
+        let then_by = list(", ", then_by);
         sql!(
-            "{db.select()}{ranked}, {db.sum(C::NAMES[0])} AS {TOTAL}{from} \
-             GROUP BY {names} ORDER BY {total} DESC{by} LIMIT {&self.limit}"
+            "{db.select()}{ranked}, {db.sum(counter)} AS {TOTAL}{from} \
+             GROUP BY {names} ORDER BY {total} DESC, {then_by} LIMIT {&self.limit}"
         )
     }
 }

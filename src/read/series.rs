@@ -3,17 +3,18 @@
 use std::iter;
 
 use chrono::NaiveDate;
-use diesel::QueryResult;
 use diesel::connection::LoadConnection;
 use diesel::query_builder::QueryId;
 use diesel::query_dsl::methods::LimitDsl;
+use diesel::row::Row;
+use diesel::{QueryResult, deserialize};
 
 use crate::day::{DayRange, Period, UNDATED};
 use crate::error::refuse;
 use crate::key::{BindKey, KeyTypes};
 use crate::key::{Entities, Together};
 use crate::read::sums::{GroupColumns, Many, Sums};
-use crate::sql::{Binds as _, CounterBackend, Sql, load, sql};
+use crate::sql::{CounterBackend, Sql, load, sql};
 use crate::typed::counters::{Counters, amounts, sum};
 use crate::typed::table::CounterTable;
 
@@ -88,14 +89,14 @@ impl<C: Counters, E> Series<C, E> {
     /// Sets the period of the series. Defaults to the table's period. If the table counts by week,
     /// a week counts towards the month or year of its Monday.
     pub fn per(mut self, period: Period) -> Self {
-        self.by.0 = period;
+        self.by = ByPeriod(period);
         self
     }
 
     /// Extends the days to whole periods. Fails if the table doesn't have counts by this period.
     fn in_whole_periods(self) -> QueryResult<Self> {
         let stored = C::Table::PERIOD;
-        let period = self.by.0;
+        let ByPeriod(period) = self.by;
         let message = match (stored, period) {
             (Period::Total, _) => {
                 "this table stores its counts without a day: read them with `counter_value`".into()
@@ -112,11 +113,12 @@ impl<C: Counters, E> Series<C, E> {
     }
 }
 
-// For a helpful message from the compiler if the series is read with `first`.
 impl<C, E, Days> LimitDsl for Sums<C, E, ByPeriod, Days> {
     type Output = Self;
 
-    fn limit(self, _: i64) -> Self {
+    fn limit(self, _limit: i64) -> Self {
+        // Nothing calls this, because Diesel can't run the query. With this impl, the compiler's
+        // message is helpful if the series is read with `first`.
         self
     }
 }
@@ -136,16 +138,15 @@ impl<C: Counters, E: Together> Series<C, E> {
         if sums.days.is_empty() {
             return Ok(Vec::new());
         }
+        let day_column = 0;
         let rows = load(
             conn,
             |db| sql!("{sums.sql(db)}"),
-            |row| {
-                let day = Conn::Backend::day(row, 0)?;
-                Ok((day, amounts::<C, Conn::Backend>(row, 1)?))
-            },
+            |row| day_and_amounts::<C, Conn::Backend>(row, day_column),
         )?;
-        let all = all_periods::<C>(sums.days, sums.by.0, vec![rows])?;
-        Ok(all.into_iter().flatten().collect())
+        let ByPeriod(period) = sums.by;
+        let series = all_periods::<C>(sums.days, period, vec![rows])?;
+        Ok(series.into_iter().flatten().collect())
     }
 }
 
@@ -162,25 +163,36 @@ impl<C: Counters, Types: KeyTypes, K> Series<C, Many<Types, K>> {
         Conn: LoadConnection<Backend: CounterBackend>,
     {
         let sums = self.in_whole_periods()?;
-        let number = sums.entities.ids.len();
+        let number_of_keys = sums.entities.ids.len();
         if sums.days.is_empty() {
-            return Ok(vec![Vec::new(); number]);
+            return Ok(vec![Vec::new(); number_of_keys]);
         }
-        let mut rows = vec![Vec::new(); number];
+        let mut rows_by_key = vec![Vec::new(); number_of_keys];
+        // The first column is the number of the key.
+        let day_column = 1;
         sums.read_each_key(
             conn,
-            |row| {
-                let day = Conn::Backend::day(row, 1)?;
-                Ok((day, amounts::<C, Conn::Backend>(row, 2)?))
-            },
-            |key, row| rows[key].push(row),
+            |row| day_and_amounts::<C, Conn::Backend>(row, day_column),
+            |index, row| rows_by_key[index].push(row),
         )?;
-        all_periods::<C>(sums.days, sums.by.0, rows)
+        let ByPeriod(period) = sums.by;
+        all_periods::<C>(sums.days, period, rows_by_key)
     }
 }
 
-/// Adds up each list of rows by the periods that overlap the given days. If the range has no first
-/// or no last day, the first or the last day of all rows takes its place.
+/// Reads a row's day from this column, and its amounts from the columns after it.
+fn day_and_amounts<'a, C: Counters, DB: CounterBackend>(
+    row: &impl Row<'a, DB>,
+    day_column: usize,
+) -> deserialize::Result<(NaiveDate, C::Amounts)> {
+    let day = DB::day(row, day_column)?;
+    let first_amount = day_column + 1;
+    Ok((day, amounts::<C, DB>(row, first_amount)?))
+}
+
+/// Returns a series for each list of rows. They all have the same periods: those that overlap the
+/// given days. If the range has no first or no last day, the first or the last day of all rows
+/// takes its place.
 fn all_periods<C: Counters>(
     days: DayRange,
     period: Period,
@@ -189,30 +201,43 @@ fn all_periods<C: Counters>(
     for rows in &mut lists {
         rows.retain(|(day, _)| *day != UNDATED);
     }
-    let counted = || lists.iter().flatten().map(|(day, _)| *day);
+    let counted_days = || lists.iter().flatten().map(|(day, _)| *day);
     let (first, last) = days.given;
-    let first = Some(first).filter(|first| *first >= DayRange::FIRST.0);
-    let first = first.or_else(|| counted().min());
-    let last = Some(last).filter(|last| *last <= DayRange::LAST.0);
-    let last = last.or_else(|| counted().max());
+    let has_first = first >= DayRange::FIRST.0;
+    let has_last = last <= DayRange::LAST.0;
+    let first = if has_first {
+        Some(first)
+    } else {
+        counted_days().min()
+    };
+    let last = if has_last {
+        Some(last)
+    } else {
+        counted_days().max()
+    };
     let start = first.map(|first| period.start(first));
     let starts = iter::successors(start, |&start| period.next(start));
-    let starts: Vec<_> = starts.take_while(|&start| Some(start) <= last).collect();
-    let all = lists.into_iter().map(|rows| {
-        let mut amounts_by_period = vec![Vec::new(); starts.len()];
-        for (day, amounts) in rows {
-            // All rows are within the range of these periods.
-            let next = starts.partition_point(|&start| start <= day);
-            if let Some(in_period) = next
-                .checked_sub(1)
-                .and_then(|at| amounts_by_period.get_mut(at))
-            {
-                in_period.push(amounts);
-            }
+    let starts = Vec::from_iter(starts.take_while(|&start| Some(start) <= last));
+    let series = lists.into_iter();
+    series
+        .map(|rows| sum_by_period::<C>(&starts, rows))
+        .collect()
+}
+
+/// Returns the sums of these rows for each of the periods that begin on the days `starts`.
+fn sum_by_period<C: Counters>(
+    starts: &[NaiveDate],
+    rows: Vec<(NaiveDate, C::Amounts)>,
+) -> QueryResult<PeriodCounts<C>> {
+    let mut amounts_by_period = vec![Vec::new(); starts.len()];
+    for (day, amounts) in rows {
+        let periods_begun = starts.partition_point(|&start| start <= day);
+        // No day is before the first period.
+        if let Some(in_period) = amounts_by_period[..periods_begun].last_mut() {
+            in_period.push(amounts);
         }
-        let bars = starts.iter().zip(amounts_by_period);
-        let bars = bars.map(|(&start, in_period)| Ok((start, C::value(sum(&in_period)?))));
-        bars.collect()
-    });
-    all.collect()
+    }
+    let periods = starts.iter().zip(amounts_by_period);
+    let counts = periods.map(|(&start, amounts)| Ok((start, C::value(sum(&amounts)?))));
+    counts.collect()
 }

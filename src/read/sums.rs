@@ -27,7 +27,7 @@ pub struct Sums<C, E = (), By = Ungrouped, Days = AllDays> {
     pub(crate) entities: E,
     pub(crate) days: Days,
     pub(crate) by: By,
-    of: PhantomData<C>,
+    counters: PhantomData<C>,
 }
 
 impl<C, E, By, Days> Sums<C, E, By, Days> {
@@ -36,7 +36,7 @@ impl<C, E, By, Days> Sums<C, E, By, Days> {
             entities,
             days,
             by,
-            of: PhantomData,
+            counters: PhantomData,
         }
     }
 }
@@ -130,9 +130,9 @@ pub trait GroupColumns<C: Counters, DB: CounterBackend> {
     fn query<'b>(&'b self, db: Dialect, from: impl Part<'b, DB> + Copy) -> impl Part<'b, DB> {
         let sums = db.sums(C::NAMES);
         let by = self.columns();
-        let one = db.one_row(C::NAMES.len(), part!("SELECT {sums}{from}"));
+        let total = db.cacheable_row(C::NAMES.len(), part!("SELECT {sums}{from}"));
         part!(match &by {
-            None => "{one}",
+            None => "{total}",
             Some(by) => "{db.select()}{by}, {sums}{from} GROUP BY {by} ORDER BY {by}",
         })
     }
@@ -171,11 +171,12 @@ impl<C: Counters, DB: CounterBackend> GroupColumns<C, DB> for Ungrouped {
 
 impl<C, E, By, Days, Conn> RunQueryDsl<Conn> for Sums<C, E, By, Days> {}
 
-/// A total is one row, so `first` is the same as `get_result`.
+// `first` requires this. It does the same as `get_result`.
 impl<C, E, Days> LimitDsl for Sums<C, E, Ungrouped, Days> {
     type Output = Self;
 
-    fn limit(self, _: i64) -> Self {
+    fn limit(self, _limit: i64) -> Self {
+        // A total is always a single row.
         self
     }
 }
@@ -194,6 +195,7 @@ where
 }
 
 impl<C: Counters, E, B, D: Days> Sums<C, E, B, D> {
+    /// The whole query, as SQL.
     pub(crate) fn sql<DB>(&self, db: Dialect) -> impl Part<'_, DB>
     where
         E: Entities<DB>,
@@ -201,10 +203,10 @@ impl<C: Counters, E, B, D: Days> Sums<C, E, B, D> {
         DB: CounterBackend,
     {
         let shape = C::Table::shape();
-        let is_entity = part_of(move |out| {
+        let condition = part_of(move |out| {
             self.entities.write_condition(db, shape.entity(), out);
         });
-        let is_entity = self.entities.has_condition().then_some(is_entity);
+        let is_entity = self.entities.has_condition().then_some(condition);
         let rows = where_both(is_entity, self.days.condition(shape.day()));
         self.by.query(db, part!(" FROM {shape.table}{rows}"))
     }

@@ -18,7 +18,7 @@ use crate::key::{Columns, HasColumns};
 use crate::read::days::{AllDays, Days};
 use crate::shape::Name;
 use crate::sql::{
-    CounterBackend, Dialect, Part as _, Values, each, numbered, part, value, where_both,
+    CounterBackend, Dialect, Part as _, Values, each, key_value, numbered, part, where_both,
 };
 use crate::typed::copied::{CopiedCount, CopiedOne};
 use crate::typed::counters::{Counters, KeyType};
@@ -78,7 +78,7 @@ pub fn total<C: Counters<Value = i64>>(_counter: C) -> Total<C> {
     Total {
         days: AllDays,
         entity: ParentRow(PhantomData),
-        of: PhantomData,
+        counter: PhantomData,
     }
 }
 
@@ -98,27 +98,27 @@ pub type TotalBetween<C> = Total<C, ParentRow<C>, DayRange>;
 pub struct Total<C, Id = ParentRow<C>, Days = AllDays> {
     days: Days,
     entity: Id,
-    of: PhantomData<C>,
+    counter: PhantomData<C>,
 }
 
 impl<C: Counters, Id, Days> Total<C, Id, Days> {
     /// Sums only the counts of `day`; see [`Sums::on`](crate::dsl::Sums::on).
     pub fn on(self, day: NaiveDate) -> Total<C, Id, DayRange> {
-        self.days(DayRange::period_of(day, C::Table::PERIOD))
+        self.with_days(DayRange::period_of(day, C::Table::PERIOD))
     }
 
     /// Sums only the counts of a range of days; see [`Sums::between`](crate::dsl::Sums::between).
     /// The type isn't the same as for a total over all days. If a variable has to hold either, use
     /// `between(..)` for all days.
     pub fn between(self, days: impl RangeBounds<NaiveDate>) -> Total<C, Id, DayRange> {
-        self.days(DayRange::whole(days, C::Table::PERIOD))
+        self.with_days(DayRange::whole(days, C::Table::PERIOD))
     }
 
-    fn days(self, days: DayRange) -> Total<C, Id, DayRange> {
+    fn with_days(self, days: DayRange) -> Total<C, Id, DayRange> {
         Total {
             days,
             entity: self.entity,
-            of: PhantomData,
+            counter: PhantomData,
         }
     }
 }
@@ -139,7 +139,7 @@ impl<C: Counters, Days> Total<C, ParentRow<C>, Days> {
         Total {
             days: self.days,
             entity: id.into_parts(),
-            of: PhantomData,
+            counter: PhantomData,
         }
     }
 }
@@ -156,7 +156,7 @@ macro_rules! expressions {
             fn push<'b>(
                 &'b self,
                 column: usize,
-                _: usize,
+                _row: usize,
                 out: &mut AstPass<'_, 'b, DB>,
             ) -> QueryResult<()> {
                 match column {
@@ -254,20 +254,20 @@ where
             } else {
                 *column
             };
-            part!("{COUNTED}.{column} = {value(&self.entity, i, 0)}")
+            part!("{COUNTED}.{column} = {key_value(&self.entity, i)}")
         });
         let is_entity = (!entity.is_empty()).then_some(is_entity);
         let renamed_key = each("", entity, |i, column| {
             part!("{*column} AS {Name(KEY_NAMES_IN_SUBQUERY[i])}, ")
         });
+        let (stored_day, counter) = (shape.day(), C::NAMES[0]);
         let table = part!(match db {
             Dialect::Sqlite =>
-                "(SELECT {renamed_key}{shape.day()} AS {day}, {C::NAMES[0]} AS {count} FROM {shape.table})",
+                "(SELECT {renamed_key}{stored_day} AS {day}, {counter} AS {count} FROM {shape.table})",
             _ => "{shape.table}",
         });
         let rows = where_both(is_entity, self.days.condition(day));
-        let select = db.select();
-        let sum = db.sum(count);
+        let (select, sum) = (db.select(), db.sum(count));
         part!("({select}{sum} FROM {table} AS {COUNTED}{rows})").walk(out)
     }
 }

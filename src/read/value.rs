@@ -113,10 +113,12 @@ where
         Conn: LoadConnection<Backend: CounterBackend>,
     {
         let mut values = vec![C::Amounts::default(); self.entities.ids.len()];
+        // The first column is the number of the key.
+        let first_sum = 1;
         self.read_each_key(
             conn,
-            |row| amounts::<C, Conn::Backend>(row, 1),
-            |key, value| values[key] = value,
+            |row| amounts::<C, Conn::Backend>(row, first_sum),
+            |index, sums| values[index] = sums,
         )?;
         Ok(values.into_iter().map(C::value).collect())
     }
@@ -142,16 +144,19 @@ where
         R: FromSqlRow<G::SqlType, Conn::Backend>,
         Conn: LoadConnection<Backend: CounterBackend>,
     {
-        let mut values: Vec<Vec<_>> = self.entities.ids.iter().map(|_| Vec::new()).collect();
+        let mut groups_by_key = Vec::new();
+        groups_by_key.resize_with(self.entities.ids.len(), Vec::new);
         self.read_each_key(
             conn,
             |row| {
-                let sums = row.field_count() - C::NAMES.len();
-                let group = R::build_from_row(&row.partial_row(1..sums))?;
-                Ok((group, C::value(amounts::<C, Conn::Backend>(row, sums)?)))
+                // A row has the number of its key, the columns of the group, and the sums.
+                let first_sum = row.field_count() - C::NAMES.len();
+                let group = R::build_from_row(&row.partial_row(1..first_sum))?;
+                let sums = amounts::<C, Conn::Backend>(row, first_sum)?;
+                Ok((group, C::value(sums)))
             },
-            |key, group| values[key].push(group),
+            |index, group| groups_by_key[index].push(group),
         )?;
-        Ok(values)
+        Ok(groups_by_key)
     }
 }

@@ -35,7 +35,7 @@ pub trait CounterBackend: Binds + 'static {
     /// Returns the SQL dialect of the backend.
     fn dialect(&self) -> Dialect;
 
-    /// Writes an array.
+    /// Adds an array as a bind value to the statement.
     #[doc(hidden)]
     fn push_array<'b, ST, T>(_: &'b [T], _: &mut AstPass<'_, 'b, Self>) -> QueryResult<()>
     where
@@ -171,18 +171,25 @@ pub trait Binds: Backend + HasSqlType<Date> + HasSqlType<SmallInt> + HasSqlType<
     where
         Self: CounterBackend;
 
+    /// Reads a count from this column of a row.
     #[doc(hidden)]
     fn amount<'a>(row: &impl Row<'a, Self>, column: usize) -> deserialize::Result<i64>;
-    /// Returns a value that can be NULL.
+    /// Like `amount`, but the count can be NULL.
     #[doc(hidden)]
-    fn held<'a>(row: &impl Row<'a, Self>, column: usize) -> deserialize::Result<Option<i64>>;
+    fn nullable_amount<'a>(
+        row: &impl Row<'a, Self>,
+        column: usize,
+    ) -> deserialize::Result<Option<i64>>;
+    /// Reads a day from this column of a row.
     #[doc(hidden)]
     fn day<'a>(row: &impl Row<'a, Self>, column: usize) -> deserialize::Result<NaiveDate>;
+    /// Reads a slot's number from this column of a row.
     #[doc(hidden)]
     fn slot<'a>(row: &impl Row<'a, Self>, column: usize) -> deserialize::Result<i16>;
-    /// Returns whether a value is true, and not NULL.
+    /// Returns whether the value in this column of a row is true, and not NULL.
     #[doc(hidden)]
     fn is_true<'a>(row: &impl Row<'a, Self>, column: usize) -> deserialize::Result<bool>;
+    /// Reads a text from this column of a row.
     #[doc(hidden)]
     fn text<'a>(row: &impl Row<'a, Self>, column: usize) -> deserialize::Result<String>;
 }
@@ -229,12 +236,13 @@ where
     }
 
     fn is_true<'a>(row: &impl Row<'a, DB>, column: usize) -> deserialize::Result<bool> {
-        Ok(field::<Nullable<Bool>, Option<bool>, _>(row, column)? == Some(true))
+        let value = field::<Nullable<Bool>, Option<bool>, _>(row, column)?;
+        Ok(value == Some(true))
     }
 
     fields! {
         amount: i64, BigInt;
-        held: Option<i64>, Nullable<BigInt>;
+        nullable_amount: Option<i64>, Nullable<BigInt>;
         day: NaiveDate, Date;
         slot: i16, SmallInt;
         text: String, Text;

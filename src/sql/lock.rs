@@ -6,7 +6,7 @@ use crate::shape::{Name, TableName};
 impl Dialect {
     /// An index hint, which follows the table in a `FROM`: it makes MySQL and MariaDB find rows by
     /// the primary key, so that they lock no others.
-    pub(crate) fn by_key(self) -> &'static str {
+    pub(crate) fn index_hint(self) -> &'static str {
         match self {
             Dialect::MySql => " FORCE INDEX (PRIMARY)",
             _ => "",
@@ -41,26 +41,28 @@ impl Dialect {
         }
     }
 
-    /// A statement that reads and changes nothing. It only runs on a `MultiConnection`, which has
-    /// to run something to find out its database.
-    pub(crate) fn nothing<'a, DB: CounterBackend>(self) -> Sql<'a, DB> {
+    /// A statement that does nothing. A `MultiConnection` runs it when we only want to know which
+    /// database it's connected to. No other connection runs it.
+    pub(crate) fn no_op<'a, DB: CounterBackend>(self) -> Sql<'a, DB> {
         match self {
-            // A `SELECT` has a result, which the client would have to read. In a session of one
-            // shard, Vitess doesn't prepare a `DO`.
+            // This isn't a `SELECT`, because the client would have to read its result. It isn't a
+            // `DO`, because Vitess doesn't prepare that in a session of one shard.
             Dialect::MySql => sql!("SET @diesel_counters_nothing = NULL"),
             _ => sql!("SELECT 1"),
         }
     }
 
-    /// A sum of the latest rows. If the transaction `is_later` than its first query, MySQL and
-    /// MariaDB read old rows above READ COMMITTED, so there it's the maximum BIGINT instead. This
-    /// goes by the session's level: MySQL runs the first comment, and MariaDB the second one.
+    /// The sum, if it's certain that it's a sum of the latest rows. In a transaction above READ
+    /// COMMITTED, MySQL and MariaDB can read old rows, so there it's the maximum BIGINT instead.
+    ///
+    /// MySQL runs what's in the first comment, and MariaDB what's in the second one. Both are the
+    /// session's isolation level.
     pub(crate) fn sum_of_latest<'a, DB: CounterBackend>(
         self,
         sum: impl Part<'a, DB>,
-        is_later: bool,
+        in_transaction: bool,
     ) -> Sql<'a, DB> {
-        if self != Dialect::MySql || !is_later {
+        if self != Dialect::MySql || !in_transaction {
             return sql!("{sum}");
         }
         sql!(
@@ -72,6 +74,7 @@ impl Dialect {
     /// The end of a `SELECT` that locks its rows.
     pub(crate) fn lock_rows(self) -> &'static str {
         match self {
+            // The transaction has the write lock of the whole database.
             Dialect::Sqlite => "",
             _ => " FOR UPDATE",
         }
@@ -79,7 +82,7 @@ impl Dialect {
 
     /// The end of a `SELECT` that locks its rows, and skips rows that another transaction has
     /// locked.
-    pub(crate) fn lock_free_rows(self) -> &'static str {
+    pub(crate) fn lock_unlocked_rows(self) -> &'static str {
         match self {
             // The transaction has the write lock of the whole database.
             Dialect::Sqlite => "",
@@ -99,32 +102,28 @@ impl Dialect {
         let select = self.select();
         match self {
             Dialect::PostgreSql => {
-                let lock = if takes {
-                    "pg_try_advisory_lock"
+                let table_id = sql!("{Bind::Text(quoted)}::regclass::oid::int");
+                let lock = sql!("hashtext('diesel_counters/merge'), {table_id}");
+                if takes {
+                    sql!("{select}pg_try_advisory_lock({lock})")
                 } else {
-                    "pg_advisory_unlock"
-                };
-                let name = Bind::Text(quoted);
-                sql!(
-                    "{select}{lock}(hashtext('diesel_counters/merge'), {name}::regclass::oid::int)"
-                )
+                    sql!("{select}pg_advisory_unlock({lock})")
+                }
             }
             // All databases of a server share its locks, so the name includes the database's. It
             // can have at most 64 characters.
             Dialect::MySql => {
-                let (lock, wait) = if takes {
-                    ("GET_LOCK", ", 0")
-                } else {
-                    ("RELEASE_LOCK", "")
-                };
                 let database = match table.schema {
                     Some(schema) => sql!("{Bind::Text(schema.0)}"),
                     None => sql!("DATABASE()"),
                 };
                 let name = Bind::Text(table.name.0);
-                sql!(
-                    "{select}{lock}(SHA2(CONCAT_WS('/', 'diesel_counters', {database}, {name}), 224){wait})"
-                )
+                let lock = sql!("SHA2(CONCAT_WS('/', 'diesel_counters', {database}, {name}), 224)");
+                if takes {
+                    sql!("{select}GET_LOCK({lock}, 0)")
+                } else {
+                    sql!("{select}RELEASE_LOCK({lock})")
+                }
             }
             // SQLite has no advisory locks.
             Dialect::Sqlite => sql!("{select}1"),

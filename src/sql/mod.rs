@@ -56,17 +56,20 @@ pub(crate) use diesel_counters_derive::part;
 pub struct Sql<'a, DB: Backend>(Vec<Piece<'a, DB>>);
 
 impl<'a, DB: CounterBackend> Sql<'a, DB> {
-    /// The list of what `write` writes.
+    /// Returns a list of the pieces that `write` writes.
     pub(crate) fn from_write(write: impl FnOnce(&mut Out<'_, 'a, DB>)) -> Self {
-        // Enough for the pieces of most parts, in less than 1 KiB: a statement is made of many
-        // parts.
+        // This is enough for most lists, and is less than 1 KiB. A statement is made of many lists.
         let mut pieces = Vec::with_capacity(21);
         write(&mut Out::List(&mut pieces));
         Sql(pieces)
     }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
 }
 
-/// A part for every item, with `separator` between them.
+/// The part that `part` returns for every item and its index, with `separator` between them.
 pub(crate) fn each<'a, 's, DB: CounterBackend, T, P: Part<'a, DB>>(
     separator: &'static str,
     items: &'s [T],
@@ -104,27 +107,29 @@ pub(crate) fn where_both<'a, DB: CounterBackend>(
 ) -> impl Part<'a, DB> + Copy {
     part!(match (a, b) {
         (Some(a), Some(b)) => " WHERE {a} AND {b}",
-        _ if a.is_some() || b.is_some() => " WHERE {a}{b}",
-        _ => "",
+        (Some(a), None) => " WHERE {a}",
+        (None, Some(b)) => " WHERE {b}",
+        (None, None) => "",
     })
 }
 
-/// ` WHERE` and all these conditions, with ` AND ` between them, or nothing if there are none.
+/// ` WHERE a AND b AND c`, with all these conditions, or nothing if there are none.
 pub(crate) fn where_all<'a, DB: CounterBackend>(
     conditions: impl IntoIterator<Item = Option<Sql<'a, DB>>>,
 ) -> Option<Sql<'a, DB>> {
     let all = list(" AND ", conditions.into_iter().flatten());
-    (!all.0.is_empty()).then(|| sql!(" WHERE {all}"))
+    let has_conditions = !all.is_empty();
+    has_conditions.then(|| sql!(" WHERE {all}"))
 }
 
-/// ` AND a`, or nothing if there is no condition.
+/// ` AND ` and the condition, or nothing if there is no condition.
 pub(crate) fn and<'a, DB: CounterBackend>(
     condition: Option<impl Part<'a, DB>>,
 ) -> Option<Sql<'a, DB>> {
     condition.map(|condition| sql!(" AND {condition}"))
 }
 
-/// `a AS b, c AS d`, to the end of the shorter list.
+/// `column AS name, column AS name`, to the end of the shorter list.
 pub(crate) fn aliased<'a, DB: CounterBackend>(
     columns: impl IntoIterator<Item: Part<'a, DB>>,
     names: &[impl Part<'a, DB>],
@@ -139,7 +144,7 @@ pub(crate) fn fragment<'a, DB: CounterBackend>(fragment: &'a dyn QueryFragment<D
     Sql(vec![Piece::Fragment(fragment)])
 }
 
-/// A value of a row: `?`.
+/// The value in this column of the row at this index: `?`.
 pub(crate) fn value<'a, DB: CounterBackend>(
     values: &'a dyn Values<DB>,
     column: usize,
@@ -148,14 +153,29 @@ pub(crate) fn value<'a, DB: CounterBackend>(
     part_of(move |out| out.write(Piece::Value(values, column, row)))
 }
 
-/// The values of a row: `?, ?`.
-pub(crate) fn row<DB: CounterBackend>(values: &dyn Values<DB>, row: usize) -> Vec<Sql<'_, DB>> {
+/// The values of the row at this index, a `?` for each column.
+pub(crate) fn row<DB: CounterBackend>(values: &dyn Values<DB>, index: usize) -> Vec<Sql<'_, DB>> {
     let columns = 0..values.columns();
-    let value = |column| Sql(vec![Piece::Value(values, column, row)]);
+    let value = |column| Sql(vec![Piece::Value(values, column, index)]);
     columns.map(value).collect()
 }
 
-/// The values of rows, with an array for each column.
+/// The value of this column of a key: `?`.
+pub(crate) fn key_value<'a, DB: CounterBackend>(
+    key: &'a dyn Values<DB>,
+    column: usize,
+) -> impl Part<'a, DB> + Copy {
+    let only_row = 0;
+    value(key, column, only_row)
+}
+
+/// The values of a key, a `?` for each column.
+pub(crate) fn key_values<DB: CounterBackend>(key: &dyn Values<DB>) -> Vec<Sql<'_, DB>> {
+    let only_row = 0;
+    row(key, only_row)
+}
+
+/// The values of these rows, an array for each column.
 pub(crate) fn arrays<DB: CounterBackend>(
     values: &dyn Values<DB>,
     rows: Range<usize>,
@@ -212,6 +232,7 @@ pub(crate) fn write<'a, Conn: Connection<Backend: CounterBackend>>(
 ) -> QueryResult<()> {
     let reports_rows = Cell::new(false);
     let written = execute(conn, |db| {
+        // On a `MultiConnection`, only the statement knows the database.
         reports_rows.set(db != Dialect::MySql);
         make(db)
     })?;
@@ -247,6 +268,7 @@ pub(crate) fn load_number<'a, Conn: LoadConnection<Backend: CounterBackend>>(
     conn: &mut Conn,
     make: impl Fn(Dialect) -> Sql<'a, Conn::Backend> + 'a,
 ) -> QueryResult<i64> {
-    let numbers = load(conn, make, |row| Conn::Backend::amount(row, 0))?;
+    let column = 0;
+    let numbers = load(conn, make, |row| Conn::Backend::amount(row, column))?;
     numbers.into_iter().next().ok_or(Error::NotFound)
 }

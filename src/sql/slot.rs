@@ -16,17 +16,18 @@ impl Dialect {
         }
     }
 
-    /// The slot that this connection counts in.
+    /// The slot that this connection counts in, as SQL: `1 + CONNECTION_ID() % 32`, for example. On
+    /// SQLite, which has one writer at a time, it's always slot 0.
     pub(crate) fn slot<'a, DB: CounterBackend>(
         self,
         shape: &Shape<'_>,
     ) -> impl Part<'a, DB> + Copy + use<'a, DB> {
         let slots = Number(shape.slots.max(1) as usize);
-        let is_one = shape.slots <= 1;
+        let has_one_slot = shape.slots <= 1;
         let choice = shape.choice;
         part!(match (self, choice) {
             (Dialect::Sqlite, _) => "0",
-            _ if is_one => "1",
+            _ if has_one_slot => "1",
             (Dialect::PostgreSql, Slot::Connection) => "1 + {POSTGRES_NUMBER} % {slots}",
             (Dialect::PostgreSql, Slot::Random) => "1 + floor(random() * {slots})::int",
             (Dialect::MySql, Slot::Connection) => "1 + {MYSQL_NUMBER} % {slots}",
@@ -34,7 +35,8 @@ impl Dialect {
         })
     }
 
-    /// A statement that claims a number for the session, unless it already has one.
+    /// A statement that claims a number for the session, unless it already has one. On SQLite,
+    /// there are no numbers, so the statement does nothing.
     pub(crate) fn claim<'a, DB: CounterBackend>(self) -> Sql<'a, DB> {
         match self {
             Dialect::PostgreSql => sql!("SELECT {POSTGRES_NUMBER}"),

@@ -26,14 +26,15 @@ impl Dialect {
         })
     }
 
-    /// A query of one row with the columns [`SUMS`]. It's cached on MySQL and MariaDB too, so
-    /// `query` begins with a plain `SELECT`, not with [`select`](Dialect::select).
+    /// Turns a query of one row into one that can be cached on MySQL and MariaDB too. `columns` is
+    /// the number of its columns, which are called [`SUMS`]. The query begins with a plain `SELECT`,
+    /// because [`select`](Dialect::select) would keep it from being cached.
     ///
     /// It can be cached because the server reads the row before it sends the first packet of the
     /// result: on MySQL because it's a const table, and on MariaDB because it's part of a `UNION`.
     /// If the row can't be read, the client library gets nothing but an error. The second `SELECT`
     /// has no rows: it only makes the query a `UNION`.
-    pub(crate) fn one_row<'a, DB: CounterBackend>(
+    pub(crate) fn cacheable_row<'a, DB: CounterBackend>(
         self,
         columns: usize,
         query: impl Part<'a, DB> + Copy,
@@ -61,50 +62,57 @@ impl Dialect {
         }
     }
 
-    /// The day under which a fold stores the count of the day in the column `day`: SQL for
-    /// [`folded_day`](crate::merge::range::folded_day).
+    /// The day under which a fold into periods stores the count of `day`, as SQL: the first day of
+    /// its period. This is [`folded_day`](crate::merge::range::folded_day) in the database.
     pub(crate) fn folded_day<'a, DB: CounterBackend>(
         self,
         period: Period,
         day: Name<'a>,
     ) -> Sql<'a, DB> {
-        match (self, period) {
-            (_, Period::Week) => {
+        match period {
+            Period::Day => sql!("{day}"),
+            Period::Week => {
                 let later = match self {
                     Dialect::PostgreSql | Dialect::MySql => "GREATEST",
                     Dialect::Sqlite => "max",
                 };
                 let monday = self.monday_of(day);
-                let first_of_month = self.folded_day(Period::Month, day);
+                let first_of_month = self.first_of_month(day);
                 sql!("{later}({monday}, {first_of_month})")
             }
-            (_, Period::Day) => sql!("{day}"),
-            (Dialect::Sqlite, Period::Total) => sql!("'1970-01-01'"),
-            (_, Period::Total) => sql!("DATE '1970-01-01'"),
-            // From a date alone, `date_trunc` would make a timestamp with a time zone.
-            (Dialect::PostgreSql, Period::Month) => {
-                sql!("CAST(date_trunc('month', CAST({day} AS TIMESTAMP)) AS DATE)")
-            }
-            (Dialect::PostgreSql, Period::Year) => {
-                sql!("CAST(date_trunc('year', CAST({day} AS TIMESTAMP)) AS DATE)")
-            }
-            (Dialect::MySql, Period::Month) => {
-                sql!("({day} - INTERVAL DAYOFMONTH({day}) - 1 DAY)")
-            }
-            (Dialect::MySql, Period::Year) => sql!("({day} - INTERVAL DAYOFYEAR({day}) - 1 DAY)"),
-            (Dialect::Sqlite, Period::Month) => sql!("date({day}, 'start of month')"),
-            (Dialect::Sqlite, Period::Year) => sql!("date({day}, 'start of year')"),
+            Period::Month => self.first_of_month(day),
+            Period::Year => self.first_of_year(day),
+            Period::Total => match self {
+                Dialect::PostgreSql | Dialect::MySql => sql!("DATE '1970-01-01'"),
+                Dialect::Sqlite => sql!("'1970-01-01'"),
+            },
         }
     }
 
     /// The Monday of the week that a day is in.
     fn monday_of<'a, DB: CounterBackend>(self, day: Name<'a>) -> Sql<'a, DB> {
         match self {
-            Dialect::PostgreSql => {
-                sql!("CAST(date_trunc('week', CAST({day} AS TIMESTAMP)) AS DATE)")
-            }
+            Dialect::PostgreSql => postgres_start_of("week", day),
             Dialect::MySql => sql!("({day} - INTERVAL WEEKDAY({day}) DAY)"),
             Dialect::Sqlite => sql!("date({day}, 'weekday 0', '-6 days')"),
+        }
+    }
+
+    /// The first day of the month that a day is in.
+    fn first_of_month<'a, DB: CounterBackend>(self, day: Name<'a>) -> Sql<'a, DB> {
+        match self {
+            Dialect::PostgreSql => postgres_start_of("month", day),
+            Dialect::MySql => sql!("({day} - INTERVAL DAYOFMONTH({day}) - 1 DAY)"),
+            Dialect::Sqlite => sql!("date({day}, 'start of month')"),
+        }
+    }
+
+    /// The first day of the year that a day is in.
+    fn first_of_year<'a, DB: CounterBackend>(self, day: Name<'a>) -> Sql<'a, DB> {
+        match self {
+            Dialect::PostgreSql => postgres_start_of("year", day),
+            Dialect::MySql => sql!("({day} - INTERVAL DAYOFYEAR({day}) - 1 DAY)"),
+            Dialect::Sqlite => sql!("date({day}, 'start of year')"),
         }
     }
 
@@ -133,7 +141,7 @@ impl Dialect {
         }
     }
 
-    /// The sums of counters, called [`SUMS`].
+    /// The [`sum`](Dialect::sum) of every counter: `… AS total, … AS total_1`.
     pub(crate) fn sums<'a, DB: CounterBackend>(
         self,
         counters: &[Name<'a>],
@@ -142,4 +150,10 @@ impl Dialect {
             part!("{self.sum(*counter)} AS {SUMS[i]}")
         })
     }
+}
+
+/// On PostgreSQL, the first day of the week, month or year that a day is in.
+fn postgres_start_of<'a, DB: CounterBackend>(unit: &'static str, day: Name<'a>) -> Sql<'a, DB> {
+    // From a date alone, `date_trunc` would make a timestamp with a time zone.
+    sql!("CAST(date_trunc('{unit}', CAST({day} AS TIMESTAMP)) AS DATE)")
 }

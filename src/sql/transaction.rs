@@ -9,6 +9,7 @@ use diesel::result::Error;
 use super::{CounterBackend, Dialect, Part, execute, sql};
 use crate::error::{is_retryable, refuse};
 
+/// Returns whether a transaction is open, even if it's a test's.
 pub(crate) fn is_in_a_transaction<Conn: Connection>(conn: &mut Conn) -> QueryResult<bool> {
     let status = Conn::TransactionManager::transaction_manager_status_mut(conn);
     Ok(status.transaction_depth()?.is_some())
@@ -41,12 +42,12 @@ pub(crate) fn is_connected_to<Conn: Connection<Backend: CounterBackend>>(
     if let Some(dialect) = Conn::Backend::DIALECT {
         return Ok(dialect == database);
     }
-    let is_it = Cell::new(false);
+    let is_connected = Cell::new(false);
     execute(conn, |db| {
-        is_it.set(db == database);
-        db.nothing()
+        is_connected.set(db == database);
+        db.no_op()
     })?;
-    Ok(is_it.get())
+    Ok(is_connected.get())
 }
 
 /// Fails if a query can read an old snapshot. It fails before there is a statement, because
@@ -93,12 +94,13 @@ pub(crate) fn execute_on<'a, Conn: Connection<Backend: CounterBackend>>(
         if db == database {
             sql!("{statement}")
         } else {
-            db.nothing()
+            db.no_op()
         }
     })
 }
 
-/// Runs a query like [`transaction_on_all_rows`] does. Only PostgreSQL needs a transaction for it.
+/// Runs a query that has to see all rows of its tables. On PostgreSQL, it runs in a
+/// [`transaction_on_all_rows`]. The other databases can't hide rows, so it needs no transaction.
 pub(crate) fn read_all_rows<T, Conn: Connection<Backend: CounterBackend>>(
     conn: &mut Conn,
     query: impl FnOnce(&mut Conn) -> QueryResult<T>,
@@ -119,10 +121,10 @@ pub(crate) fn transaction<T, Conn: Connection<Backend: CounterBackend>>(
     conn: &mut Conn,
     work: impl FnOnce(&mut Conn) -> QueryResult<T>,
 ) -> QueryResult<T> {
-    begin_read_committed(conn)?;
+    set_read_committed(conn)?;
     let mut conflict = Conflict::default();
-    let result = conn.transaction(|conn| conflict.keep(work(conn)));
-    conflict.or(result)
+    let result = conn.transaction(|conn| conflict.keep_from(work(conn)));
+    conflict.error_or(result)
 }
 
 /// An error from the work in a transaction or a savepoint, or from the statements that begin and
@@ -145,7 +147,9 @@ impl<E> From<Error> for TransactionError<E> {
 pub(crate) struct Conflict(Option<Error>);
 
 impl Conflict {
-    pub(crate) fn keep<T>(&mut self, result: QueryResult<T>) -> QueryResult<T> {
+    /// Returns the result of the work in a transaction. If it's a conflict, this keeps the error, and
+    /// returns `RollbackTransaction`.
+    pub(crate) fn keep_from<T>(&mut self, result: QueryResult<T>) -> QueryResult<T> {
         result.map_err(|error| {
             if is_retryable(&error) {
                 self.0 = Some(error);
@@ -155,14 +159,15 @@ impl Conflict {
         })
     }
 
-    pub(crate) fn or<T, E: From<Error>>(self, result: Result<T, E>) -> Result<T, E> {
+    /// Returns the conflict, if there was one, or else the result of the whole transaction.
+    pub(crate) fn error_or<T, E: From<Error>>(self, result: Result<T, E>) -> Result<T, E> {
         self.0.map_or(result, |error| Err(error.into()))
     }
 }
 
 /// Makes the next transaction or statement READ COMMITTED on MySQL and MariaDB, unless a
 /// transaction is open.
-pub(crate) fn begin_read_committed(
+pub(crate) fn set_read_committed(
     conn: &mut impl Connection<Backend: CounterBackend>,
 ) -> QueryResult<()> {
     if !is_in_a_transaction(conn)? {

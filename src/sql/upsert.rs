@@ -8,7 +8,8 @@ use crate::shape::{Name, Shape, TableName};
 pub(crate) const STORED: &str = "counters";
 
 impl Dialect {
-    /// The beginning of an `INSERT` into the counter table: ` VALUES …` or ` SELECT …` follows.
+    /// The beginning of an `INSERT`: `INSERT INTO article_counters (article_id, day, slot, views)`.
+    /// ` VALUES …` or ` SELECT …` follows.
     pub(crate) fn insert_into<'a, DB: CounterBackend>(
         self,
         table: TableName<'a>,
@@ -42,12 +43,12 @@ impl Dialect {
                 Dialect::MySql => "{*counter} = {*counter} + VALUES({*counter})",
             })
         });
-        // An update locks the row, and the slot keeps its value.
-        let slot = key.last().filter(|_| counters.is_empty());
-        let locked = slot.map(|slot| {
+        // This update locks the row, but the slot keeps its value.
+        let slot = shape.slot();
+        let locked = counters.is_empty().then(|| {
             part!(match self {
-                Dialect::MySql => "{*slot} = VALUES({*slot})",
-                _ => "{*slot} = excluded.{*slot}",
+                Dialect::MySql => "{slot} = VALUES({slot})",
+                _ => "{slot} = excluded.{slot}",
             })
         });
         part!(match self {
@@ -61,7 +62,10 @@ impl Dialect {
     pub(crate) fn on_conflict_keep<'a, DB: CounterBackend>(self, shape: &Shape<'a>) -> Sql<'a, DB> {
         let key = &shape.key;
         match self {
-            Dialect::MySql => sql!("{self.on_conflict_add(shape, &[])}"),
+            Dialect::MySql => {
+                let no_counters = &[];
+                sql!("{self.on_conflict_add(shape, no_counters)}")
+            }
             _ => sql!(" ON CONFLICT ({key}) DO NOTHING"),
         }
     }

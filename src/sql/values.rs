@@ -22,7 +22,8 @@ pub trait Values<DB: Backend> {
     ) -> QueryResult<()>;
 
     /// Writes a column's values as an array, for a backend that has
-    /// [arrays](super::CounterBackend::HAS_ARRAYS). One row is never an array.
+    /// [arrays](super::CounterBackend::HAS_ARRAYS). Values that can only be one row don't implement
+    /// it, because they are never written as an array.
     #[doc(hidden)]
     fn push_array<'b>(
         &'b self,

@@ -18,6 +18,7 @@ pub trait Copied: Expression<SqlType: CopiedType<Self>> + Sized {
     type Table: CounterTable;
     /// An `i64`, or a tuple with an `i64` for each count.
     type Value;
+    /// Returns the counts to copy, in the order of the tuple.
     #[doc(hidden)]
     fn counts(&self) -> Vec<CopiedCount>;
 }
@@ -45,6 +46,7 @@ pub trait CopiedType<C> {
     type Table;
     #[doc(hidden)]
     type Value;
+    /// Returns the counts that `copied` is or has, in the order of the tuple.
     #[doc(hidden)]
     fn counts(copied: &C) -> Vec<CopiedCount>;
 }
@@ -57,6 +59,7 @@ pub trait CopiedType<C> {
 pub trait CopiedOne {
     #[doc(hidden)]
     type Table;
+    /// Returns the count to copy.
     #[doc(hidden)]
     fn count(&self) -> CopiedCount;
 }
@@ -135,6 +138,7 @@ pub enum ColumnInteger {
 }
 
 impl ColumnInteger {
+    /// Returns whether the column can hold the value.
     pub(crate) fn includes(self, value: i64) -> bool {
         match self {
             ColumnInteger::I32 => i32::try_from(value).is_ok(),
@@ -188,6 +192,7 @@ macro_rules! one_column {
 one_column!(BigInt Integer Nullable<BigInt> Nullable<Integer>);
 
 impl TotalColumn {
+    /// Returns the name of the column `C`, and which values it can hold.
     const fn of<C: Column<SqlType: TotalType>>() -> Self {
         TotalColumn {
             name: Name(C::NAME),

@@ -28,8 +28,10 @@ pub trait Counters: Expression<SqlType: CounterType<Self>> + QueryId + Clone {
     type Amounts: AsRef<[i64]> + AsMut<[i64]> + Copy + Default + fmt::Debug + Send + Sync + 'static;
     #[doc(hidden)]
     const NAMES: &'static [Name<'static>];
+    /// Returns the value as an array.
     #[doc(hidden)]
     fn amounts(value: Self::Value) -> Self::Amounts;
+    /// Returns the array as a value.
     #[doc(hidden)]
     fn value(amounts: Self::Amounts) -> Self::Value;
 }
@@ -49,16 +51,17 @@ where
             *sum += i128::from(*amount);
         }
     }
-    let mut exact = A::default();
-    for (exact, sum) in exact.as_mut().iter_mut().zip(sums) {
-        *exact = sum.try_into().map_err(|_| overflow())?;
+    let mut total = A::default();
+    for (total, sum) in total.as_mut().iter_mut().zip(sums) {
+        *total = i64::try_from(sum).map_err(|_| overflow())?;
     }
-    Ok(exact)
+    Ok(total)
 }
 
 /// The maximum number of counters in a tuple.
 const MAX_COUNTERS: usize = 8;
 
+/// Returns whether all of these amounts are 0.
 pub(crate) fn is_zero(amounts: &impl AsRef<[i64]>) -> bool {
     amounts.as_ref().iter().all(|&amount| amount == 0)
 }
@@ -95,7 +98,7 @@ where
     type Value = <C::SqlType as CounterType<C>>::Value;
     type Amounts = <C::SqlType as CounterType<C>>::Amounts;
     const NAMES: &'static [Name<'static>] =
-        counters::<TableOf<C>>(<C::SqlType as CounterType<C>>::NAMES);
+        assert_not_in_key::<TableOf<C>>(<C::SqlType as CounterType<C>>::NAMES);
     fn amounts(value: Self::Value) -> Self::Amounts {
         <C::SqlType as CounterType<C>>::amounts(value)
     }
@@ -145,7 +148,9 @@ where
 type TableOf<C> = <<C as Expression>::SqlType as CounterType<C>>::Table;
 
 /// Returns these names. Fails to compile if one of the columns is part of the primary key.
-const fn counters<T: CounterTable>(names: &'static [Name<'static>]) -> &'static [Name<'static>] {
+const fn assert_not_in_key<T: CounterTable>(
+    names: &'static [Name<'static>],
+) -> &'static [Name<'static>] {
     assert!(
         !have_common(names, T::KEY),
         "this column is not a counter: it is part of the primary key of the counter table"
@@ -159,7 +164,10 @@ pub(crate) const fn assert_different(names: &'static [Name<'static>]) -> &'stati
     let mut i = 0;
     while i < names.len() {
         let earlier = names.split_at(i).0;
-        assert!(!has(earlier, names[i].0), "this tuple has a column twice");
+        assert!(
+            !contains(earlier, names[i]),
+            "this tuple has a column twice"
+        );
         i += 1;
     }
     names
@@ -168,17 +176,8 @@ pub(crate) const fn assert_different(names: &'static [Name<'static>]) -> &'stati
 /// Returns whether a name is in both lists.
 const fn have_common(names: &[Name<'static>], others: &[Name<'static>]) -> bool {
     let mut i = 0;
-    while i < names.len() && !has(others, names[i].0) {
-        i += 1;
-    }
-    i < names.len()
-}
-
-/// Returns whether one of these names is `name`. In a `const fn`, `==` doesn't work.
-const fn has(names: &[Name<'static>], name: &str) -> bool {
-    let mut i = 0;
     while i < names.len() {
-        if same(names[i].0.as_bytes(), name.as_bytes()) {
+        if contains(others, names[i]) {
             return true;
         }
         i += 1;
@@ -186,12 +185,32 @@ const fn has(names: &[Name<'static>], name: &str) -> bool {
     false
 }
 
-const fn same(a: &[u8], b: &[u8]) -> bool {
+/// Returns whether `name` is one of these names.
+const fn contains(names: &[Name<'static>], Name(name): Name<'static>) -> bool {
     let mut i = 0;
-    while i < a.len() && i < b.len() && a[i] == b[i] {
+    while i < names.len() {
+        let Name(other) = names[i];
+        if are_equal(other.as_bytes(), name.as_bytes()) {
+            return true;
+        }
         i += 1;
     }
-    i == a.len() && i == b.len()
+    false
+}
+
+/// Returns whether the texts are equal. In a `const fn`, `==` doesn't work.
+const fn are_equal(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut i = 0;
+    while i < a.len() {
+        if a[i] != b[i] {
+            return false;
+        }
+        i += 1;
+    }
+    true
 }
 
 /// Returns whether one of the counters `C` is a stock: a counter that never goes below 0.
@@ -207,15 +226,18 @@ pub(crate) const fn assert_is_stock<C: Counters>() {
     );
 }
 
-/// Like [`assert_program_counts`], but allows a stock alone.
+/// Fails to compile if the program can't set the counters `C` together. It can set a single stock,
+/// but a tuple can't have one.
 pub(crate) const fn assert_program_sets<C: Counters>() {
-    if !has_stock::<C>() || C::NAMES.len() > 1 {
+    let is_single_stock = has_stock::<C>() && C::NAMES.len() == 1;
+    if !is_single_stock {
         assert_program_counts::<C>();
     }
 }
 
-/// Fails to compile if the database counts one of the counters `C`, or if one is a stock. Every
-/// function that writes calls this itself, so that the compiler names the caller's line.
+/// Fails to compile if the program doesn't count the counters `C` itself: if the database counts one
+/// of them, or if one is a stock. Every function that writes calls this itself, so that the compiler
+/// names the caller's line.
 pub(crate) const fn assert_program_counts<C: Counters>() {
     assert!(
         !has_stock::<C>(),

@@ -6,10 +6,11 @@ use diesel::Column;
 
 use crate::shape::{Name, TableName};
 
-/// Returns a table's name. It's kept for as long as the program runs.
+/// Returns a table's name, and its schema if it has one. Both are kept for as long as the program
+/// runs.
 pub(crate) fn table_name(table: impl RenderName) -> TableName<'static> {
+    // For example, `"stats"."article_counters"`. A quote inside a name is doubled.
     let (quote, sql) = table.render();
-    // A quote inside a name is doubled.
     let mut is_quoted = false;
     let names = sql.split(|char| {
         is_quoted ^= char == quote;
@@ -63,7 +64,8 @@ impl<T> RenderName for T {
     }
 }
 
-/// The name of the module that `table!` makes. It's the table's name.
+/// Returns the name of the module that `table!` makes: `article_counters` for the type
+/// `schema::article_counters::table`.
 pub(crate) fn module_name<T>() -> &'static str {
     let path = std::any::type_name::<T>();
     path.rsplit("::").nth(1).unwrap_or(path)
@@ -75,6 +77,7 @@ pub(crate) fn module_name<T>() -> &'static str {
     label = "this table has more than 32 columns"
 )]
 pub trait ColumnNames {
+    /// Returns the name and the SQL type of every column.
     #[doc(hidden)]
     fn column_names() -> Vec<(Name<'static>, TypeId)>;
 }

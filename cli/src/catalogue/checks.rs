@@ -23,18 +23,18 @@ impl Table {
     /// Whether a CHECK allows a column to be 0, but not -1.
     pub fn is_guarded(&self, name: &str, database: Database) -> bool {
         let texts = self.checks.iter();
-        let checks: Vec<_> = texts.flat_map(|sql| checks(sql, database)).collect();
-        let refuses = |number| {
-            let mut values = checks.iter().map(|check| value(check, name, number));
-            values.any(|value| value == Some(0))
+        let checks: Vec<Expr> = texts.flat_map(|sql| checks(sql, database)).collect();
+        let is_refused = |number| {
+            let mut results = checks.iter().map(|check| evaluate(check, name, number));
+            results.any(|result| result == Some(FALSE))
         };
-        refuses(-1) && !refuses(0)
+        is_refused(-1) && !is_refused(0)
     }
 
     /// Whether a CHECK on SQLite allows only integers in a column.
     pub fn has_integers_only(&self, name: &str, database: Database) -> bool {
-        let mut all = self.checks.iter().flat_map(|sql| checks(sql, database));
-        all.any(|check| requires_integer(&check, name))
+        let mut checks = self.checks.iter().flat_map(|sql| checks(sql, database));
+        checks.any(|check| requires_integer(&check, name))
     }
 }
 
@@ -110,35 +110,38 @@ pub fn checks(sql: &str, database: Database) -> Vec<Expr> {
     }
 }
 
-/// Evaluates an expression when the counter `name` is `number`. False is 0, and true is 1. Returns
-/// `None` if the expression depends on anything else.
-fn value(expression: &Expr, name: &str, number: i64) -> Option<i64> {
-    let of = |expression| value(expression, name, number);
-    let is = |is: bool| Some(i64::from(is));
+/// What [`evaluate`] returns for a condition that isn't met.
+const FALSE: i64 = 0;
+
+/// Returns the value of an expression if the counter has the value `number`. False is 0, and true
+/// is any other number. Returns `None` if the expression depends on anything else.
+fn evaluate(expression: &Expr, counter: &str, number: i64) -> Option<i64> {
+    let value = |expression| evaluate(expression, counter, number);
+    let condition = |is_met: bool| Some(i64::from(is_met));
     match expression {
-        Expr::Nested(inner) | Expr::Cast { expr: inner, .. } => of(inner),
-        Expr::Identifier(column) if column.value.eq_ignore_ascii_case(name) => Some(number),
+        Expr::Nested(inner) | Expr::Cast { expr: inner, .. } => value(inner),
+        Expr::Identifier(column) if column.value.eq_ignore_ascii_case(counter) => Some(number),
         Expr::Value(literal) => match &literal.value {
             Value::Number(text, _) | Value::SingleQuotedString(text) => text.parse().ok(),
             _ => None,
         },
-        Expr::UnaryOp { op, expr } if *op == UnaryOperator::Minus => of(expr)?.checked_neg(),
-        Expr::UnaryOp { op, expr } if *op == UnaryOperator::Not => is(of(expr)? == 0),
+        Expr::UnaryOp { op, expr } if *op == UnaryOperator::Minus => value(expr)?.checked_neg(),
+        Expr::UnaryOp { op, expr } if *op == UnaryOperator::Not => condition(value(expr)? == FALSE),
         Expr::Between {
             expr,
             low,
             negated: false,
             ..
-        } => is(of(expr)? >= of(low)?),
-        Expr::BinaryOp { left, op, right } => match (op, of(left), of(right)) {
+        } => condition(value(expr)? >= value(low)?),
+        Expr::BinaryOp { left, op, right } => match (op, value(left), value(right)) {
             // An AND with a false side is false, whatever the other side depends on.
-            (And, Some(0), _) | (And, _, Some(0)) => Some(0),
-            // Neither side of an AND is 0 here.
+            (And, Some(FALSE), _) | (And, _, Some(FALSE)) => Some(FALSE),
+            // Both sides of an AND are true here, so OR has the same result.
             (And | Or, left, right) => Some(left? | right?),
-            (Gt, left, right) => is(left? > right?),
-            (GtEq, left, right) => is(left? >= right?),
-            (Lt, left, right) => is(left? < right?),
-            (LtEq, left, right) => is(left? <= right?),
+            (Gt, left, right) => condition(left? > right?),
+            (GtEq, left, right) => condition(left? >= right?),
+            (Lt, left, right) => condition(left? < right?),
+            (LtEq, left, right) => condition(left? <= right?),
             _ => None,
         },
         _ => None,

@@ -34,16 +34,17 @@ impl TryFrom<Table> for CounterTable {
             return Err(table);
         };
         // A STRICT table on SQLite has other types.
-        let is = |column: &Column, kind, of_strict| {
-            column.kind == kind || table.strict && column.kind == of_strict
+        let has_kind = |column: &Column, kind, kind_if_strict| {
+            column.kind == kind || table.strict && column.kind == kind_if_strict
         };
-        let is_key = is(&day, Kind::Date, Kind::Text) && is(&slot, Kind::SmallInt, Kind::Integer);
+        let is_key = has_kind(&day, Kind::Date, Kind::Text)
+            && has_kind(&slot, Kind::SmallInt, Kind::Integer);
         if entity.len() > MAX_COLUMNS || !is_key {
             return Err(table);
         }
         let is_counter = |column: &&Column| {
             let is_outside = !table.primary_key.contains(&column.name);
-            is_outside && !column.generated && is(column, Kind::BigInt, Kind::Integer)
+            is_outside && !column.generated && has_kind(column, Kind::BigInt, Kind::Integer)
         };
         Ok(CounterTable {
             counters: table.columns.iter().filter(is_counter).cloned().collect(),

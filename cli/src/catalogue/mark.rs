@@ -32,54 +32,67 @@ impl fmt::Display for Mark {
 }
 
 impl Mark {
+    /// Returns the mark of a table with these stocks, which always counts in total.
     pub fn total(stock: Vec<String>) -> Self {
         let period = Period::Total;
         Mark { period, stock }
     }
 
-    /// Reads the mark in a text, if there is exactly one. `begin` is how a comment starts there.
-    pub fn read(text: &str, begin: &str) -> Option<Self> {
-        fn value<'t>(text: &'t str, key: &str) -> Option<&'t str> {
-            let value = text.trim().strip_prefix(key)?.trim_start();
-            Some(value.strip_prefix('=')?.trim())
-        }
-        let lines = text.lines().filter_map(|line| line.split_once(begin));
-        let marks = lines.filter_map(|(_, line)| line.trim().strip_prefix(MARK));
+    /// Reads the mark in a comment, if there is exactly one.
+    fn in_comment(comment: &str) -> Option<Self> {
+        Mark::in_lines(comment.lines())
+    }
+
+    /// Reads the mark in the comments of a `CREATE TABLE`, if there is exactly one.
+    fn in_sql(create_table: &str) -> Option<Self> {
+        let lines = create_table.lines();
+        let comments = lines.filter_map(|line| line.split_once("--"));
+        Mark::in_lines(comments.map(|(_sql, comment)| comment))
+    }
+
+    /// Reads the mark in the lines of a comment, if there is exactly one.
+    fn in_lines<'l>(lines: impl Iterator<Item = &'l str>) -> Option<Self> {
+        let marks = lines.filter_map(|line| line.trim().strip_prefix(MARK));
         let [mark] = *marks.collect::<Vec<_>>() else {
             return None;
         };
         // A name can have a comma in it, so only the first comma separates the two keys.
         let (period, stock) = mark.split_once(',').unwrap_or((mark, "stock = ()"));
-        let stock = value(stock, "stock")?.strip_prefix('(')?;
-        let names = stock.strip_suffix(')')?.split(',').map(str::trim);
+        let list = value_of("stock", stock)?.strip_prefix('(')?;
+        let names = list.strip_suffix(')')?.split(',').map(str::trim);
+        let names = names.filter(|name| !name.is_empty());
         Some(Mark {
-            period: value(period, "period")?.parse().ok()?,
-            stock: names
-                .filter(|name| !name.is_empty())
-                .map(str::to_owned)
-                .collect(),
+            period: value_of("period", period)?.parse().ok()?,
+            stock: names.map(str::to_owned).collect(),
         })
     }
 
     /// Whether the names can be written in a comment and read back.
     pub fn is_readable(&self) -> bool {
-        Mark::read(&self.to_string(), "").as_ref() == Some(self)
+        Mark::in_comment(&self.to_string()).as_ref() == Some(self)
     }
 }
 
+/// Returns `total` for the key `period` in `period = total`.
+fn value_of<'t>(key: &str, text: &'t str) -> Option<&'t str> {
+    let value = text.trim().strip_prefix(key)?.trim_start();
+    Some(value.strip_prefix('=')?.trim())
+}
+
 impl CounterTable {
-    /// Returns what the database says about the table.
+    /// Returns the table's period and stocks, if a comment in the database says them.
     pub fn mark(&self) -> Option<Mark> {
         match &self.day.comment {
-            Some(comment) => Mark::read(comment, ""),
-            None => Mark::read(&self.table.checks.concat(), "--"),
+            Some(comment) => Mark::in_comment(comment),
+            // Only SQLite has the CREATE TABLE here. Its columns have no comments.
+            None => Mark::in_sql(&self.table.checks.concat()),
         }
     }
 }
 
-/// Returns the statement that writes a mark into the database, and keeps the comment's other lines.
-/// Returns `None` on SQLite, which can't change a comment.
-pub fn statement_of(counters: &CounterTable, mark: &Mark, database: Database) -> Option<String> {
+/// Returns the statement that writes a mark into the comment on the day column, and keeps the
+/// comment's other lines. Returns `None` on SQLite, which can't change a comment.
+pub fn mark_statement(counters: &CounterTable, mark: &Mark, database: Database) -> Option<String> {
     let day = &counters.day;
     let old_lines = day.comment.iter().flat_map(|comment| comment.lines());
     let lines_of_others = old_lines.filter(|line| !line.trim().starts_with(MARK));
@@ -104,8 +117,9 @@ pub fn statement_of(counters: &CounterTable, mark: &Mark, database: Database) ->
     Some(statement)
 }
 
-/// Writes the DEFAULT of a day as SQL. The catalogue has dates with or without quotes, and
-/// expressions without their parentheses. In an expression, MySQL has `_utf8mb4\'a\'` for `'a'`.
+/// Writes a day's default as SQL: ` DEFAULT '1970-01-01'`, with a space before it. The catalogue
+/// has dates with or without quotes, and expressions without their parentheses. In an expression,
+/// MySQL has `_utf8mb4\'a\'` for `'a'`.
 fn default_of_mysql(default: &str) -> String {
     let day = default.trim_matches('\'');
     match day.parse::<NaiveDate>() {
@@ -120,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_mark_is_read_as_it_is_written() {
-        let read = |line: &str| Mark::read(line, "").map(|mark| mark.to_string());
+        let read = |line: &str| Mark::in_comment(line).map(|mark| mark.to_string());
         for period in ["day", "week", "month", "year", "total"] {
             for stock in ["", ", stock = (left)", ", stock = (left, a) (b \"c' = d)"] {
                 let line = format!("{MARK} period = {period}{stock}");

@@ -12,6 +12,7 @@ impl Database {
         self.quoted_in(table.schema.as_deref(), &table.name)
     }
 
+    /// Writes columns of the row `row`, as [`Database::column`] does: `new.id` for the row `new`.
     pub fn columns<'c>(
         self,
         row: &str,
@@ -56,7 +57,8 @@ impl Database {
         })
     }
 
-    /// SQL that reads a key as text, and bytes as hexadecimal digits.
+    /// Returns SQL that reads a key as text, and bytes as hexadecimal digits:
+    /// `CAST(article_id AS TEXT)`, or `lower(hex(id))`.
     pub fn as_text(self, key: &Column) -> String {
         let name = self.quoted(&key.name);
         match (self.stored_as(key.kind), self) {

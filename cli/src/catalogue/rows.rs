@@ -201,6 +201,7 @@ impl Catalogue {
     }
 }
 
+/// Finds the table with this name among those that have been read.
 fn find<'t>(tables: &'t mut [Table], in_schema: &str, name: &str) -> Option<&'t mut Table> {
     tables
         .iter_mut()
@@ -208,6 +209,7 @@ fn find<'t>(tables: &'t mut [Table], in_schema: &str, name: &str) -> Option<&'t 
 }
 
 impl TableRow {
+    /// Makes a table from the row of its first column.
     fn into_table(self, first_column: Column) -> Table {
         Table {
             schema: self.schema_name,
@@ -249,6 +251,7 @@ impl ColumnRow {
 }
 
 impl IndexRow {
+    /// Adds a column of an index to its table.
     fn add_to(self, table: &mut Table) {
         if self.is_primary {
             table.primary_key.push(self.column_name.clone());
@@ -278,6 +281,8 @@ impl IndexRow {
 }
 
 impl ForeignKeyRow {
+    /// Adds a foreign key to its table: to its column, or to the table's list if the key has
+    /// several columns.
     fn add_to(self, table: &mut Table) {
         let parent = Parent {
             in_schema: self.parent_schema,

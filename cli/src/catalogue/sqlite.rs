@@ -85,15 +85,18 @@ pub const CATALOGUE: Catalogue = Catalogue {
 
 /// Adds the collations of columns, which are only in the table's SQL.
 fn add_collations(table: &mut Table) {
-    let create = table.checks.first().map(String::as_str).unwrap_or_default();
-    let declared = collations(create);
+    // On SQLite, the first of `checks` is the CREATE TABLE.
+    let create_table = table.checks.first().map(String::as_str).unwrap_or_default();
+    let declared = collations(create_table);
     for column in &mut table.columns {
-        let mut last_first = declared.iter().rev();
-        let is_for_column = |one: &&Collation| one.column.eq_ignore_ascii_case(&column.name);
-        let name = last_first.find(is_for_column).map(|one| &one.name);
-        if column.loose_collation.is_none() {
-            column.loose_collation = name.filter(|name| *name != "BINARY").cloned();
+        // The query has read a unique index's collation already.
+        if column.loose_collation.is_some() {
+            continue;
         }
+        let is_of_column = |one: &&Collation| one.column.eq_ignore_ascii_case(&column.name);
+        // If a column has several collations, the last one is in force.
+        let in_force = declared.iter().rfind(is_of_column).map(|one| &one.name);
+        column.loose_collation = in_force.filter(|name| *name != "BINARY").cloned();
     }
 }
 
@@ -106,54 +109,66 @@ struct Collation {
 
 /// Returns the collations in a table's statement, in order. If a column has several, the last one
 /// is in force.
-fn collations(create: &str) -> Vec<Collation> {
-    let Ok(tokens) = Tokenizer::new(SQLITE.grammar(), create).tokenize() else {
-        return Vec::new();
-    };
+fn collations(create_table: &str) -> Vec<Collation> {
     let mut found = Vec::new();
-    let mut column = String::new();
-    // Columns are defined between commas, within one pair of parentheses.
-    let mut depth = 0;
-    let mut is_begin = false;
-    let mut is_after_collate = false;
-    for token in tokens {
-        let (name, is_collate) = match token {
-            Token::Whitespace(_) => continue,
-            Token::LParen => {
-                depth += 1;
-                is_begin = depth == 1;
-                continue;
-            }
-            Token::RParen => {
-                depth -= 1;
-                continue;
-            }
-            _ if depth != 1 => continue,
-            Token::Comma => {
-                is_begin = true;
-                continue;
-            }
-            Token::Word(word) => {
-                let is_collate =
-                    word.quote_style.is_none() && word.value.eq_ignore_ascii_case("collate");
-                (word.value, is_collate)
-            }
-            // SQLite accepts a text where it expects a name.
-            Token::SingleQuotedString(text) => (text, false),
-            _ => (String::new(), false),
+    for definition in definitions(create_table) {
+        let Some((column, rest)) = definition.split_first() else {
+            continue;
         };
-        if is_begin {
-            column = name;
-        } else if is_after_collate {
-            found.push(Collation {
-                column: column.clone(),
-                name: name.to_uppercase(),
-            });
+        for (keyword, collation) in rest.iter().zip(rest.iter().skip(1)) {
+            if is_collate(keyword) {
+                found.push(Collation {
+                    column: name_in(column).to_owned(),
+                    name: name_in(collation).to_uppercase(),
+                });
+            }
         }
-        is_after_collate = is_collate && !is_begin;
-        is_begin = false;
     }
     found
+}
+
+/// Returns the tokens of every column and constraint in a `CREATE TABLE`, without what they have
+/// in parentheses: `likes`, `BIGINT`, `CHECK` for `likes BIGINT CHECK (likes >= 0)`.
+fn definitions(create_table: &str) -> Vec<Vec<Token>> {
+    let tokens = Tokenizer::new(SQLITE.grammar(), create_table).tokenize();
+    let mut definitions: Vec<Vec<Token>> = Vec::new();
+    // Definitions stand between commas, within one pair of parentheses.
+    let mut depth = 0;
+    for token in tokens.unwrap_or_default() {
+        match token {
+            Token::Whitespace(_) => {}
+            Token::LParen => {
+                depth += 1;
+                if depth == 1 {
+                    definitions.push(Vec::new());
+                }
+            }
+            Token::RParen => depth -= 1,
+            _ if depth != 1 => {}
+            Token::Comma => definitions.push(Vec::new()),
+            _ => {
+                if let Some(definition) = definitions.last_mut() {
+                    definition.push(token);
+                }
+            }
+        }
+    }
+    definitions
+}
+
+fn is_collate(token: &Token) -> bool {
+    matches!(token, Token::Word(word)
+        if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("collate"))
+}
+
+/// Returns the name in a token, or an empty text if it isn't a name.
+fn name_in(token: &Token) -> &str {
+    match token {
+        Token::Word(word) => &word.value,
+        // SQLite accepts a text where it expects a name.
+        Token::SingleQuotedString(text) => text,
+        _ => "",
+    }
 }
 
 /// Returns the kind of a declared type. This mostly agrees with `diesel print-schema`, which has

@@ -150,6 +150,7 @@ impl Parent {
         self.deferrable != "NOT DEFERRABLE"
     }
 
+    /// Whether both are the same column.
     pub fn is_same(&self, other: &Parent) -> bool {
         (&self.in_schema, &self.table) == (&other.in_schema, &other.table)
             && self.column == other.column
@@ -251,7 +252,9 @@ impl Table {
         use Kind::{Integer, OtherInteger, SmallInt, Unsigned};
         // STRICT tables on SQLite have only 64-bit integers.
         let column = self.column(column).filter(|_| !self.strict)?;
-        let bits = match (column.kind, column.plain_type().split(' ').next()?) {
+        let plain_type = column.plain_type();
+        let type_name = plain_type.split(' ').next()?;
+        let bits = match (column.kind, type_name) {
             (OtherInteger | Unsigned, "tinyint") => 8,
             (OtherInteger | Unsigned, "mediumint") => 24,
             (SmallInt, _) | (Unsigned, "smallint") => 16,
@@ -260,9 +263,10 @@ impl Table {
         };
         match column.kind {
             // A BIGINT UNSIGNED can be larger, but a counter is an i64.
-            Unsigned => Some(0..=i64::MAX >> 63_u32.saturating_sub(bits)),
+            Unsigned if bits == 64 => Some(0..=i64::MAX),
+            Unsigned => Some(0..=(1 << bits) - 1),
             _ if bits == 64 => None,
-            _ => Some(-1 << (bits - 1)..=(1 << (bits - 1)) - 1),
+            _ => Some(-(1 << (bits - 1))..=(1 << (bits - 1)) - 1),
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::database::{Database, Joined, MYSQL, POSTGRES};
 use crate::fault::{Fault, slow, wrong};
 use crate::sql::sql_with;
 
+/// Finds unique indexes in which different keys conflict, and indexes that hold a counter.
 pub fn indexes(counters: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     let mut faults = Vec::new();
     for index in &counters.table.indexes {
@@ -24,13 +25,13 @@ fn unique_index(index: &Index, counters: &CounterTable, database: Database) -> O
     let mut key = counters.table.primary_key.iter();
     let has_key = key.all(|name| index.columns.contains(name));
     // MySQL and MariaDB list a column prefix like a whole column.
-    let has_beginning = database == MYSQL && index.expression;
-    if !index.unique || has_key && !has_beginning {
+    let has_prefix = database == MYSQL && index.expression;
+    if !index.unique || has_key && !has_prefix {
         return None;
     }
     let name = &index.name;
     let columns = index.columns.join(", ");
-    let with = if has_beginning {
+    let with = if has_prefix {
         ", with an expression or the beginning of a column"
     } else {
         ""
@@ -50,22 +51,26 @@ fn unique_index(index: &Index, counters: &CounterTable, database: Database) -> O
     Some(wrong("unique_index", what, cost).remedy(remedy))
 }
 
+/// Finds an index that holds a counter, which every increment has to update.
 fn counter_index(
     index: &Index,
     counters: &CounterTable,
     conn: &mut AnyConnection,
 ) -> Result<Option<Fault>> {
-    let is_counter = |name: &&String| counters.counters.iter().any(|one| one.name == **name);
+    let is_counter = |name: &&String| {
+        let mut names = counters.counters.iter().map(|counter| &counter.name);
+        names.any(|counter| counter == *name)
+    };
     let columns = if conn.database() == POSTGRES {
         columns_of_postgres(index, counters, conn)?
     } else {
         index.columns.clone()
     };
-    let held = columns.iter().filter(is_counter).joined(", ");
-    if held.is_empty() {
+    let held_counters = columns.iter().filter(is_counter).joined(", ");
+    if held_counters.is_empty() {
         return Ok(None);
     }
-    let what = format!("The index {} holds {held}.", index.name);
+    let what = format!("The index {} holds {held_counters}.", index.name);
     let cost = "Every increment of that counter also writes this index, and on PostgreSQL all the \
                 others: the update can't be heap-only.";
     Ok(Some(slow("counter_index", what, cost).remedy(

@@ -51,7 +51,8 @@ impl Migrated {
         })
     }
 
-    /// The fault of two branches that don't fit together.
+    /// Returns a fault if two branches of the repository have changed the same definition, because
+    /// then it isn't known which triggers exist after all migrations.
     pub fn branches(&self) -> Option<TableFaults> {
         let error = self.state.as_ref().err()?;
         let cost = "No migration can be generated.";
@@ -61,27 +62,22 @@ impl Migrated {
         })
     }
 
-    /// Adds a note to the faults of a definition if no migration has it.
+    /// Adds a note to the faults of a definition if no migration has it. If a migration is missing
+    /// or hasn't run, the remedy of its other faults is that migration.
     pub fn with_note(&self, definition: &Definition, mut faults: Vec<Fault>) -> Vec<Fault> {
         let (Ok(state), Some(_)) = (&self.state, &self.directory) else {
             return faults;
         };
         if state.triggers.contains(definition) {
             if self.is_behind {
-                let remedy = "Run its migration: `diesel migration run`.";
-                faults
-                    .iter_mut()
-                    .for_each(|fault| by_migration(fault, remedy));
+                remedy_by_migration(&mut faults, "Run its migration: `diesel migration run`.");
             }
             return faults;
         }
         let name = &definition.name;
         // Without triggers, the directory may belong to another program.
         if !state.triggers.is_empty() {
-            let remedy = "Write its migration, and run it.";
-            faults
-                .iter_mut()
-                .for_each(|fault| by_migration(fault, remedy));
+            remedy_by_migration(&mut faults, "Write its migration, and run it.");
         }
         let what = format!("No migration creates {name} as counters.toml says.");
         let cost = "A database counts what its migrations say.";
@@ -93,7 +89,7 @@ impl Migrated {
 
     /// Finds triggers that a migration has made, but no definition in the file has. `unknown` names
     /// the definitions whose triggers aren't known.
-    pub fn left(
+    pub fn leftovers(
         &self,
         file: &File,
         own: &[Trigger],
@@ -102,39 +98,53 @@ impl Migrated {
         conn: &mut AnyConnection,
     ) -> Vec<TableFaults> {
         let database = conn.database();
-        let mut left: Vec<Leftover> = Vec::new();
-        for (definition, made) in self.migrations.made() {
-            let is_own = own
-                .iter()
-                .any(|own| database.is_same_trigger(&own.name, &made.trigger));
+        let mut leftovers: Vec<Leftover> = Vec::new();
+        for (definition, made) in self.migrations.made_triggers() {
+            let mut own_names = own.iter().map(|trigger| &trigger.name);
+            let is_own = own_names.any(|name| database.is_same_trigger(name, &made.trigger));
             if is_own || unknown.contains(&definition) {
                 continue;
             }
-            // Only on PostgreSQL can several tables have a trigger of the same name. It looks the
-            // table up in the schemas of the user's search path.
-            let made_for = table(conn, &made.table).ok();
-            let made_for = made_for.as_ref().map(TriggerTable::of);
-            let is_made = |live: &&LiveTrigger| {
-                database.is_same_trigger(&live.name, &made.trigger)
-                    && (database != POSTGRES || made_for.as_ref() == Some(&live.table))
-            };
-            let Some(live) = live.iter().find(is_made) else {
-                continue;
-            };
-            let table = &live.table.name;
-            let is_same =
-                |one: &&mut Leftover<'_>| one.table == table && one.definition == definition;
-            match left.iter_mut().find(is_same) {
-                Some(known) if known.triggers.contains(&&*live.name) => {}
-                Some(known) => known.triggers.push(&live.name),
-                None => left.push(Leftover {
-                    table,
-                    definition,
-                    triggers: vec![&live.name],
-                }),
+            if let Some(live) = find_live(&made.trigger, &made.table, live, conn) {
+                add_leftover(&mut leftovers, definition, live);
             }
         }
-        left.into_iter().map(|left| left.fault(file)).collect()
+        let faults = leftovers.into_iter().map(|leftover| leftover.fault(file));
+        faults.collect()
+    }
+}
+
+/// Finds the trigger in the database that has the name and the table of one that was made.
+fn find_live<'l>(
+    trigger_name: &str,
+    table_name: &str,
+    live: &'l [LiveTrigger],
+    conn: &mut AnyConnection,
+) -> Option<&'l LiveTrigger> {
+    let database = conn.database();
+    // Only on PostgreSQL can several tables have a trigger of the same name. It looks the table up
+    // in the schemas of the user's search path.
+    let table = table(conn, table_name).ok();
+    let made_for = table.as_ref().map(TriggerTable::of);
+    live.iter().find(|live| {
+        database.is_same_trigger(&live.name, trigger_name)
+            && (database != POSTGRES || made_for.as_ref() == Some(&live.table))
+    })
+}
+
+/// Adds a trigger to the leftovers of its definition on this table.
+fn add_leftover<'l>(leftovers: &mut Vec<Leftover<'l>>, definition: &'l str, live: &'l LiveTrigger) {
+    let table = &*live.table.name;
+    let is_same =
+        |known: &&mut Leftover<'_>| known.table == table && known.definition == definition;
+    match leftovers.iter_mut().find(is_same) {
+        Some(known) if known.triggers.contains(&&*live.name) => {}
+        Some(known) => known.triggers.push(&live.name),
+        None => leftovers.push(Leftover {
+            table,
+            definition,
+            triggers: vec![&live.name],
+        }),
     }
 }
 
@@ -146,6 +156,7 @@ struct Leftover<'l> {
 }
 
 impl Leftover<'_> {
+    /// Says which triggers are left, and how to drop them.
     fn fault(self, file: &File) -> TableFaults {
         let Leftover {
             table,
@@ -188,11 +199,13 @@ fn is_behind(versions: &[String], conn: &mut AnyConnection) -> bool {
     versions.iter().any(|version| !run.contains(version))
 }
 
-/// Tells the user to create a trigger by its definition's migration, because only that also
-/// corrects the counts.
-fn by_migration(fault: &mut Fault, remedy: &str) {
-    if ["trigger_missing", "trigger_changed"].contains(&fault.fault) {
-        remedy.clone_into(&mut fault.remedy);
-        fault.sql.clear();
+/// Tells the user to create missing and changed triggers by their definition's migration, because
+/// only that also corrects the counts.
+fn remedy_by_migration(faults: &mut [Fault], remedy: &str) {
+    for fault in faults {
+        if ["trigger_missing", "trigger_changed"].contains(&fault.fault) {
+            remedy.clone_into(&mut fault.remedy);
+            fault.sql.clear();
+        }
     }
 }

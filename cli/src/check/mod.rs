@@ -20,7 +20,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::catalogue::{self, CounterTable, Table, is_meant_to_count, table};
-use crate::connection::{AnyConnection, option};
+use crate::connection::{AnyConnection, backend_name};
 use crate::database::{Database, Joined, SQLITE};
 use crate::options::{self, Options};
 use crate::output::{printable, wrapped};
@@ -77,16 +77,7 @@ impl From<TableFaults> for Checked {
 pub fn run(args: CheckArgs, options: &Options) -> Result<bool> {
     let file = File::find(args.file.as_deref())?;
     let conn = &mut options.connect()?;
-    let mut not_found = Vec::new();
-    let found: Vec<Table> = if args.tables.is_empty() {
-        let all = catalogue::tables(conn)?.into_iter();
-        let (found, others) = all.partition(is_meant_to_count);
-        not_found = others;
-        found
-    } else {
-        let named = args.tables.iter().map(|name| table(conn, name));
-        named.collect::<Result<_>>()?
-    };
+    let (found, not_checked) = tables_to_check(&args.tables, conn)?;
     // If you name no table, check all triggers: they can also count in tables that aren't among
     // these.
     let named: &[Table] = if args.tables.is_empty() { &[] } else { &found };
@@ -94,17 +85,17 @@ pub fn run(args: CheckArgs, options: &Options) -> Result<bool> {
     let mut own = Vec::new();
     let mut of_triggers = Vec::new();
     if let Some(file) = &file {
-        let checked = triggers::check(file, args.migrations.as_deref(), named, &live, conn)?;
-        (of_triggers, own) = checked;
+        let migrations = args.migrations.as_deref();
+        (of_triggers, own) = triggers::check(file, migrations, named, &live, conn)?;
     }
     if found.is_empty() && of_triggers.is_empty() {
-        let tables = catalogue::which_there_are(conn)?;
+        let tables = catalogue::counter_tables_hint(conn)?;
         bail!(
             "found no table to check. Is this the right database? To check a table anyway, name \
              it; {tables}"
         );
     }
-    note_not_checked(not_found);
+    note_not_checked(not_checked);
     let mut all = Vec::new();
     for table in &found {
         all.push(TableFaults {
@@ -121,6 +112,18 @@ pub fn run(args: CheckArgs, options: &Options) -> Result<bool> {
     let report = json!({ "good": good, "tables": checked });
     options.print(&report, || checked.iter().map(text).collect())?;
     Ok(!good)
+}
+
+/// Returns the tables with these names, or without names the counter tables. Also returns the
+/// tables that aren't checked because nobody named one.
+fn tables_to_check(names: &[String], conn: &mut AnyConnection) -> Result<(Vec<Table>, Vec<Table>)> {
+    if names.is_empty() {
+        let all = catalogue::tables(conn)?.into_iter();
+        return Ok(all.partition(is_meant_to_count));
+    }
+    let named = names.iter().map(|name| table(conn, name));
+    let not_checked = Vec::new();
+    Ok((named.collect::<Result<_>>()?, not_checked))
 }
 
 /// Says which tables look like counter tables but aren't checked. A table of bookings, for example,
@@ -142,6 +145,7 @@ fn note_not_checked(others: Vec<Table>) {
     }
 }
 
+/// Returns the faults of a table.
 fn check(
     table: &Table,
     file: Option<&File>,
@@ -153,7 +157,8 @@ fn check(
     let Ok(counters) = CounterTable::try_from(table.clone()) else {
         // Triggers can also count in columns of an ordinary table.
         let mut definitions = file.iter().flat_map(|file| &file.triggers);
-        if definitions.any(|one| triggers::counts_in(one, std::slice::from_ref(table))) {
+        let only_this = std::slice::from_ref(table);
+        if definitions.any(|definition| triggers::counts_in(definition, only_this)) {
             return Ok(Vec::new());
         }
         return Ok(vec![not_a_counter_table(table, database)]);
@@ -169,6 +174,7 @@ fn check(
     Ok(faults)
 }
 
+/// Returns the fault of a table with another primary key than a counter table's.
 fn not_a_counter_table(table: &Table, database: Database) -> Fault {
     let columns = table.primary_key.iter();
     let key = columns
@@ -180,15 +186,15 @@ fn not_a_counter_table(table: &Table, database: Database) -> Fault {
          ({key})."
     );
     let cost = "It isn't a counter table: diesel_counters doesn't compile with it.";
-    let backend = option(database);
+    let backend = backend_name(database);
     wrong("key", what, cost).remedy(format!(
         "Change the key, or create a counter table with another name: `diesel-counters generate \
          migration … --counters … --entity … --backend {backend}`."
     ))
 }
 
-/// Says how to make a change to a table.
-fn remedy(database: Database, change: &str) -> String {
+/// Says how to make a change to a table, which SQLite can't.
+fn how_to_change(database: Database, change: &str) -> String {
     if database == SQLITE {
         return "SQLite can't change that: create another table with `diesel-counters generate \
                 migration`, and copy the rows."
@@ -197,12 +203,13 @@ fn remedy(database: Database, change: &str) -> String {
     change.to_owned()
 }
 
-/// The statement that changes a table. SQLite has none.
+/// Returns `ALTER TABLE article_counters …;` for the change `…`, which SQLite can't make.
 fn alter(table: &Table, database: Database, change: &str) -> Option<String> {
     let name = database.table_name(table);
     (database != SQLITE).then(|| format!("ALTER TABLE {name} {change};"))
 }
 
+/// Writes what `check` prints about a table.
 fn text(checked: &Checked) -> String {
     let is_fault = |fault: &&Fault| fault.severity != Severity::Note;
     let summary = match checked.faults.iter().filter(is_fault).count() {
@@ -211,27 +218,30 @@ fn text(checked: &Checked) -> String {
         several => format!("{several} faults"),
     };
     let mut text = format!("{}: {summary}\n", printable(&checked.table));
-    for fault in &checked.faults {
-        let (word, color) = match fault.severity {
-            Severity::Wrong => ("wrong", AnsiColor::Red),
-            Severity::Slow => ("slow ", AnsiColor::Yellow),
-            Severity::Note => ("note ", AnsiColor::Cyan),
-        };
-        let style = Style::new().bold().fg_color(Some(color.into()));
-        text += &format!("\n  {style}{word}{style:#}  ");
-        let sentences = [&*fault.what, fault.cost, &fault.remedy].map(printable);
-        let lines = sentences
-            .iter()
-            .filter(|sentence| !sentence.is_empty())
-            .flat_map(|sentence| wrapped(sentence, 71));
-        text += &(lines.joined("\n         ") + "\n");
-        // Don't wrap the SQL, so that it can be copied.
-        for line in fault.sql.iter().flat_map(|statement| statement.lines()) {
-            text += &format!("           {}\n", printable(line));
-        }
-    }
+    text.extend(checked.faults.iter().map(fault_text));
     if !checked.faults.is_empty() {
         text.push('\n');
+    }
+    text
+}
+
+/// Writes a fault: its severity, and to the right of it what is wrong, what to do, and the SQL.
+fn fault_text(fault: &Fault) -> String {
+    const WIDTH: usize = 71;
+    let (word, color) = match fault.severity {
+        Severity::Wrong => ("wrong", AnsiColor::Red),
+        Severity::Slow => ("slow ", AnsiColor::Yellow),
+        Severity::Note => ("note ", AnsiColor::Cyan),
+    };
+    let style = Style::new().bold().fg_color(Some(color.into()));
+    let mut text = format!("\n  {style}{word}{style:#}  ");
+    let sentences = [&*fault.what, fault.cost, &fault.remedy].map(printable);
+    let given = sentences.iter().filter(|sentence| !sentence.is_empty());
+    let lines = given.flat_map(|sentence| wrapped(sentence, WIDTH));
+    text += &(lines.joined("\n         ") + "\n");
+    // Don't wrap the SQL, so that it can be copied.
+    for line in fault.sql.iter().flat_map(|statement| statement.lines()) {
+        text += &format!("           {}\n", printable(line));
     }
     text
 }

@@ -4,8 +4,8 @@ use anyhow::Result;
 use diesel::RunQueryDsl;
 use diesel::sql_types::Text;
 
-use super::remedy;
-use crate::catalogue::{CounterTable, Mark, Table, statement_of};
+use super::how_to_change;
+use crate::catalogue::{CounterTable, Mark, Table, mark_statement};
 use crate::connection::AnyConnection;
 use crate::database::{Database, Joined, SQLITE};
 use crate::fault::{Fault, TableFaults, note};
@@ -13,7 +13,7 @@ use crate::sql::sql;
 use crate::triggers;
 use crate::triggers::{Cascade, Counting, LiveTrigger, Trigger, TriggerTable};
 
-/// The database doesn't say which period the table counts by.
+/// Notes that the database doesn't say which period the table counts by.
 pub fn period(counters: &CounterTable, database: Database) -> Option<Fault> {
     if counters.mark().is_some() {
         return None;
@@ -22,8 +22,8 @@ pub fn period(counters: &CounterTable, database: Database) -> Option<Fault> {
     let cost = "To fold into weeks, months or years, you have to say --period.";
     let write = "Write it into a comment: day, which is the default, or the week, month, year or \
                  total of your counter_table!. This changes no row.";
-    let statement = statement_of(counters, &Mark::default(), database);
-    let fault = note("period", what, cost).remedy(remedy(database, write));
+    let statement = mark_statement(counters, &Mark::default(), database);
+    let fault = note("period", what, cost).remedy(how_to_change(database, write));
     Some(fault.run(statement))
 }
 

@@ -56,30 +56,31 @@ const MYSQL_QUERY: &str = "
     WHERE partition_method IN ('RANGE', 'RANGE COLUMNS')
         AND table_schema = {schema} AND table_name = {table}";
 
-/// If no partition covers a day, nothing can be counted on it.
-pub fn partitions(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
+/// Finds days that no partition covers, so that nothing can be counted on them. Looks at today, and
+/// at 1970-01-01, which merged rows and corrections have.
+pub fn partitions(counters: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     let database = conn.database();
-    let period = shape.mark().map(|mark| mark.period).unwrap_or_default();
+    let period = counters.mark().map(|mark| mark.period).unwrap_or_default();
     let today = period.start(Utc::now().date_naive());
-    let undated = NaiveDate::default();
-    let mut days = vec![undated];
+    let first_of_1970 = NaiveDate::default();
+    let mut days = vec![first_of_1970];
     if period != Period::Total {
         days.push(today);
     }
     let mut faults = Vec::new();
     for day in days {
-        if is_missing(shape, day, conn)? {
+        if is_missing(counters, day, conn)? {
             let what = format!("It has no partition for {day}.");
-            let cost = match (day == undated, period) {
-                (true, Period::Total) => "Every count is stored under this day, so counting fails.",
-                (true, _) => {
-                    "A fold into one row, a recount and set_counter write this day: they fail."
-                }
-                (false, _) => "Counting on this day fails.",
+            let cost = if day != first_of_1970 {
+                "Counting on this day fails."
+            } else if period == Period::Total {
+                "Every count is stored under this day, so counting fails."
+            } else {
+                "A fold into one row, a recount and set_counter write this day: they fail."
             };
             let remedy = "Add one, or a partition of several days.";
             let fault = wrong("partition", what, cost).remedy(remedy);
-            faults.push(fault.run(partition(shape, day, database)));
+            faults.push(fault.run(add_partition(counters, day, database)));
         }
     }
     // The remedy of the first fault adds a partition without an end, which covers both days.
@@ -89,9 +90,10 @@ pub fn partitions(shape: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<
     Ok(faults)
 }
 
-fn is_missing(shape: &CounterTable, day: NaiveDate, conn: &mut AnyConnection) -> Result<bool> {
-    let table = &shape.table;
-    let column = &shape.day.name;
+/// Whether the table is partitioned by its day, and no partition covers this one.
+fn is_missing(counters: &CounterTable, day: NaiveDate, conn: &mut AnyConnection) -> Result<bool> {
+    let table = &counters.table;
+    let column = &counters.day.name;
     let text = day.to_string();
     let query = match conn.database() {
         POSTGRES => {
@@ -114,9 +116,10 @@ fn is_missing(shape: &CounterTable, day: NaiveDate, conn: &mut AnyConnection) ->
     Ok(query.typed::<Bool>().get_result(conn)?)
 }
 
-/// The statement that adds a partition for a day.
-fn partition(shape: &CounterTable, day: NaiveDate, database: Database) -> String {
-    let table = &shape.table;
+/// Returns the statement that adds a partition for a day: on MySQL, for all days after the last
+/// partition's.
+fn add_partition(counters: &CounterTable, day: NaiveDate, database: Database) -> String {
+    let table = &counters.table;
     let name = database.table_name(table);
     if database == MYSQL {
         return format!(

@@ -10,8 +10,8 @@ use crate::database::POSTGRES;
 use crate::fault::{Fault, wrong};
 use crate::triggers::Counting;
 
-/// Without the function, no row can be written. PostgreSQL doesn't know that the triggers need it,
-/// because their bodies are text.
+/// Finds out whether the function is missing that the triggers choose their slot with. PostgreSQL
+/// lets you drop it: it doesn't know that the triggers need it, because their bodies are text.
 pub fn slot_function(counting: &Counting, conn: &mut AnyConnection) -> Result<Option<Fault>> {
     let uses_slots = counting.targets.iter().any(|target| target.slots.is_some());
     if counting.database != POSTGRES || !uses_slots {

@@ -6,6 +6,7 @@ use crate::fault::{Fault, wrong};
 
 use super::alter;
 
+/// Finds a table that loses rows in a crash, or doesn't roll back.
 pub fn storage(table: &Table, database: Database) -> Option<Fault> {
     let storage = table.unsafe_storage.as_ref()?;
     let what = format!("The storage of {table} is {storage}.");

@@ -7,19 +7,21 @@ use crate::connection::AnyConnection;
 use crate::database::{MYSQL, POSTGRES, SQLITE};
 use crate::fault::{Fault, note, slow, wrong};
 
-use super::remedy;
+use super::how_to_change;
 
+/// Finds text keys that the database compares differently from the program.
 pub fn text_keys(counters: &CounterTable, conn: &mut AnyConnection) -> Result<Vec<Fault>> {
     let mut faults = Vec::new();
     for column in &counters.entity {
         if conn.database() == POSTGRES {
             faults.extend(fixed_width(column));
         }
-        faults.extend(collation(column, conn)?);
+        faults.extend(loose_collation(column, conn)?);
     }
     Ok(faults)
 }
 
+/// Finds a `CHAR(n)` on PostgreSQL.
 fn fixed_width(column: &Column) -> Option<Fault> {
     if !["character", "bpchar"].contains(&&*column.plain_type()) {
         return None;
@@ -33,7 +35,8 @@ fn fixed_width(column: &Column) -> Option<Fault> {
 const SPACES_AT_THE_END: &str =
     "'foo' and 'foo ', with a space at its end, are the same key: they are counted as one.";
 
-fn collation(column: &Column, conn: &mut AnyConnection) -> Result<Option<Fault>> {
+/// Finds a collation that treats different texts as one key.
+fn loose_collation(column: &Column, conn: &mut AnyConnection) -> Result<Option<Fault>> {
     let Some(collation) = &column.loose_collation else {
         return Ok(None);
     };
@@ -64,5 +67,5 @@ fn collation(column: &Column, conn: &mut AnyConnection) -> Result<Option<Fault>>
     let exact = "If these are different keys for you, give it a collation that tells them apart, \
                  such as \"C\", utf8mb4_0900_bin or utf8mb4_nopad_bin, and the same one to every \
                  column that it is joined to.";
-    Ok(Some(fault.remedy(remedy(database, exact))))
+    Ok(Some(fault.remedy(how_to_change(database, exact))))
 }

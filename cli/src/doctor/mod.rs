@@ -44,26 +44,28 @@ pub fn run(doctor: Doctor, options: &Options) -> Result<bool> {
         let counters = counter_table(conn, name)?;
         let looked = look_at(&counters, conn)?;
         options.print(&looked, || text(&looked))?;
-        return known(looked.contention);
+        return require_known(looked.contention);
     }
     let mut tables = Vec::new();
     for counters in all_counter_tables(conn)? {
         tables.push(look_at(&counters, conn)?);
     }
     let has = |contention| tables.iter().any(|looked| looked.contention == contention);
-    let contention = match () {
-        () if has(Some(true)) => Some(true),
-        () if has(None) => None,
-        () => Some(false),
+    let contention = if has(Some(true)) {
+        Some(true)
+    } else if has(None) {
+        None
+    } else {
+        Some(false)
     };
     let report = json!({ "contention": contention, "tables": tables });
     options.print(&report, || tables.iter().map(text).collect())?;
-    known(contention)
+    require_known(contention)
 }
 
-/// Fails if it couldn't see whether there is contention, so that nobody takes that for "no
-/// contention".
-fn known(contention: Option<bool>) -> Result<bool> {
+/// Returns whether there is contention. Fails if that couldn't be seen, so that nobody takes it for
+/// "no contention".
+fn require_known(contention: Option<bool>) -> Result<bool> {
     contention.context("could not see all waits: the report says which ones, and why")
 }
 
@@ -78,6 +80,7 @@ struct Looked {
     not_seen: Vec<String>,
 }
 
+/// Finds the sessions that wait for rows of a table.
 fn look_at(counters: &CounterTable, conn: &mut AnyConnection) -> Result<Looked> {
     let mut look = Look {
         conn,
@@ -85,41 +88,45 @@ fn look_at(counters: &CounterTable, conn: &mut AnyConnection) -> Result<Looked> 
         not_seen: Vec::new(),
         is_blind: false,
     };
-    let mut found = match look.conn.database() {
+    let found = match look.conn.database() {
         POSTGRES => postgres::look(&mut look)?,
         MYSQL => mysql::look(&mut look)?,
         _ => sqlite::look(look.conn)?,
     };
-    // The longest wait comes first, because its time is shown. Waits whose holder isn't known come
-    // last, so that they can join those for the same row.
-    found.sort_by(|one, other| {
-        let longest = other.longest_seconds.total_cmp(&one.longest_seconds);
-        let is_hidden = |wait: &Wait| wait.holder.is_none();
-        is_hidden(one).cmp(&is_hidden(other)).then(longest)
-    });
-    let mut waits: Vec<Wait> = Vec::new();
-    for wait in found {
-        // PostgreSQL doesn't tell the second session in a queue who the holder is.
-        let same = |other: &&mut Wait| {
-            (other.kind, &other.on) == (wait.kind, &wait.on)
-                && (other.holder == wait.holder || wait.holder.is_none())
-        };
-        match waits.iter_mut().find(same) {
-            Some(other) => {
-                other.sessions += 1;
-                other.longest_seconds = other.longest_seconds.max(wait.longest_seconds);
-            }
-            None => waits.push(wait),
-        }
-    }
-    waits.sort_by_key(|wait| Reverse(wait.sessions));
-    let waits = by_holder(waits);
+    let waits = by_holder(joined_waits(found));
     Ok(Looked {
         table: counters.table.to_string(),
         contention: (!look.is_blind).then_some(!waits.is_empty()),
         waits,
         not_seen: look.not_seen,
     })
+}
+
+/// Joins the sessions that wait for the same row. The row that most of them wait for comes first.
+fn joined_waits(mut of_sessions: Vec<Wait>) -> Vec<Wait> {
+    // Waits whose holder isn't known come last, so that they can join others.
+    of_sessions.sort_by(|one, other| {
+        let is_unknown = |wait: &Wait| wait.holder.is_none();
+        let longest_first = other.longest_seconds.total_cmp(&one.longest_seconds);
+        is_unknown(one).cmp(&is_unknown(other)).then(longest_first)
+    });
+    let mut joined: Vec<Wait> = Vec::new();
+    for wait in of_sessions {
+        // PostgreSQL doesn't tell the second session in a queue who the holder is.
+        let is_same = |other: &&mut Wait| {
+            (other.kind, &other.on) == (wait.kind, &wait.on)
+                && (other.holder == wait.holder || wait.holder.is_none())
+        };
+        match joined.iter_mut().find(is_same) {
+            Some(same) => {
+                same.sessions += 1;
+                same.longest_seconds = same.longest_seconds.max(wait.longest_seconds);
+            }
+            None => joined.push(wait),
+        }
+    }
+    joined.sort_by_key(|wait| Reverse(wait.sessions));
+    joined
 }
 
 /// Groups the waits by the session that holds the lock. The one that holds up the most sessions
@@ -140,6 +147,7 @@ fn by_holder(waits: Vec<Wait>) -> Vec<Wait> {
     groups.into_iter().flatten().collect()
 }
 
+/// Writes what `doctor` prints about a table.
 fn text(looked: &Looked) -> String {
     let contention = match looked.contention {
         Some(true) => "contention",
@@ -157,8 +165,9 @@ fn text(looked: &Looked) -> String {
     text.lines().map(|line| printable(line) + "\n").collect()
 }
 
-/// Describes a session, and what others wait for because of it.
+/// Describes a session that holds locks, by the waits for it: what others wait for, and what to do.
 fn describe(waits: &[Wait]) -> String {
+    const WIDTH: usize = 90;
     const HIDDEN: &str = "a session that waits too, or that the database does not show";
     let first = &waits[0];
     let holder = printable(first.holder.as_deref().unwrap_or(HIDDEN));
@@ -174,12 +183,13 @@ fn describe(waits: &[Wait]) -> String {
     for wait in waits {
         if !seen.contains(&wait.advice) {
             seen.push(wait.advice);
-            text += &format!("  {}\n", wrapped(wait.advice, 90).join("\n  "));
+            text += &format!("  {}\n", wrapped(wait.advice, WIDTH).join("\n  "));
         }
     }
     text
 }
 
+/// Returns `entity 7, day 2026-01-31, slot 3: 2 sessions wait, for up to 2.0 s`.
 fn how_long(wait: &Wait) -> String {
     // A key can have line breaks in it.
     let on = printable(&wait.on);
@@ -195,6 +205,7 @@ mod tests {
     use super::wait::ROW;
     use super::*;
 
+    /// Returns a wait for a row, with values that the tests expect.
     fn wait(on: &str, holder: &str, sessions: usize) -> Wait {
         Wait {
             kind: ROW.name,

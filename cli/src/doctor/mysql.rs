@@ -30,59 +30,65 @@ const MARIADB_LOCKS: &str = "
 /// Diesel has set to UTC.
 const ROW_WAITS: &str = include_str!("mysql.sql");
 
+/// Finds the sessions that wait for rows of the table, or of a table that it refers to.
 pub(super) fn look(look: &mut Look<'_>) -> Result<Vec<Wait>> {
     let counters = look.counters;
     let server = sql("SELECT VERSION() LIKE '%MariaDB%', @@performance_schema");
-    let (is_mariadb, is_on): (bool, bool) = server.typed::<(Bool, Bool)>().get_result(look.conn)?;
-    if !is_mariadb && !is_on {
+    let (is_mariadb, has_performance_schema): (bool, bool) =
+        server.typed::<(Bool, Bool)>().get_result(look.conn)?;
+    if !is_mariadb && !has_performance_schema {
         let why = "which sessions wait: start the server with performance_schema = ON";
-        look.miss_all(why.to_owned());
+        look.note_nothing_seen(why.to_owned());
         return Ok(Vec::new());
     }
-    let locks = if is_mariadb {
+    let locks_sql = if is_mariadb {
         MARIADB_LOCKS
     } else {
         MYSQL_LOCKS
     };
-    let table = &counters.table;
-    let sql_table = locked_name(&table.in_schema, &table.name);
-    let mut rows = allowed(look, is_mariadb, sql(ROW_WAITS.replace("{waits}", locks)))?;
+    let query = sql(ROW_WAITS.replace("{waits}", locks_sql));
+    let mut locks = load_if_allowed(query, is_mariadb, look)?;
     // They are ordered by session, and a session has a row for every lock that it waits for.
-    rows.dedup_by_key(|lock| lock.waiter);
-    let kinds: Vec<_> = counters.entity.iter().map(|entity| entity.kind).collect();
+    locks.dedup_by_key(|lock| lock.waiter);
+    let table = &counters.table;
+    let key_kinds: Vec<_> = counters.entity.iter().map(|column| column.kind).collect();
     let mut waits = Vec::new();
-    for mut lock in rows {
+    for mut lock in locks {
         // The query puts the lock's table into `parent`, whichever table it is.
         let lock_table = lock.parent.take();
-        if lock_table.as_ref() == Some(&sql_table) {
-            let row = lock.place.as_ref().and_then(|data| lock_row(data, &kinds));
-            waits.push(lock.wait(row, counters));
+        let is_locked =
+            |schema: &str, name: &str| lock_table.as_ref() == Some(&locked_name(schema, name));
+        if is_locked(&table.in_schema, &table.name) {
+            let lock_data = lock.place.as_ref();
+            let row = lock_data.and_then(|data| lock_row(data, &key_kinds));
+            waits.push(lock.into_wait(row, counters));
             continue;
         }
-        let is_locked = |parent: &&Parent| {
-            let name = locked_name(&parent.in_schema, &parent.table);
-            lock_table.as_ref() == Some(&name)
-        };
-        let parent = counters.parents().find(is_locked);
+        let is_locked_parent = |parent: &&Parent| is_locked(&parent.in_schema, &parent.table);
+        let parent = counters.parents().find(is_locked_parent);
         if parent.is_some() && lock.could_count_in(&[&table.name]) {
             lock.parent = parent.map(|parent| parent.table.clone());
-            waits.push(lock.wait(None, counters));
+            let row_of_counters = None;
+            waits.push(lock.into_wait(row_of_counters, counters));
         }
     }
     Ok(waits)
 }
 
-/// Writes a table as the query of the locks does.
+/// Writes a table's name as the query of the locks does: `` `blog`.`article_counters` ``.
 fn locked_name(schema: &str, table: &str) -> String {
     let [schema, table] = [schema, table].map(|name| name.replace('`', "``"));
     format!("`{schema}`.`{table}`")
 }
 
-/// Returns what the query finds, or nothing if the account isn't allowed to run it.
-fn allowed(look: &mut Look<'_>, is_mariadb: bool, query: Sql) -> Result<Vec<LockWait>> {
-    match query.load(look.conn) {
-        Err(Error::DatabaseError(_, why)) if why.message().contains("denied") => {}
-        found => return Ok(found?),
+/// Returns the locks that the query finds. If the account isn't allowed to run it, returns none,
+/// and notes which rights it lacks.
+fn load_if_allowed(query: Sql, is_mariadb: bool, look: &mut Look<'_>) -> Result<Vec<LockWait>> {
+    let found: QueryResult<Vec<LockWait>> = query.load(look.conn);
+    let is_denied = matches!(&found, Err(Error::DatabaseError(_, why))
+        if why.message().contains("denied"));
+    if !is_denied {
+        return Ok(found?);
     }
     // The host comes after the last @.
     let quoted_account = sql("
@@ -94,11 +100,11 @@ fn allowed(look: &mut Look<'_>, is_mariadb: bool, query: Sql) -> Result<Vec<Lock
     if !is_mariadb {
         grants += &format!(" GRANT SELECT ON performance_schema.* TO {account};");
     }
-    look.miss_all(format!("which sessions wait; to see them: {grants}"));
+    look.note_nothing_seen(format!("which sessions wait; to see them: {grants}"));
     Ok(Vec::new())
 }
 
-/// Reads a row's key as InnoDB prints it: `7, 1037685, 3`.
+/// Returns `entity 7, day 2026-11-21, slot 3` for a row's key as InnoDB prints it: `7, 1037685, 3`.
 pub fn lock_row(lock_data: &str, entity: &[Kind]) -> Option<String> {
     // Read from the end, because a text key can have commas in it.
     let mut parts = lock_data.rsplitn(3, ", ");

@@ -6,8 +6,8 @@ use diesel::connection::SimpleConnection;
 use super::wait::{WRITE_LOCK, Wait};
 use crate::connection::AnyConnection;
 
-/// Takes the lock and releases it. If it can't get the lock within this time, someone has been
-/// holding it for long.
+/// Takes the write lock and releases it. If that takes longer than 250 ms, somebody else holds the
+/// lock for long, which is reported as a wait.
 pub fn look(conn: &mut AnyConnection) -> Result<Vec<Wait>> {
     match conn.batch_execute("PRAGMA busy_timeout = 250; BEGIN IMMEDIATE; ROLLBACK") {
         Ok(()) => Ok(Vec::new()),

@@ -69,13 +69,14 @@ pub struct Look<'a> {
 }
 
 impl Look<'_> {
-    /// Notes that no wait can be seen.
-    pub fn miss_all(&mut self, what_and_why: String) {
+    /// Notes that no wait at all can be seen.
+    pub fn note_nothing_seen(&mut self, what_and_why: String) {
         self.is_blind = true;
-        self.miss(what_and_why);
+        self.note_not_seen(what_and_why);
     }
 
-    pub fn miss(&mut self, what_and_why: String) {
+    /// Notes what can't be seen, and why. The report then lists it once.
+    pub fn note_not_seen(&mut self, what_and_why: String) {
         if !self.not_seen.contains(&what_and_why) {
             self.not_seen.push(what_and_why);
         }
@@ -111,21 +112,25 @@ impl LockWait {
     /// these tables, or it's a COMMIT, which could be for any of them.
     pub fn could_count_in(&self, names: &[&str]) -> bool {
         let statement = self.statement.as_deref().unwrap_or_default().to_lowercase();
-        let ends = ["", "commit", "end"].contains(&statement.trim().trim_end_matches(';'));
+        let is_commit = ["", "commit", "end"].contains(&statement.trim().trim_end_matches(';'));
         let is_named = |name: &&str| statement.contains(&name.to_lowercase());
-        ends || names.iter().any(is_named)
+        is_commit || names.iter().any(is_named)
     }
 
-    /// Turns this into a wait for `row`, if that's a row of the table.
-    pub fn wait(self, row: Option<String>, table: &CounterTable) -> Wait {
-        const UNKNOWN: &str = "an unknown row";
-        let row = row.unwrap_or_else(|| UNKNOWN.to_owned());
-        let slot = row.rsplit_once("day 1970-01-01, slot ");
-        let of_parent = |parent| format!("a row of {parent}, which the foreign key locks");
+    /// Turns this into a wait for a row of the counter table, if that one is known, or of the
+    /// parent table.
+    pub fn into_wait(self, row: Option<String>, counters: &CounterTable) -> Wait {
+        let row = row.unwrap_or_else(|| "an unknown row".to_owned());
+        let has_stock = !counters.mark().unwrap_or_default().stock.is_empty();
+        // Increments never lock this row.
+        let is_correction = row.ends_with("day 1970-01-01, slot 0");
         let (kind, on) = match self.parent {
-            Some(parent) => (PARENT_ROW, of_parent(parent)),
-            None if !table.mark().unwrap_or_default().stock.is_empty() => (STOCK, row),
-            None if slot.is_some_and(|(_, slot)| slot == "0") => (CORRECTION, row),
+            Some(parent) => {
+                let parent_row = format!("a row of {parent}, which the foreign key locks");
+                (PARENT_ROW, parent_row)
+            }
+            None if has_stock => (STOCK, row),
+            None if is_correction => (CORRECTION, row),
             None => (ROW, row),
         };
         Wait {

@@ -8,7 +8,8 @@ use crate::connection::AnyConnection;
 use crate::database::MYSQL;
 use crate::sql::sql;
 
-/// Says what to do if the server would refuse the migration with error 1419.
+/// Says what to do if MySQL would refuse the migration with error 1419: with a binary log, only
+/// some accounts can create triggers.
 pub fn advice(conn: &mut AnyConnection) -> Result<Option<String>> {
     if conn.database() != MYSQL {
         return Ok(None);

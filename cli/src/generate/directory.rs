@@ -34,6 +34,7 @@ impl Directory {
         Ok(Directory { path })
     }
 
+    /// Reads the migrations in it.
     pub fn migrations(&self) -> Result<Migrations> {
         Migrations::read(&self.path)
     }

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::Written;
 use crate::catalogue::{MAX_COLUMNS, Mark};
-use crate::connection::option;
+use crate::connection::backend_name;
 use crate::database::{Database, Joined, MYSQL, POSTGRES, SQLITE};
 use crate::options;
 use crate::period;
@@ -53,10 +53,14 @@ pub struct Migration {
     backend: Database,
 }
 
+/// Parses `postgres`, `mysql` or `sqlite`.
 fn backend() -> impl TypedValueParser<Value = Database> {
-    let all = [POSTGRES, MYSQL, SQLITE];
-    let named = move |name: String| all.into_iter().find(|database| option(*database) == name);
-    PossibleValuesParser::new(all.map(option)).try_map(move |name| named(name).ok_or("unknown"))
+    let names = [POSTGRES, MYSQL, SQLITE].map(backend_name);
+    PossibleValuesParser::new(names).map(|name| match &*name {
+        "postgres" => POSTGRES,
+        "mysql" => MYSQL,
+        _ => SQLITE,
+    })
 }
 
 /// A key column that names what is counted for.
@@ -132,14 +136,19 @@ impl FromStr for Entity {
                             article_id:bigint:articles.id. The types are smallint, integer, \
                             bigint, text, binary, uuid, date and timestamp";
         let (column, rest) = text.split_once(':').ok_or(HELP)?;
-        // The table may have a schema, so the column comes after the last dot.
         let (column_type, refers_to) = match rest.split_once(':') {
-            Some((column_type, key)) => (column_type, Some(key.rsplit_once('.').ok_or(HELP)?)),
+            Some((column_type, parent)) => {
+                // The table may have a schema, so the column comes after the last dot.
+                let table_and_column = parent.rsplit_once('.').ok_or(HELP)?;
+                (column_type, Some(table_and_column))
+            }
             None => (rest, None),
         };
-        let (table, key) = refers_to.unwrap_or((column, column));
-        let is_empty = |name: &&str| name.trim().is_empty();
-        if [column, table, key].iter().any(is_empty) {
+        let mut names = vec![column];
+        if let Some((table, column)) = refers_to {
+            names.extend([table, column]);
+        }
+        if names.iter().any(|name| name.trim().is_empty()) {
             return Err(HELP);
         }
         let known_type = COLUMN_TYPES
@@ -209,53 +218,62 @@ const OTHER_TYPES: [&str; 3] = ["DATE", "SMALLINT", "BIGINT"];
 
 /// Returns the statement that creates the table, and the one that drops it.
 pub(super) fn up_and_down(mut args: Migration) -> Result<Written> {
-    for list in [&mut args.counters, &mut args.stock] {
-        // A list may have spaces around its commas. A single name keeps its spaces, because it may
-        // begin with one.
-        if list.len() > 1 {
-            for name in list {
-                *name = name.trim().to_owned();
-            }
-        }
-    }
+    trim_names(&mut args.counters);
+    trim_names(&mut args.stock);
     if args.entity.len() > MAX_COLUMNS {
         bail!("a key has up to five columns besides the day and the slot");
     }
     let mark = mark(&args)?;
-    let parents = args
-        .entity
-        .iter()
-        .filter_map(|entity| entity.refers_to.as_ref());
+    refuse_empty_names(&args)?;
+    // A stock is a counter too, and doesn't need to be named twice.
+    let mut counters = args.counters.clone();
+    for name in &mark.stock {
+        if !counters.contains(name) {
+            counters.push(name.clone());
+        }
+    }
+    let database = args.backend;
+    refuse_same_names(&args.entity, &counters, database)?;
+    if database == MYSQL {
+        refuse_long_key(&args.entity)?;
+    }
+    let values = template_values(&args, &counters, &mark);
+    let down = format!("DROP TABLE {};\n", values.table);
+    let template = format!("{}/counter_table.sql", backend_name(database));
+    Ok(Written {
+        up: render(&template, values)?,
+        down,
+        ..Written::default()
+    })
+}
+
+/// Removes the spaces around the commas of a list. A single name keeps its spaces, because it may
+/// begin with one.
+fn trim_names(list: &mut [String]) {
+    if list.len() > 1 {
+        for name in list {
+            *name = name.trim().to_owned();
+        }
+    }
+}
+
+/// Refuses the names of tables in which a part is empty, such as `blog.`.
+fn refuse_empty_names(args: &Migration) -> Result<()> {
+    let parents = args.entity.iter().flat_map(|column| &column.refers_to);
     let tables = parents.map(|parent| &parent.table).chain([&args.table]);
     for table in tables {
         if table.split('.').any(|name| name.trim().is_empty()) {
             bail!("{table} is not the name of a table, such as articles or blog.articles");
         }
     }
-    let database = args.backend;
-    let table = qualified(database, &args.table);
-    let down = format!("DROP TABLE {table};\n");
-    // The entity's columns in the key.
-    let key_column = |entity: &Entity| KeyColumn {
-        name: database.quoted(&entity.column),
-        sql_type: entity.column_type.sql_type(args.backend),
-        is_text: entity.column_type.name == "text",
-        refers_to: entity.refers_to.as_ref().map(|parent| ParentKey {
-            table: qualified(database, &parent.table),
-            column: database.quoted(&parent.column),
-        }),
-    };
-    let entity: Vec<KeyColumn> = args.entity.iter().map(key_column).collect();
-    // A stock is a counter too, and doesn't need to be named twice.
-    let mut counter_names = args.counters;
-    for name in &mark.stock {
-        if !counter_names.contains(name) {
-            counter_names.push(name.clone());
-        }
-    }
-    let columns = args.entity.iter().map(|entity| &*entity.column);
+    Ok(())
+}
+
+/// Refuses two columns of the same name.
+fn refuse_same_names(entity: &[Entity], counters: &[String], database: Database) -> Result<()> {
+    let entity_names = entity.iter().map(|column| &column.column);
     let mut names: Vec<&str> = vec!["day", "slot"];
-    for name in columns.chain(counter_names.iter().map(|name| &**name)) {
+    for name in entity_names.chain(counters) {
         let is_same = |other: &&str| match database {
             POSTGRES => *other == name,
             _ => other.eq_ignore_ascii_case(name),
@@ -265,60 +283,79 @@ pub(super) fn up_and_down(mut args: Migration) -> Result<Written> {
         }
         names.push(name);
     }
-    if database == MYSQL {
-        refuse_long_key(&args.entity)?;
-    }
+    Ok(())
+}
+
+/// Returns the values to fill the template in with.
+fn template_values(args: &Migration, counters: &[String], mark: &Mark) -> CounterTable {
+    let database = args.backend;
+    let key_columns = args
+        .entity
+        .iter()
+        .map(|column| key_column(column, database));
+    let entity: Vec<KeyColumn> = key_columns.collect();
     let counter = |name: &String| Counter {
         name: database.quoted(name),
         is_stock: mark.stock.contains(name),
     };
-    let counters: Vec<Counter> = counter_names.iter().map(counter).collect();
+    let counters: Vec<Counter> = counters.iter().map(counter).collect();
     let day = database.quoted("day");
     let slot = database.quoted("slot");
     // The primary key: the entity, the day and the slot.
     let entity_names = entity.iter().map(|column| &*column.name);
     let key: Vec<&str> = entity_names.chain([&*day, &*slot]).collect();
     // The widths that the template aligns its columns to.
-    let quoted_counters = counters.iter().map(|counter| &*counter.name);
-    let names = key.iter().copied().chain(quoted_counters);
+    let counter_names = counters.iter().map(|counter| &*counter.name);
+    let names = key.iter().copied().chain(counter_names);
     let name_width = names.map(|name| name.chars().count()).max();
     let entity_types = entity.iter().map(|column| column.sql_type);
     let type_width = entity_types.chain(OTHER_TYPES).map(str::len).max();
-    let template = format!("{}/counter_table.sql", option(args.backend));
-    let values = CounterTable {
+    CounterTable {
         key: key.join(", "),
         name_width: name_width.unwrap_or(0),
         type_width: type_width.unwrap_or(0),
-        table,
+        table: qualified(database, &args.table),
         day,
         slot,
         mark: mark.to_string(),
         mark_literal: database.literal(&mark.to_string()),
         entity,
         counters,
+    }
+}
+
+/// Returns the values for a column of the entity's key.
+fn key_column(column: &Entity, database: Database) -> KeyColumn {
+    let parent_key = |parent: &RefersTo| ParentKey {
+        table: qualified(database, &parent.table),
+        column: database.quoted(&parent.column),
     };
-    Ok(Written {
-        up: render(&template, values)?,
-        down,
-        ..Written::default()
-    })
+    KeyColumn {
+        name: database.quoted(&column.column),
+        sql_type: column.column_type.sql_type(database),
+        is_text: column.column_type.name == "text",
+        refers_to: column.refers_to.as_ref().map(parent_key),
+    }
 }
 
 /// Refuses a primary key that is too long for InnoDB.
 fn refuse_long_key(entity: &[Entity]) -> Result<()> {
     const LONGEST: usize = 3072;
-    const DAY_AND_SLOT: usize = 3 + 2;
+    const DAY: usize = 3;
+    const SLOT: usize = 2;
+    // Of VARCHAR(255).
+    const CHARACTERS: usize = 255;
     let bytes = |column: &Entity| {
-        // This text has the database's character set, and in some of these every character is a
-        // byte.
+        // A text that refers to another table has the database's character set. In some of these,
+        // every character is a byte.
         let has_database_charset = column.column_type.name == "text" && column.refers_to.is_some();
         if has_database_charset {
-            255
+            CHARACTERS
         } else {
             column.column_type.mysql_bytes
         }
     };
-    let length = entity.iter().map(bytes).sum::<usize>() + DAY_AND_SLOT;
+    let length = entity.iter().map(bytes).sum::<usize>() + DAY + SLOT;
     if length > LONGEST {
         bail!(
             "the primary key would have {length} bytes, and MySQL and MariaDB allow {LONGEST}: \
@@ -328,8 +365,8 @@ fn refuse_long_key(entity: &[Entity]) -> Result<()> {
     Ok(())
 }
 
-/// Returns what a comment in the database says about the table. Fails if that's not possible, or
-/// couldn't be read back. A stock without --period counts in total.
+/// Returns the period and the stocks, which a comment in the database keeps. Fails if they don't go
+/// together, or couldn't be read back. A stock without --period counts in total.
 fn mark(args: &Migration) -> Result<Mark> {
     let default = match &*args.stock {
         [] => Period::Day,

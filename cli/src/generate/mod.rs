@@ -42,6 +42,7 @@ struct Written {
     counters: String,
 }
 
+/// Prints the migration, unless `generate triggers` has written it.
 pub fn run(args: Generate, options: &Options) -> Result<()> {
     let written = match args.what {
         What::Migration(of_table) => Some(migration::up_and_down(of_table)?),

@@ -16,62 +16,88 @@ pub fn refuse(
     migrations: &Migrations,
     conn: &mut AnyConnection,
 ) -> Result<()> {
-    let database = conn.database();
     let live = live_triggers(conn)?;
-    let plans = &difference.new;
-    for (index, plan) in plans.iter().enumerate() {
+    let new = &difference.new;
+    for (index, plan) in new.iter().enumerate() {
+        refuse_long(plan)?;
+        refuse_live(plan, migrations, &live)?;
+        refuse_staying(plan, difference)?;
+        let earlier = &new[..index];
+        refuse_new(plan, earlier)?;
+    }
+    Ok(())
+}
+
+/// Refuses a name that is longer than PostgreSQL allows.
+fn refuse_long(plan: &Plan) -> Result<()> {
+    let mut names = plan.triggers.iter().map(|trigger| &trigger.name);
+    if let Some(name) = names.find(|name| name.len() > LONGEST) {
+        bail!(
+            "a trigger would be named {name}, which is longer than {LONGEST} bytes: choose a \
+             shorter name"
+        );
+    }
+    Ok(())
+}
+
+/// Refuses a name that a trigger in the database has, if no migration has made that one. On MySQL,
+/// the migration would drop it.
+fn refuse_live(plan: &Plan, migrations: &Migrations, live: &[LiveTrigger]) -> Result<()> {
+    let database = plan.counting.database;
+    let is_made = |name: &str| {
+        let mut made = migrations.made_triggers();
+        made.any(|(_, made)| database.is_same_trigger(&made.trigger, name))
+    };
+    let is_taken =
+        |live: &&LiveTrigger| !is_made(&live.name) && has_trigger(plan, &live.name, &live.table);
+    if let Some(live) = live.iter().find(is_taken) {
         let name = plan.name();
-        let mut names = plan.triggers.iter().map(|trigger| &trigger.name);
-        if let Some(name) = names.find(|name| name.len() > LONGEST) {
-            bail!(
-                "a trigger would be named {name}, which is longer than {LONGEST} bytes: choose a \
-                 shorter name"
-            );
-        }
-        // A migration on MySQL would drop that trigger.
-        let is_taken = |one: &&LiveTrigger| {
-            let mut made = migrations.made();
-            let is_made = made.any(|(_, made)| database.is_same_trigger(&made.trigger, &one.name));
-            !is_made && is_in(plan, &one.name, &one.table)
-        };
-        if let Some(live) = live.iter().find(is_taken) {
-            let (taken, table) = (&live.name, &live.table.name);
-            bail!(
-                "{table} already has a trigger {taken}: choose another name than {name}, or drop it"
-            );
-        }
-        for stay in &difference.stay {
-            let other = &stay.definition.name;
-            let mut made = difference.snapshot.made_for(other).iter();
-            let rows = TriggerTable::of(&stay.rows);
-            if let Some(shared) = made.find(|made| is_in(plan, &made.trigger, &rows)) {
-                bail!("{}", both_have(other, name, &shared.trigger));
-            }
-        }
-        // A migration on MySQL would drop the first of the two.
-        for before in &plans[..index] {
-            let mut triggers = before.triggers.iter();
-            let shared = triggers.find(|one| is_in(plan, &one.name, &one.table));
-            if let Some(shared) = shared {
-                bail!("{}", both_have(before.name(), name, &shared.name));
-            }
+        let (taken, table) = (&live.name, &live.table.name);
+        bail!("{table} already has a trigger {taken}: choose another name than {name}, or drop it");
+    }
+    Ok(())
+}
+
+/// Refuses a name that a trigger of a definition has that stays as it is.
+fn refuse_staying(plan: &Plan, difference: &Difference) -> Result<()> {
+    for stay in &difference.stay {
+        let name = &stay.definition.name;
+        let rows = TriggerTable::of(&stay.rows);
+        let mut made = difference.snapshot.made_for(name).iter();
+        if let Some(shared) = made.find(|made| has_trigger(plan, &made.trigger, &rows)) {
+            bail!("{}", both_have(name, plan.name(), &shared.trigger));
         }
     }
     Ok(())
 }
 
-fn both_have(one: &str, other: &str, trigger: &str) -> String {
+/// Refuses a name that a trigger of an earlier new definition has. On MySQL, the migration would
+/// drop the first of the two.
+fn refuse_new(plan: &Plan, earlier: &[Plan]) -> Result<()> {
+    for other in earlier {
+        let mut triggers = other.triggers.iter();
+        let shared = triggers.find(|trigger| has_trigger(plan, &trigger.name, &trigger.table));
+        if let Some(shared) = shared {
+            bail!("{}", both_have(other.name(), plan.name(), &shared.name));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the error message if two definitions have a trigger of the same name.
+fn both_have(definition: &str, other_definition: &str, trigger: &str) -> String {
     format!(
-        "{one} and {other} would both have a trigger {trigger}: choose another name for one of them"
+        "{definition} and {other_definition} would both have a trigger {trigger}: choose another \
+         name for one of them"
     )
 }
 
-/// Whether a trigger of this name, on this table, has the same name as one in the plan.
-fn is_in(plan: &Plan, name: &str, table: &TriggerTable) -> bool {
+/// Whether the plan has a trigger with this name that can't exist together with one on this table.
+fn has_trigger(plan: &Plan, name: &str, table: &TriggerTable) -> bool {
     let database = plan.counting.database;
     plan.triggers.iter().any(|trigger| {
         // Only on PostgreSQL can several tables have a trigger of the same name.
-        let can_meet = database != POSTGRES || trigger.table == *table;
-        can_meet && database.is_same_trigger(&trigger.name, name)
+        let can_conflict = database != POSTGRES || trigger.table == *table;
+        can_conflict && database.is_same_trigger(&trigger.name, name)
     })
 }

@@ -9,17 +9,17 @@ use crate::connection::AnyConnection;
 use crate::sql::sql;
 use crate::triggers::{Counting, Existing, Plan, Trial};
 
-/// Refuses definitions that don't fit together. A counter can only equal the rows of one
+/// Refuses definitions that count in the same counter. A counter can only equal the rows of one
 /// definition: another one would set it to its own rows.
-pub fn others(all: &[&Counting]) -> Result<()> {
-    for (index, one) in all.iter().enumerate() {
-        for other in &all[..index] {
-            if let Some((table, counter)) = one.shared_counter(other) {
+pub fn shared_counters(all: &[&Counting]) -> Result<()> {
+    for (index, counting) in all.iter().enumerate() {
+        for earlier in &all[..index] {
+            if let Some((table, counter)) = counting.shared_counter(earlier) {
                 bail!(
                     "the triggers {} already count in {table}.{counter}, and a counter can have \
                      the rows of only one table: count in another counter, and add both up in the \
                      program",
-                    other.definition.name
+                    earlier.definition.name
                 );
             }
         }
@@ -51,7 +51,8 @@ pub fn later(plan: &Plan) -> Result<()> {
         return Ok(());
     }
     for (table, name) in counting.counters() {
-        if table.range(name).is_some_and(|range| *range.start() == 0) {
+        let is_unsigned = table.range(name).is_some_and(|range| *range.start() == 0);
+        if is_unsigned {
             bail!(
                 "--existing later: {table}.{name} is unsigned, and would refuse the new count when \
                  an existing row is deleted: make it signed, or count existing rows now"
@@ -68,25 +69,33 @@ pub fn later(plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// Asks the database whether an expression can have a different value at another time.
+/// Refuses an expression if the database says that it can have a different value at another time.
 pub fn changing_expressions(plan: &Plan, conn: &mut AnyConnection) -> Result<()> {
     let counting = &plan.counting;
-    for (table, expression) in counting.expressions().filter(|(_, one)| !one.is_one()) {
+    let trial = &counting.sql.trial;
+    for (table, expression) in counting.expressions() {
+        // The expression 1, which most definitions have, needs no trial.
+        if expression.is_one() {
+            continue;
+        }
         let rows = counting.database.table_name(table);
-        let tried = is_constant(&rows, &expression.text, &counting.sql.trial, conn);
-        conn.batch_execute(counting.sql.trial.drop_table)?;
-        tried?;
+        let result = require_constant(&rows, &expression.text, trial, conn);
+        // Drop the trial's table also if the expression is refused.
+        conn.batch_execute(trial.drop_table)?;
+        result?;
     }
     Ok(())
 }
 
-fn is_constant(rows: &str, text: &str, trial: &Trial, conn: &mut AnyConnection) -> Result<()> {
+/// Fails unless the SQL expression `text` always has the same value for a row of the table `rows`.
+/// The database decides that when it uses the expression in a temporary table.
+fn require_constant(rows: &str, text: &str, trial: &Trial, conn: &mut AnyConnection) -> Result<()> {
     let create_table = trial.create_table.replace("{rows}", rows);
-    let tried = conn.batch_execute(&create_table);
-    tried.with_context(|| format!("cannot check {text:?} in a temporary table"))?;
-    for require in trial.require_constant {
-        let required = conn.batch_execute(&require.replace("{expression}", text));
-        required.with_context(|| {
+    let created = conn.batch_execute(&create_table);
+    created.with_context(|| format!("cannot check {text:?} in a temporary table"))?;
+    for statement in trial.require_constant {
+        let accepted = conn.batch_execute(&statement.replace("{expression}", text));
+        accepted.with_context(|| {
             format!(
                 "the database refuses the SQL expression {text:?}. It must have the same value \
                  whenever it is evaluated, and name functions with their schema unless they are \

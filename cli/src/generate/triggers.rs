@@ -14,14 +14,14 @@ use super::names;
 use super::refuse;
 use super::{Written, refuse_steering};
 use crate::catalogue::Table;
-use crate::connection::{AnyConnection, connect, option};
+use crate::connection::{AnyConnection, backend_name, connect};
 use crate::database::{Joined, SQLITE};
 use crate::options::{self, Options};
 use crate::output::printable;
 use crate::template::wrapped;
 use crate::triggers::{
-    Cascade, Counting, Difference, Existing, File, Gone, Plan, Repair, Snapshot, cascades,
-    migration, order,
+    Cascade, Counting, Difference, Existing, File, Gone, Migrations, Plan, Repair, Snapshot,
+    cascades, locking_order, migration,
 };
 
 /// Write a migration that makes the database's triggers match counters.toml.
@@ -94,18 +94,12 @@ pub(super) fn run(args: Triggers, is_down: bool, options: &Options) -> Result<Op
     let conn = &mut options.connect()?;
     refuse_other_backend(&old, &directory.path, conn)?;
     let difference = Difference::new(&old, &file.triggers, repair, args.existing, conn)?;
-    // Merged branches may have brought definitions that don't fit together.
-    let new = difference.new.iter().map(|plan| &plan.counting);
-    refuse::others(&difference.stay.iter().chain(new).collect::<Vec<_>>())?;
-    names::refuse(&difference, &migrations, conn)?;
-    for name in &difference.outdated {
-        note(&format!(
-            "the triggers {name} are out of date, because a table or this command has changed. To \
-             write a migration that replaces them, add --repair {name}"
-        ));
-    }
+    refuse_conflicts(&difference, &migrations, conn)?;
+    note_outdated(&difference);
     if difference.is_empty() {
-        locks(&[], &difference.stay)?;
+        // Fails if the tables have changed so that there is no order.
+        let nothing_new = [];
+        lock_order_comment(&nothing_new, &difference.stay)?;
         let path = shown(&file.path);
         note(&format!("{path} has not changed since the last migration"));
         let counters = difference.snapshot.toml()?;
@@ -114,24 +108,13 @@ pub(super) fn run(args: Triggers, is_down: bool, options: &Options) -> Result<Op
             ..Written::default()
         }));
     }
-    let mut kept = check(&difference.new, conn)?;
-    kept.extend(difference.left_behind(conn)?);
-    for plan in &difference.restored {
-        refuse::later(plan).with_context(|| format!("the way back creates {}", plan.name()))?;
-    }
-    let up_comment = locks(&difference.new, &difference.stay)?;
-    // The tables may have changed since the old definitions were created.
-    let down_comment = locks(&difference.restored, &difference.stay).unwrap_or_default();
-    let written = Written {
-        up: migration(&difference.gone, &difference.new, &up_comment)?,
-        down: migration(&difference.created, &difference.restored, &down_comment)?,
-        counters: difference.snapshot.toml()?,
-    };
+    let kept_counts = check(&difference, conn)?;
+    let written = statements(&difference)?;
     if is_down {
         note_changes(&difference.created, &difference.restored);
     } else {
         note_changes(&difference.gone, &difference.new);
-        kept.iter().for_each(|text| note(text));
+        kept_counts.iter().for_each(|text| note(text));
         advise(&difference.new, conn)?;
     }
     for definition in difference.lost {
@@ -139,18 +122,30 @@ pub(super) fn run(args: Triggers, is_down: bool, options: &Options) -> Result<Op
             "down.sql can't create these triggers again: {definition}"
         ));
     }
-    let name = args.name.as_deref().filter(|_| !is_printed);
+    let name = args.name.filter(|_| !is_printed);
     let Some(name) = name else {
         return Ok(Some(written));
     };
     refuse_steering(&written.up)?;
     refuse_steering(&written.down)?;
-    let path = directory.write(name, &written)?;
+    let path = directory.write(&name, &written)?;
     note(&format!("wrote {}", shown(&path)));
     if args.repair.is_some() {
         note("if triggers were missing, run `diesel-counters recount` after the migration");
     }
     Ok(None)
+}
+
+/// Refuses definitions that can't exist together. Merged branches may have brought them.
+fn refuse_conflicts(
+    difference: &Difference,
+    migrations: &Migrations,
+    conn: &mut AnyConnection,
+) -> Result<()> {
+    let new = difference.new.iter().map(|plan| &plan.counting);
+    let all: Vec<&Counting> = difference.stay.iter().chain(new).collect();
+    refuse::shared_counters(&all)?;
+    names::refuse(difference, migrations, conn)
 }
 
 /// Returns the first migration for the triggers in this file, for the benchmark.
@@ -159,21 +154,24 @@ pub fn first_migration(url: &str, file: &Path) -> Result<String> {
     let definitions = File::read(Some(file))?.triggers;
     let (old, repair) = (Snapshot::default(), Repair::None);
     let difference = Difference::new(&old, &definitions, repair, Existing::default(), conn)?;
-    migration(&[], &difference.new, "")
+    let (nothing_gone, no_comment) = (&[], "");
+    migration(nothing_gone, &difference.new, no_comment)
 }
 
-/// Returns which definitions to create again. Fails if none has such a name.
+/// Returns which definitions to create again: none without `--repair`, and all if it has no names.
+/// Fails if no definition has one of the names.
 fn repair<'n>(names: Option<&'n [String]>, old: &Snapshot) -> Result<Repair<'n>> {
     let Some(names) = names else {
         return Ok(Repair::None);
     };
-    let known = || old.triggers.iter().map(|one| &*one.name);
-    if let Some(name) = names.iter().find(|name| !known().any(|one| one == **name)) {
-        let known = match &*known().joined(", ") {
-            "" => "no migration has made any yet".to_owned(),
-            known => format!("there are {known}"),
+    let known: Vec<&str> = old.triggers.iter().map(|old| &*old.name).collect();
+    if let Some(name) = names.iter().find(|name| !known.contains(&name.as_str())) {
+        let there_are = if known.is_empty() {
+            "no migration has made any yet".to_owned()
+        } else {
+            format!("there are {}", known.join(", "))
         };
-        bail!("--repair {name}: no migration has these triggers; {known}");
+        bail!("--repair {name}: no migration has these triggers; {there_are}");
     }
     Ok(match names {
         [] => Repair::All,
@@ -181,9 +179,10 @@ fn repair<'n>(names: Option<&'n [String]>, old: &Snapshot) -> Result<Repair<'n>>
     })
 }
 
-/// On another database, the triggers have other names and SQL.
+/// Refuses a database of another kind than the last migration's: there, triggers have other names
+/// and SQL.
 fn refuse_other_backend(old: &Snapshot, migrations: &Path, conn: &AnyConnection) -> Result<()> {
-    let backend = option(conn.database());
+    let backend = backend_name(conn.database());
     if !old.backend.is_empty() && old.backend != backend {
         bail!(
             "the migrations in {} are for {}, and this database is {backend}: name the directory of \
@@ -196,15 +195,42 @@ fn refuse_other_backend(old: &Snapshot, migrations: &Path, conn: &AnyConnection)
 }
 
 /// Refuses what can't be counted. Returns what to say about counts that stay as they are.
-fn check(plans: &[Plan], conn: &mut AnyConnection) -> Result<Vec<String>> {
-    let mut notes = Vec::new();
-    for plan in plans {
+fn check(difference: &Difference, conn: &mut AnyConnection) -> Result<Vec<String>> {
+    let mut kept_counts = Vec::new();
+    for plan in &difference.new {
         refuse::storage(plan)?;
         refuse::later(plan)?;
         refuse::changing_expressions(plan, conn)?;
-        notes.extend(plan.kept_counts(conn)?);
+        kept_counts.extend(plan.kept_count_notes(conn)?);
     }
-    Ok(notes)
+    kept_counts.extend(difference.left_behind(conn)?);
+    for plan in &difference.restored {
+        refuse::later(plan).with_context(|| format!("the way back creates {}", plan.name()))?;
+    }
+    Ok(kept_counts)
+}
+
+/// Returns the statements of the migration, and the state after it.
+fn statements(difference: &Difference) -> Result<Written> {
+    let up_comment = lock_order_comment(&difference.new, &difference.stay)?;
+    // The tables may have changed since the old definitions were created.
+    let restored = &difference.restored;
+    let down_comment = lock_order_comment(restored, &difference.stay).unwrap_or_default();
+    Ok(Written {
+        up: migration(&difference.gone, &difference.new, &up_comment)?,
+        down: migration(&difference.created, restored, &down_comment)?,
+        counters: difference.snapshot.toml()?,
+    })
+}
+
+/// Says which triggers the command would write in another way now.
+fn note_outdated(difference: &Difference) {
+    for name in &difference.outdated {
+        note(&format!(
+            "the triggers {name} are out of date, because a table or this command has changed. To \
+             write a migration that replaces them, add --repair {name}"
+        ));
+    }
 }
 
 /// Says what to do besides running the migration.
@@ -217,15 +243,17 @@ fn advise(plans: &[Plan], conn: &mut AnyConnection) -> Result<()> {
             note(&format!("{cascade} {} {}", Cascade::COST, cascade.remedy()));
         }
     }
-    let names = plans.iter().flat_map(Plan::new_in_slots).joined(", ");
-    if !names.is_empty() {
-        let then = "in counted_by_database = (…) of their counter_table!, and remove incr_counter";
-        note(&format!("then name {names} {then}"));
+    let counters = plans.iter().flat_map(Plan::new_in_slots).joined(", ");
+    if !counters.is_empty() {
+        note(&format!(
+            "then name {counters} in counted_by_database = (…) of their counter_table!, and remove \
+             incr_counter"
+        ));
     }
     Ok(())
 }
 
-/// Says what a migration does.
+/// Says which triggers a migration drops, replaces and creates.
 fn note_changes(gone: &[Gone], new: &[Plan]) {
     let is_gone = |name: &&str| gone.iter().any(|gone| gone.name == *name);
     let is_new = |name: &&str| new.iter().any(|plan| plan.name() == *name);
@@ -245,18 +273,19 @@ fn note_changes(gone: &[Gone], new: &[Plan]) {
     }
 }
 
-/// Returns a comment with the order in which rows with counters are locked. SQLite needs none,
-/// because it has one writer.
-fn locks(new: &[Plan], stay: &[Counting]) -> Result<String> {
+/// Returns a comment with the order in which rows with counters are locked. Fails if there is no
+/// such order. Returns an empty text if none is needed: slots don't deadlock, although columns of
+/// ordinary tables can, and SQLite has one writer.
+fn lock_order_comment(new: &[Plan], stay: &[Counting]) -> Result<String> {
     let of_new = new.iter().map(|plan| &plan.counting);
     let all: Vec<_> = stay.iter().chain(of_new).collect();
     let mut targets = all.iter().flat_map(|counting| &counting.targets);
-    let in_columns = targets.any(|target| target.slots.is_none());
+    let is_in_columns = targets.any(|target| target.slots.is_none());
     let is_sqlite = all.iter().any(|counting| counting.database == SQLITE);
-    if !in_columns || is_sqlite {
+    if !is_in_columns || is_sqlite {
         return Ok(String::new());
     }
-    let tables = order(&all)?;
+    let tables = locking_order(&all)?;
     let tables: Vec<_> = tables.into_iter().map(Table::to_string).collect();
     let names = wrapped(&tables, "\n-- ");
     Ok(format!(
@@ -273,6 +302,7 @@ fn shown(path: &Path) -> String {
         .to_string()
 }
 
+/// Prints a note on stderr, so that it isn't in a migration that is printed.
 fn note(text: &str) {
     eprintln!("diesel-counters: {}", printable(text));
 }

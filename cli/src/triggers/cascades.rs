@@ -8,7 +8,7 @@ use anyhow::Result;
 
 use super::counting::Counting;
 use super::references::by_parent;
-use crate::catalogue::{self, Column};
+use crate::catalogue::{self, Column, Parent, Table};
 use crate::connection::AnyConnection;
 use crate::database::MYSQL;
 
@@ -46,6 +46,7 @@ impl Cascade {
     pub const COST: &'static str = "MySQL and MariaDB run no trigger for the last of these: they \
                                     stay in the counts.";
 
+    /// Says how to delete the rows so that the counts stay right.
     pub fn remedy(&self) -> String {
         let Cascade {
             between,
@@ -59,34 +60,50 @@ impl Cascade {
     }
 }
 
-/// Returns the chains that leave counts of entities that may still exist.
+/// Returns the chains of two foreign keys that leave wrong counts behind. For example, deleting a
+/// user deletes the user's articles, and then their comments, which other entities' counts still
+/// contain.
 pub fn cascades(counting: &Counting, conn: &mut AnyConnection) -> Result<Vec<Cascade>> {
     let mut cascades = Vec::new();
+    // The other databases run triggers for the rows that a foreign key deletes.
     if counting.database != MYSQL {
         return Ok(cascades);
     }
     for references in by_parent(counting)? {
+        // All foreign keys of this group refer to the same table.
         let between = references[0].parent;
         let Some(table) = catalogue::parent(between, conn)? else {
             continue;
         };
-        let of_columns = table.columns.iter().flat_map(Column::parents);
-        let of_several = table.wide_foreign_keys.iter().map(|key| &key.parent);
-        let mut seen = Vec::new();
-        for first in of_columns.chain(of_several) {
-            let deleted = (&first.in_schema, &first.table);
-            if !first.cascades() || seen.contains(&deleted) {
-                continue;
-            }
-            seen.push(deleted);
+        let deletes = references
+            .iter()
+            .any(|reference| reference.parent.cascades());
+        for deleted in tables_that_cascade_to(&table) {
             cascades.push(Cascade {
-                deleted: first.table.clone(),
+                deleted: deleted.table.clone(),
                 between: between.table.clone(),
                 rows: counting.rows.to_string(),
-                deletes: references.iter().any(|one| one.parent.cascades()),
+                deletes,
                 definition: counting.definition.name.clone(),
             });
         }
     }
     Ok(cascades)
+}
+
+/// Returns the tables whose deleted rows also delete rows of this table, by an `ON DELETE CASCADE`.
+/// Each is listed once, with one of its foreign keys.
+fn tables_that_cascade_to(table: &Table) -> Vec<&Parent> {
+    let of_one_column = table.columns.iter().flat_map(Column::parents);
+    let of_several_columns = table.wide_foreign_keys.iter().map(|key| &key.parent);
+    let mut tables: Vec<&Parent> = Vec::new();
+    for parent in of_one_column.chain(of_several_columns) {
+        let is_listed = tables
+            .iter()
+            .any(|listed| (&listed.in_schema, &listed.table) == (&parent.in_schema, &parent.table));
+        if parent.cascades() && !is_listed {
+            tables.push(parent);
+        }
+    }
+    tables
 }

@@ -8,28 +8,33 @@ use crate::catalogue::Column;
 use crate::database::{MYSQL, SQLITE};
 
 impl Counting {
-    /// A condition that an update has changed what a row adds.
+    /// Returns a trigger's condition that an update has changed what a row adds to this target:
+    /// `NOT (OLD.article_id <=> NEW.article_id)`.
     pub fn changed(&self, target: &Target, source: &Source) -> String {
-        self.differ(|row| self.values(target, source, row))
+        let old_values = self.deciding_values(target, source, OLD);
+        let new_values = self.deciding_values(target, source, NEW);
+        self.some_differ(&old_values, &new_values)
     }
 
-    /// A condition that an update has changed what a row adds anywhere.
+    /// Returns a trigger's condition that an update has changed what a row adds to any target.
     pub fn changed_anywhere(&self) -> String {
-        self.differ(|row| {
-            let sources = self.sources();
-            let all = sources.flat_map(|(target, source)| self.values(target, source, row));
+        let [old_values, new_values] = [OLD, NEW].map(|row| {
             let mut values: Vec<String> = Vec::new();
-            for value in all {
-                if !values.contains(&value) {
-                    values.push(value);
+            for (target, source) in self.sources() {
+                for value in self.deciding_values(target, source, row) {
+                    if !values.contains(&value) {
+                        values.push(value);
+                    }
                 }
             }
             values
-        })
+        });
+        self.some_differ(&old_values, &new_values)
     }
 
-    /// Returns every value that decides what a row adds.
-    fn values(&self, target: &Target, source: &Source, row: &str) -> Vec<String> {
+    /// Returns every value that decides what a row adds to a target: its entity, its day, the
+    /// condition and the weights.
+    fn deciding_values(&self, target: &Target, source: &Source, row: &str) -> Vec<String> {
         let columns = source.entity.iter();
         let mut values: Vec<_> = columns.map(|column| self.exactly(column, row)).collect();
         // With deleted = "kept", a row that moves to another day counts there again.
@@ -37,41 +42,61 @@ impl Counting {
             values.extend(self.exact_day(row));
         }
         let expressions = source.weights.iter().flatten().chain(&self.when);
-        let variable = expressions.filter(|one| !one.is_one());
-        values.extend(variable.map(|one| one.of(row, self.database)));
+        for expression in expressions {
+            // A weight of 1 never changes.
+            if !expression.is_one() {
+                values.push(expression.for_row(row, self.database));
+            }
+        }
         values
     }
 
-    fn differ(&self, values_of: impl Fn(&str) -> Vec<String>) -> String {
-        let (old, new) = (values_of(OLD), values_of(NEW));
-        match (self.database, &*old) {
+    /// Returns the condition that a row's values differ from its old ones:
+    /// `(OLD.a, OLD.b) IS NOT (NEW.a, NEW.b)` on SQLite, and
+    /// `NOT (OLD.a <=> NEW.a AND OLD.b <=> NEW.b)` on MySQL.
+    fn some_differ(&self, old_values: &[String], new_values: &[String]) -> String {
+        if old_values.is_empty() {
             // The row always adds 1 to the table's only row.
-            (_, []) => "1 = 0".to_owned(),
-            (SQLITE, [old]) => format!("{old} IS NOT {}", new[0]),
-            (SQLITE, _) => format!("({}) IS NOT ({})", old.join(", "), new.join(", ")),
-            (database, _) => {
-                let pairs = old.iter().zip(&new);
-                let same: Vec<_> = pairs
-                    .map(|(old, new)| database.are_same(old, new))
-                    .collect();
-                let line = same.join(" AND ");
-                if line.len() > LONG {
-                    return format!("NOT ({})", same.join("\n        AND "));
-                }
-                format!("NOT ({line})")
-            }
+            return "1 = 0".to_owned();
         }
+        if self.database == SQLITE {
+            return match (old_values, new_values) {
+                ([old], [new]) => format!("{old} IS NOT {new}"),
+                _ => format!(
+                    "({}) IS NOT ({})",
+                    old_values.join(", "),
+                    new_values.join(", ")
+                ),
+            };
+        }
+        let same = self.each_is_same(old_values, new_values);
+        let line = same.join(" AND ");
+        if line.len() > LONG {
+            return format!("NOT ({})", same.join("\n        AND "));
+        }
+        format!("NOT ({line})")
     }
 
-    /// Conditions that are true if a row keeps its entity and its day in an update, and still
-    /// counts. `new` and `old` are the names of the row.
+    /// Returns a condition per value: `OLD.a IS NEW.a` on SQLite.
+    fn each_is_same(&self, old_values: &[String], new_values: &[String]) -> Vec<String> {
+        let pairs = old_values.iter().zip(new_values);
+        pairs
+            .map(|(old, new)| self.database.are_same(old, new))
+            .collect()
+    }
+
+    /// Returns conditions that are true if a row keeps its entity and its day in an update, and
+    /// still counts. `new` and `old` name the row in SQL, for example `NEW` and `OLD`.
     pub fn stays(&self, source: &Source, new: &str, old: &str) -> Vec<String> {
         let new_values = self.entity_and_day(source, new);
         let old_values = self.entity_and_day(source, old);
-        let pairs = old_values.iter().zip(&new_values);
-        let same = pairs.map(|(old, new)| self.database.are_same(old, new));
-        let counts = self.when.iter().map(|when| when.of(new, self.database));
-        same.chain(counts).collect()
+        let mut conditions = self.each_is_same(&old_values, &new_values);
+        conditions.extend(
+            self.when
+                .iter()
+                .map(|when| when.for_row(new, self.database)),
+        );
+        conditions
     }
 
     /// Returns the columns that name a row's entity, and the row's own day if it has one. That's
@@ -83,16 +108,19 @@ impl Counting {
         values
     }
 
-    /// The row's own day.
+    /// Returns SQL for the row's own day, if it has one: `OLD.day` for a date, and
+    /// `DATE(OLD.created_at)` for a time.
     fn exact_day(&self, row: &str) -> Option<String> {
         let day = self.day.as_ref()?;
-        Some(match &*day.sql_type {
-            "date" => self.database.column(row, &day.name),
-            _ => day.of(row, self.database),
-        })
+        if day.sql_type == "date" {
+            Some(self.database.column(row, &day.name))
+        } else {
+            Some(day.for_row(row, self.database))
+        }
     }
 
-    /// A column that is compared exactly, although its collation may treat several texts as equal.
+    /// Returns SQL for a column that is compared byte by byte, although its collation may treat
+    /// different texts as equal: `CAST(OLD.name AS BINARY)`.
     fn exactly(&self, column: &Column, row: &str) -> String {
         let value = self.database.column(row, &column.name);
         match (self.database, &column.loose_collation) {

@@ -3,11 +3,13 @@
 use serde::Serialize;
 
 use super::counting::Counting;
-use super::merged::{FoldedCounts, MergedDays};
+use super::merged::{FoldedCounts, MergedDays, partition_by};
 use super::statement::{COUNTED, KEPT, RowsToCount, Sign, SumContext};
 use super::target::Target;
 use super::values::{Counters, Query};
-use crate::database::Joined;
+
+/// The slot of merged rows. On SQLite, increments use it, too.
+pub const MERGED_SLOT: &str = "0";
 
 /// Which wrong counts to correct.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,36 +51,19 @@ pub struct Correction {
 /// Returns the name of the table with the entities to compare, for every time a query uses it.
 pub type Batch<'b> = &'b dyn Fn(usize) -> String;
 
-/// One of the two parts of a drift's union.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
-    CountedRows,
-    StoredCounts,
-}
-
-/// A column of the union that is 1 in some rows and 0 in others. Its sum shows whether an entity
-/// has such a row.
-struct PresenceColumn {
-    name: String,
-    in_counted_rows: String,
-    in_stored_counts: String,
-}
-
-/// Returns the values of these columns in one part.
-fn values_of(presence_columns: &[PresenceColumn], part: Part) -> impl Iterator<Item = String> {
-    presence_columns.iter().map(move |column| {
-        let value = match part {
-            Part::CountedRows => &column.in_counted_rows,
-            Part::StoredCounts => &column.in_stored_counts,
-        };
-        format!("{value} AS {}", column.name)
-    })
+/// The columns of a drift for one counter.
+struct ComparedCounter {
+    /// The true count, under the counter's own name.
+    actual: String,
+    stored: String,
+    /// What the entity lacks on all days together.
+    lacks: String,
 }
 
 impl Counting {
-    /// The query for wrong counts. It takes a union of the rows and the stored counts, and sums it
-    /// up per entity. A row counts 1 and stores 0, and a stored count counts 0, so the sums are the
-    /// entity's true and stored counts, even if it has only one of them.
+    /// Returns the query for wrong counts. It takes a union of the rows and the stored counts, and
+    /// sums it up per entity. A row counts 1 and stores 0, and a stored count counts 0, so the sums
+    /// are the entity's true and stored counts, even if it has only one of them.
     pub fn drift(
         &self,
         target: &Target,
@@ -87,54 +72,29 @@ impl Counting {
         batch: Option<Batch<'_>>,
     ) -> Drift {
         let group = self.group(target);
-        let names = self.counter_names(target);
-        let stored: Vec<_> = target
-            .names
-            .iter()
-            .map(|name| self.stored_name(target, name))
-            .collect();
-        let presence_columns = self.presence_columns(target);
-        let mut union = self.counted_rows(target, &stored, &presence_columns, batch);
-        union.push(self.stored_counts(target, &presence_columns, batch));
-        let pairs = || names.iter().zip(&stored);
-        let sums = names.iter().chain(&stored);
+        let counters = self.compared_counters(target);
+        let kept_rows = self.kept_rows_name(target);
+        let mut union = self.counted_rows(target, batch);
+        union.push(self.stored_counts(target, batch));
         let mut columns = group.clone();
-        columns.extend(sums.map(|name| format!("SUM({name}) AS {name}")));
+        let sum = |name: &String| format!("SUM({name}) AS {name}");
+        columns.extend(counters.iter().map(|counter| sum(&counter.actual)));
+        columns.extend(counters.iter().map(|counter| sum(&counter.stored)));
         let mut having = Vec::new();
         let mut conditions = Vec::new();
         if self.compares_totals(target, which) {
-            let entity = group[..target.entity.len()].join(", ");
-            let window = if entity.is_empty() {
-                String::new()
-            } else {
-                format!("PARTITION BY {entity}")
-            };
-            for (index, (name, stored)) in pairs().enumerate() {
-                let lacks = self.lacks_name(target, index);
-                columns.push(format!(
-                    "SUM(SUM({name}) - SUM({stored})) OVER ({window}) AS {lacks}"
-                ));
-            }
-            let wrong = pairs().enumerate().map(|(index, (name, stored))| {
-                let lacks = self.lacks_name(target, index);
-                format!("{name} <> {stored} AND {lacks} >= 0")
-            });
-            conditions.push(wrong.joined(" OR "));
+            columns.extend(self.lacking_columns(target, &counters));
+            conditions.push(days_are_wrong(&counters));
         } else {
-            let is = self.is_wrong(which);
-            let wrong = pairs().map(|(name, stored)| format!("SUM({name}) {is} SUM({stored})"));
-            let wrong = wrong.joined(" OR ");
-            having.push(if presence_columns.is_empty() {
-                wrong
+            let is_wrong = self.sums_are_wrong(&counters, which);
+            // It may be an OR, and what comes next is joined to it by an AND.
+            having.push(if kept_rows.is_some() {
+                format!("({is_wrong})")
             } else {
-                format!("({wrong})")
+                is_wrong
             });
         }
-        having.extend(
-            presence_columns
-                .iter()
-                .map(|column| format!("SUM({}) > 0", column.name)),
-        );
+        having.extend(kept_rows.map(|name| format!("SUM({name}) > 0")));
         let merged = match merged {
             FoldedCounts::Stay => self.merged_days(target),
             FoldedCounts::Return => None,
@@ -153,14 +113,59 @@ impl Counting {
         }
     }
 
-    /// Whether to correct a count by what its entity lacks on all days together, because a row may
-    /// have moved to another day.
+    /// Returns the names of every counter's columns.
+    fn compared_counters(&self, target: &Target) -> Vec<ComparedCounter> {
+        let counters = target.names.iter().enumerate();
+        let compared = counters.map(|(index, name)| ComparedCounter {
+            actual: self.database.quoted(name),
+            stored: self.stored_name(target, name),
+            lacks: self.lacks_name(target, index),
+        });
+        compared.collect()
+    }
+
+    /// Returns columns with what an entity's counters lack on all days together:
+    /// `SUM(SUM(likes) - SUM(stored_likes)) OVER (PARTITION BY article_id) AS lacks`.
+    fn lacking_columns(&self, target: &Target, counters: &[ComparedCounter]) -> Vec<String> {
+        let window = partition_by(&self.database.columns("", &target.entity));
+        let mut columns = Vec::new();
+        for ComparedCounter {
+            actual,
+            stored,
+            lacks,
+        } in counters
+        {
+            columns.push(format!(
+                "SUM(SUM({actual}) - SUM({stored})) OVER ({window}) AS {lacks}"
+            ));
+        }
+        columns
+    }
+
+    /// Returns the condition that a count of an entity is wrong:
+    /// `SUM(likes) <> SUM(stored_likes) OR SUM(views) <> SUM(stored_views)`.
+    fn sums_are_wrong(&self, counters: &[ComparedCounter], which: Which) -> String {
+        let differs = if self.corrects_only_upwards(which) {
+            ">"
+        } else {
+            "<>"
+        };
+        let mut are_wrong = Vec::new();
+        for ComparedCounter { actual, stored, .. } in counters {
+            are_wrong.push(format!("SUM({actual}) {differs} SUM({stored})"));
+        }
+        are_wrong.join(" OR ")
+    }
+
+    /// Whether to correct an entity's days only if its total isn't too high. If a row has moved to
+    /// another day, one day is too high, and another one too low by as much.
     pub fn compares_totals(&self, target: &Target, which: Which) -> bool {
         let has_days = self.day.is_some() && target.slots.is_some();
         has_days && which == Which::NotTooHigh && !self.keeps_deleted()
     }
 
-    /// The name of the column with what an entity's counter lacks on all days together.
+    /// Returns the name of the column with what an entity's counter lacks on all days together:
+    /// `lacks`, or `lacks_0` for the first of several counters.
     pub fn lacks_name(&self, target: &Target, index: usize) -> String {
         let lacks = self.unused_name("lacks");
         match &*target.names {
@@ -169,43 +174,33 @@ impl Counting {
         }
     }
 
-    /// The name of the column that says how many days are compared as one.
+    /// Returns the name of the column that says how many days are compared as one.
     pub fn days_name(&self) -> String {
         self.unused_name("number_of_days")
     }
 
-    /// Returns the columns that must be 1 in at least one of an entity's rows for its counts to be
-    /// compared.
-    fn presence_columns(&self, target: &Target) -> Vec<PresenceColumn> {
-        let mut presence_columns = Vec::new();
-        // Rows may name an entity that has no row with the counter. Then there is nothing to
-        // correct.
-        if target.can_lack_entities() {
-            presence_columns.push(PresenceColumn {
-                name: self.unused_name("kept_rows"),
-                in_counted_rows: "0".to_owned(),
-                in_stored_counts: "1".to_owned(),
-            });
-        }
-        presence_columns
+    /// Returns the name of the column that is 0 for rows and 1 for stored counts, if it's needed.
+    /// Rows may name an entity that has no row with the counter, so that the sum of this column is
+    /// 0. Then there is nothing to correct.
+    fn kept_rows_name(&self, target: &Target) -> Option<String> {
+        let is_needed = target.can_lack_entities();
+        is_needed.then(|| self.unused_name("kept_rows"))
     }
 
-    /// Returns a query for every way in which rows name an entity.
-    fn counted_rows(
-        &self,
-        target: &Target,
-        stored: &[String],
-        presence_columns: &[PresenceColumn],
-        batch: Option<Batch<'_>>,
-    ) -> Vec<Query> {
-        let mut nothing_stored: Vec<_> = stored.iter().map(|name| format!("0 AS {name}")).collect();
-        nothing_stored.extend(values_of(presence_columns, Part::CountedRows));
+    /// Returns the queries for the rows: one for every source, because a row can name two entities.
+    fn counted_rows(&self, target: &Target, batch: Option<Batch<'_>>) -> Vec<Query> {
+        let mut nothing_stored = Vec::new();
+        for counter in self.compared_counters(target) {
+            nothing_stored.push(format!("0 AS {}", counter.stored));
+        }
+        let kept_rows = self.kept_rows_name(target);
+        nothing_stored.extend(kept_rows.map(|name| format!("0 AS {name}")));
         let mut queries = Vec::new();
         let counted = self.unused_name(COUNTED);
-        for (index, source) in target.sources.iter().enumerate() {
+        for (uses_before, source) in target.sources.iter().enumerate() {
             let entity = self.entity_of(source, &counted);
-            let joined = self.join_batch(target, &entity, batch, index);
-            let from = format!("{}{joined}", self.used_as(&counted, &self.rows));
+            let join_batch = self.join_batch(target, &entity, batch, uses_before);
+            let from = format!("{}{join_batch}", self.used_as(&counted, &self.rows));
             let rows = RowsToCount {
                 name: &counted,
                 from: &from,
@@ -220,31 +215,30 @@ impl Counting {
 
     /// Returns the query for the stored counts. Its columns are in the same order as those of the
     /// rows.
-    fn stored_counts(
-        &self,
-        target: &Target,
-        presence_columns: &[PresenceColumn],
-        batch: Option<Batch<'_>>,
-    ) -> Query {
+    fn stored_counts(&self, target: &Target, batch: Option<Batch<'_>>) -> Query {
         let kept = self.unused_name(KEPT);
-        let of_kept = |name: &String| format!("{kept}.{name}");
+        let in_kept = |name: &String| format!("{kept}.{name}");
         let names = self.counter_names(target);
-        let mut columns: Vec<_> = self.group(target).iter().map(of_kept).collect();
-        columns.extend(names.iter().map(|_| "0".to_owned()));
-        columns.extend(names.iter().map(of_kept));
-        columns.extend(values_of(presence_columns, Part::StoredCounts));
+        let no_rows = names.iter().map(|_| "0".to_owned());
+        let mut columns: Vec<_> = self.group(target).iter().map(in_kept).collect();
+        columns.extend(no_rows);
+        columns.extend(names.iter().map(in_kept));
+        let kept_rows = self.kept_rows_name(target);
+        columns.extend(kept_rows.map(|name| format!("1 AS {name}")));
         let entity = self.database.columns(&kept, &target.entity);
-        // The sources come first in the statement.
-        let joined = self.join_batch(target, &entity, batch, target.sources.len());
+        // The queries of the sources come first in the statement.
+        let uses_before = target.sources.len();
+        let join_batch = self.join_batch(target, &entity, batch, uses_before);
         Query {
             columns,
-            from: format!("{}{joined}", self.used_as(&kept, &target.table)),
+            from: format!("{}{join_batch}", self.used_as(&kept, &target.table)),
             conditions: self.only(target, &kept),
         }
     }
 
-    /// Joins the entities of the batch. `uses_before` says how many times the statement has used
-    /// that table before.
+    /// Returns a JOIN that keeps only the entities of the batch, after a space:
+    /// ` JOIN diesel_counters_locked AS locked ON locked.id = counted.article_id`. Returns nothing
+    /// if there is no batch. `uses_before` is how often the statement has used the batch before.
     fn join_batch(
         &self,
         target: &Target,
@@ -255,103 +249,104 @@ impl Counting {
         let Some(batch) = batch else {
             return String::new();
         };
-        let is_same = self.is_key(&target.entity, "locked", entity);
+        let is_same = self.key_equals(&target.entity, "locked", entity);
         format!(" JOIN {} AS locked ON {is_same}", batch(uses_before))
     }
 
-    /// Returns how a true count compares with a wrong stored one. If deleted rows stay counted,
-    /// only a count that is too low is known to be wrong.
-    fn is_wrong(&self, which: Which) -> &'static str {
-        if self.keeps_deleted() || which == Which::NotTooHigh {
-            ">"
-        } else {
-            "<>"
-        }
+    /// Whether counts that are higher than their rows stay as they are. If deleted rows stay
+    /// counted, such a count may be right.
+    fn corrects_only_upwards(&self, which: Which) -> bool {
+        self.keeps_deleted() || which == Which::NotTooHigh
     }
 
-    /// The name of the column with a counter's stored count, next to the true one. It contains the
-    /// counter's name, or its index if that would make one of the names too long.
+    /// Returns the name of the column with a counter's stored count: `stored_likes`. If that makes
+    /// the name of any counter's column too long, it's the counter's index instead: `stored_0`.
     pub fn stored_name(&self, target: &Target, counter: &str) -> String {
         // PostgreSQL cuts off longer names, in bytes. The others allow longer ones.
         const LONGEST: usize = 63;
         let stored = self.unused_name("stored");
-        let name_of = |counter: &str| format!("{stored}_{counter}");
         let mut names = target.names.iter();
-        let name = if names.all(|name| name_of(name).len() <= LONGEST) {
-            name_of(counter)
+        let all_fit = names.all(|name| format!("{stored}_{name}").len() <= LONGEST);
+        let name = if all_fit {
+            format!("{stored}_{counter}")
         } else {
             let index = target.names.iter().position(|name| name == counter);
-            name_of(&index.unwrap_or_default().to_string())
+            format!("{stored}_{}", index.unwrap_or_default())
         };
         self.database.quoted(&name)
     }
 
-    /// The name of a query for wrong counts, or of a table of them.
+    /// Returns the name of a query for wrong counts, or of a table of them.
     pub fn drift_name(&self) -> String {
         self.unused_name("drift")
     }
 
-    /// SQL for what to add to a counter of an entity with a wrong count.
+    /// Returns SQL for what to add to a counter of an entity that has a wrong count:
+    /// `drift.likes - drift.stored_likes`.
     pub fn missing(&self, target: &Target, which: Which, index: usize) -> String {
         let drift = self.drift_name();
         let counter = &target.names[index];
         let actual = format!("{drift}.{}", self.database.quoted(counter));
         let stored = format!("{drift}.{}", self.stored_name(target, counter));
-        // Only another counter of the entity may be wrong.
-        let condition = if self.compares_totals(target, which) {
+        let difference = format!("{actual} - {stored}");
+        if target.names.len() == 1 {
+            return difference;
+        }
+        // The entity may be here because of another counter, and this one too high.
+        let is_corrected = if self.compares_totals(target, which) {
             format!("{drift}.{} >= 0", self.lacks_name(target, index))
-        } else if self.is_wrong(which) == ">" {
+        } else if self.corrects_only_upwards(which) {
             format!("{actual} > {stored}")
         } else {
-            return format!("{actual} - {stored}");
+            return difference;
         };
-        if target.names.len() == 1 {
-            return format!("{actual} - {stored}");
-        }
-        format!("CASE WHEN {condition} THEN {actual} - {stored} ELSE 0 END")
+        format!("CASE WHEN {is_corrected} THEN {difference} ELSE 0 END")
     }
 
-    /// Adds what the counters lack.
+    /// Returns what to add to the counters of the entities with wrong counts.
     pub fn correction(&self, target: &Target, which: Which) -> Correction {
         let drift = self.drift_name();
         let missing = (0..target.names.len()).map(|index| self.missing(target, which, index));
+        // A counter table gets new rows, and an ordinary table an UPDATE.
         if target.slots.is_some() {
             let counts = missing.map(|missing| self.sql.whole(missing)).collect();
-            return self.rows_to_add(target, self.day.is_some(), counts);
+            return self.rows_to_add(target, self.group(target), counts);
         }
         let table = self.database.table_name(&target.table);
         let updates = target.names.iter().zip(missing).map(|(name, missing)| {
             let missing = format!("({missing})");
-            self.set(target, name, &table, &missing, SumContext::Statement)
+            self.add_to_counter(target, name, &table, &missing, SumContext::Statement)
         });
-        let mut is_row = vec![self.same_key(target, &table, &drift)];
-        is_row.extend(self.only(target, &table));
+        let mut row_conditions = vec![self.same_key(target, &table, &drift)];
+        row_conditions.extend(self.only(target, &table));
         Correction {
             to: self.counters_of(target),
             columns: Vec::new(),
             order: Vec::new(),
             assignments: updates.collect(),
-            row_conditions: is_row,
+            row_conditions,
         }
     }
 
-    /// Adds 0 to the entities' rows of 1970-01-01. That locks them, as other corrections do.
+    /// Returns zeros to add to the entities' rows of 1970-01-01. That locks these rows, and keeps
+    /// other corrections of the entities out.
     pub fn lock_in_slots(&self, target: &Target) -> Correction {
+        let entity = self.database.columns("", &target.entity);
         let zeros = target.names.iter().map(|_| "0".to_owned());
-        self.rows_to_add(target, false, zeros.collect())
+        self.rows_to_add(target, entity, zeros.collect())
     }
 
-    /// Rows to add in the slot of merged rows, on their own day if they have one, or on 1970-01-01.
-    fn rows_to_add(&self, target: &Target, has_own_day: bool, counts: Vec<String>) -> Correction {
-        // Zeros lock the whole entity, so they leave out the rows' own day.
-        let mut columns = self.group(target);
-        columns.truncate(target.entity.len() + usize::from(has_own_day));
+    /// Returns rows to add in the slot of merged rows. `key` is the entity, and the day to add on.
+    /// Without a day, that's 1970-01-01.
+    fn rows_to_add(&self, target: &Target, key: Vec<String>, counts: Vec<String>) -> Correction {
+        let has_day = key.len() > target.entity.len();
         // Order by number, because another column can have the same name, for example a date.
-        let order = column_numbers(columns.len());
-        if !has_own_day {
+        let order = column_numbers(key.len());
+        let mut columns = key;
+        if !has_day {
             columns.push(self.sql.undated.to_owned());
         }
-        columns.push("0".to_owned());
+        columns.push(MERGED_SLOT.to_owned());
         columns.extend(counts);
         Correction {
             to: self.counters_of(target),
@@ -363,7 +358,22 @@ impl Counting {
     }
 }
 
-/// The numbers of the first columns, to group or order by.
+/// Returns the condition that a day's count is wrong, and its entity's total isn't too high:
+/// `likes <> stored_likes AND lacks >= 0`. Several counters have an `OR` between them.
+fn days_are_wrong(counters: &[ComparedCounter]) -> String {
+    let mut are_wrong = Vec::new();
+    for ComparedCounter {
+        actual,
+        stored,
+        lacks,
+    } in counters
+    {
+        are_wrong.push(format!("{actual} <> {stored} AND {lacks} >= 0"));
+    }
+    are_wrong.join(" OR ")
+}
+
+/// Returns the numbers of the first columns, to group or order by: `1`, `2` and so on.
 pub fn column_numbers(len: usize) -> Vec<String> {
     (1..=len).map(|number| number.to_string()).collect()
 }

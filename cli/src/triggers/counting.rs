@@ -40,8 +40,8 @@ pub struct DayColumn {
 }
 
 impl DayColumn {
-    /// SQL for the day of the row `row`.
-    pub fn of(&self, row: &str, database: Database) -> String {
+    /// Returns SQL for a row's day in UTC. For the row `NEW`, that's `DATE(NEW.created_at)`.
+    pub fn for_row(&self, row: &str, database: Database) -> String {
         let column = database.column(row, &self.name);
         self.in_utc.replace("{}", &column)
     }
@@ -63,15 +63,8 @@ impl Counting {
         name_keys(&mut definition, conn)?;
         let period = period(&definition, conn);
         let rows = table(conn, &definition.rows)?;
-        let acts = |key: &&WideForeignKey| key.parent.deletes() || key.parent.updates();
-        let wide = rows.wide_foreign_keys.iter().find(acts);
-        if let Some(WideForeignKey { name, .. }) = wide.filter(|_| database == MYSQL) {
-            bail!(
-                "the foreign key {name} of {rows} has several columns, and deletes or changes \
-                 rows. MySQL and MariaDB run no triggers for these rows, so they would not be \
-                 counted. Remove its ON DELETE and ON UPDATE first, and delete these rows in the \
-                 program"
-            );
+        if database == MYSQL {
+            refuse_wide_foreign_keys(&rows)?;
         }
         // Report a mistake in the day or in a target before one in the condition.
         let when = definition.when.as_deref();
@@ -83,23 +76,7 @@ impl Counting {
         let targets = targets(&definition, period, &rows, conn)?;
         refuse_shared_rows(&rows, &targets)?;
         for target in &targets {
-            let is_new_row = target.table.name.eq_ignore_ascii_case("excluded");
-            if database == SQLITE && is_new_row && target.slots.is_some() {
-                bail!(
-                    "SQLite reads the name excluded as the new row of an upsert: rename the \
-                     counter table"
-                );
-            }
-            let is_row = ["new", "old"]
-                .iter()
-                .any(|row| target.table.name.eq_ignore_ascii_case(row));
-            if database == MYSQL && is_row {
-                bail!(
-                    "MySQL and MariaDB read the name {} as a row of the trigger, even in quotes: \
-                     rename the table",
-                    target.table.name
-                );
-            }
+            refuse_table_name(target, database)?;
             // These end up in the SQL too, and don't appear in the definition.
             for column in target.key() {
                 refuse_control(&column.name)?;
@@ -140,6 +117,7 @@ impl Counting {
         [&self.rows].into_iter().chain(targets)
     }
 
+    /// Returns every way in which a row names an entity, each with the target that it counts in.
     pub fn sources(&self) -> impl Iterator<Item = (&Target, &Source)> {
         let targets = self.targets.iter();
         targets.flat_map(|target| target.sources.iter().map(move |source| (target, source)))
@@ -202,27 +180,28 @@ impl Counting {
         sources.any(|(_, source)| !self.columns(source).is_empty())
     }
 
-    /// Returns the targets that a BEFORE trigger on MySQL locks: those that a foreign key of the
-    /// rows refers to, and those before them. Otherwise the foreign key would share-lock their rows
-    /// first. If two statements both have that lock and both want to update the row, they deadlock.
+    /// Returns the ordinary tables that a BEFORE trigger on MySQL locks: those that a foreign key
+    /// of the rows refers to. Otherwise the foreign key would share-lock their rows first. If two
+    /// statements both have that lock and both want to update the row, they deadlock.
     pub fn locked_before(&self) -> impl Iterator<Item = &Target> {
-        let is_sure = |target: &Target| target.sources.iter().any(|source| source.exists);
-        let in_column = |target: &Target| target.slots.is_none();
-        let mut targets = self.targets.iter();
-        let last = targets.rposition(|target| in_column(target) && is_sure(target));
-        let len = last.map_or(0, |last| last + 1);
-        let first_targets = self.targets[..len].iter();
-        first_targets.filter(move |target| in_column(target))
+        let targets = self.targets.iter();
+        let ordinary: Vec<_> = targets.filter(|target| target.slots.is_none()).collect();
+        let has_foreign_key = |target: &&Target| target.sources.iter().any(|source| source.exists);
+        // It also locks the tables before these, because all triggers lock in the same order.
+        let last = ordinary.iter().rposition(has_foreign_key);
+        let locked = last.map_or(0, |last| last + 1);
+        ordinary.into_iter().take(locked)
     }
 
-    /// Returns a counter that both count in.
+    /// Returns the first counter that both definitions count in, with its table.
     pub fn shared_counter(&self, other: &Counting) -> Option<(&Table, &str)> {
         self.counters().find(|(table, name)| {
             let mut others = other.counters();
-            others.any(|(other, other_name)| table.is(other) && *name == other_name)
+            others.any(|(other_table, other_name)| table.is(other_table) && *name == other_name)
         })
     }
 
+    /// Returns the names of all counters, each with its table.
     pub fn counters(&self) -> impl Iterator<Item = (&Table, &str)> {
         self.targets.iter().flat_map(|target| {
             let names = target.names.iter();
@@ -244,6 +223,39 @@ fn period(definition: &Definition, conn: &mut AnyConnection) -> Period {
         }
     }
     Period::default()
+}
+
+/// Refuses foreign keys of several columns that delete or change the counted rows on MySQL.
+fn refuse_wide_foreign_keys(rows: &Table) -> Result<()> {
+    for WideForeignKey { name, parent } in &rows.wide_foreign_keys {
+        if parent.deletes() || parent.updates() {
+            bail!(
+                "the foreign key {name} of {rows} has several columns, and deletes or changes \
+                 rows. MySQL and MariaDB run no triggers for these rows, so they would not be \
+                 counted. Remove its ON DELETE and ON UPDATE first, and delete these rows in the \
+                 program"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a table of counters whose name means something else in a trigger.
+fn refuse_table_name(target: &Target, database: Database) -> Result<()> {
+    let name = &target.table.name;
+    let is_any_of = |names: &[&str]| names.iter().any(|other| name.eq_ignore_ascii_case(other));
+    if database == SQLITE && target.slots.is_some() && is_any_of(&["excluded"]) {
+        bail!(
+            "SQLite reads the name excluded as the new row of an upsert: rename the counter table"
+        );
+    }
+    if database == MYSQL && is_any_of(&["new", "old"]) {
+        bail!(
+            "MySQL and MariaDB read the name {name} as a row of the trigger, even in quotes: \
+             rename the table"
+        );
+    }
+    Ok(())
 }
 
 /// Refuses control characters. A line break, for example, would end an SQL comment.
@@ -284,6 +296,7 @@ fn refuse_shared_rows(rows: &Table, targets: &[Target]) -> Result<()> {
     Ok(())
 }
 
+/// Looks up the column with a row's day. Fails if its type has no date.
 fn day_column(rows: &Table, name: &str, sql: &TriggerSql) -> Result<DayColumn> {
     let column = rows
         .column(name)

@@ -14,43 +14,43 @@ pub use diesel_counters::Period;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Definition {
-    #[serde(deserialize_with = "text")]
+    #[serde(deserialize_with = "non_empty")]
     pub name: String,
-    #[serde(deserialize_with = "text")]
+    #[serde(deserialize_with = "non_empty")]
     pub rows: String,
     #[serde(rename = "count")]
     pub counts: Vec<Count>,
     /// What a row adds to a counter that has no weight of its own.
     #[serde(
-        default = "one",
-        skip_serializing_if = "is_one",
-        deserialize_with = "text"
+        default = "default_by",
+        skip_serializing_if = "is_default_by",
+        deserialize_with = "non_empty"
     )]
     pub by: String,
     /// The condition for a row to be counted.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "some_text"
+        deserialize_with = "some_non_empty"
     )]
     pub when: Option<String>,
     /// The condition for rows to be counted in a row of an ordinary table.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "some_text"
+        deserialize_with = "some_non_empty"
     )]
     pub only: Option<String>,
     /// The column with the day that a row counts on. Without it, that's the day of the change.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "some_text"
+        deserialize_with = "some_non_empty"
     )]
     pub day: Option<String>,
     #[serde(
-        default = "slots",
-        skip_serializing_if = "is_usual",
+        default = "default_slots",
+        skip_serializing_if = "is_default_slots",
         deserialize_with = "number_of_slots"
     )]
     pub slots: u16,
@@ -86,33 +86,36 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-fn one() -> String {
+/// Returns the default of `by`, with which a counter is the number of its rows.
+fn default_by() -> String {
     "1".to_owned()
 }
 
-fn is_one(by: &str) -> bool {
-    by == one()
+fn is_default_by(by: &str) -> bool {
+    by == default_by()
 }
 
-/// The same number as in `counter_table!`.
-fn slots() -> u16 {
+/// Returns the same number of slots as `counter_table!` has by default.
+fn default_slots() -> u16 {
     32
 }
 
-fn is_usual(number: &u16) -> bool {
-    *number == slots()
+fn is_default_slots(slots: &u16) -> bool {
+    *slots == default_slots()
 }
 
-/// Refuses an empty text, which names nothing.
-fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+/// Reads a text, and refuses an empty one.
+fn non_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;
     options::name(&text).map_err(D::Error::custom)
 }
 
-fn some_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    text(deserializer).map(Some)
+/// Reads the text of an optional key that the file has, and refuses an empty one.
+fn some_non_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    non_empty(deserializer).map(Some)
 }
 
+/// Reads a number of slots, which a SMALLINT has to hold.
 fn number_of_slots<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u16, D::Error> {
     let number = u16::deserialize(deserializer)?;
     match i16::try_from(number) {
@@ -151,9 +154,8 @@ impl TryFrom<String> for Count {
 
     fn try_from(text: String) -> Result<Self, &'static str> {
         const HELP: &str = "write COLUMN:TABLE.COUNTER, such as article_id:article_counters.likes";
-        let names = |list: &str| -> Vec<String> { list.split(',').map(str::to_owned).collect() };
-        // Split off the weight first: it's an expression, and may contain all of the other
-        // characters.
+        // The longest form is `COLUMN,COLUMN:TABLE(KEY,KEY).COUNTER=WEIGHT`. Split off the weight
+        // first: it's an expression, and may contain all of the other characters.
         let (before_weight, weight) = match text.split_once('=') {
             Some((before, weight)) => (before, Some(weight.to_owned())),
             None => (&*text, None),
@@ -161,18 +163,12 @@ impl TryFrom<String> for Count {
         let (columns, in_table) = match before_weight.split_once(':') {
             // `:site.hits` counts in the table's only row.
             Some(("", rest)) => (Some(Vec::new()), rest),
-            Some((list, rest)) => (Some(names(list)), rest),
+            Some((list, rest)) => (Some(split_names(list)), rest),
             None => (None, before_weight),
         };
         // The table may have a schema, so the counter comes after the last dot.
         let (table_and_key, counter) = in_table.rsplit_once('.').ok_or(HELP)?;
-        let with_key = table_and_key
-            .strip_suffix(')')
-            .and_then(|rest| rest.split_once('('));
-        let (table, key) = match with_key {
-            Some((table, list)) => (table, Some(names(list))),
-            None => (table_and_key, None),
-        };
+        let (table, key) = split_key(table_and_key);
         let count = Count {
             columns,
             table: table.to_owned(),
@@ -185,6 +181,20 @@ impl TryFrom<String> for Count {
         }
         Ok(count)
     }
+}
+
+/// Splits `posts(blog_id,id)` into the table and the columns in parentheses.
+fn split_key(table_and_key: &str) -> (&str, Option<Vec<String>>) {
+    let without_parenthesis = table_and_key.strip_suffix(')');
+    match without_parenthesis.and_then(|text| text.split_once('(')) {
+        Some((table, list)) => (table, Some(split_names(list))),
+        None => (table_and_key, None),
+    }
+}
+
+/// Splits `blog_id,id` into names.
+fn split_names(list: &str) -> Vec<String> {
+    list.split(',').map(str::to_owned).collect()
 }
 
 /// Uses a visitor, because only its errors have the line of a text in a TOML list.
@@ -209,7 +219,7 @@ impl<'de> Deserialize<'de> for Count {
 }
 
 impl Count {
-    /// Returns all names in it, and the weight.
+    /// Returns every name in it, and the weight.
     fn parts(&self) -> impl Iterator<Item = &String> {
         let columns = self.columns.iter().flatten();
         let key = self.key.iter().flatten();

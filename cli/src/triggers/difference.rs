@@ -5,11 +5,12 @@ use anyhow::{Context, Result};
 
 use super::counting::Counting;
 use super::definition::{Definition, Existing};
-use super::order::{order, order_of_creation};
+use super::order::{locking_order, order_of_creation};
 use super::plan::{Gone, Plan};
 use super::snapshot::Snapshot;
-use super::starts::{counters, take_back};
-use crate::connection::{AnyConnection, option};
+use super::starts::{counters, give_columns_back};
+use crate::connection::{AnyConnection, backend_name};
+use crate::database::Database;
 
 /// What a migration has to do.
 pub struct Difference {
@@ -40,10 +41,11 @@ pub enum Repair<'n> {
 }
 
 impl Repair<'_> {
-    pub fn has(self, name: &str) -> bool {
+    /// Whether to create this definition again.
+    pub fn includes(self, definition: &str) -> bool {
         match self {
             Repair::None => false,
-            Repair::Named(names) => names.iter().any(|one| one == name),
+            Repair::Named(names) => names.iter().any(|name| name == definition),
             Repair::All => true,
         }
     }
@@ -53,89 +55,54 @@ impl Difference {
     /// Compares the state after the last migration with the definitions in the file.
     pub fn new(
         old: &Snapshot,
-        of_file: &[Definition],
+        in_file: &[Definition],
         repair: Repair<'_>,
         existing: Existing,
         conn: &mut AnyConnection,
     ) -> Result<Self> {
-        let is_same = |one: &Definition| of_file.contains(one) && !repair.has(&one.name);
-        let (same, gone): (Vec<_>, Vec<_>) = old.triggers.iter().cloned().partition(is_same);
-        let changed: Vec<_> = of_file
-            .iter()
-            .filter(|one| !same.contains(one))
-            .cloned()
-            .collect();
-        let mut stay = Vec::new();
-        let mut outdated = Vec::new();
-        for (index, definition) in same.iter().enumerate() {
-            let counting = counting(definition, conn)?;
-            let plan = Plan::new(counting).with_context(|| definition.name.clone())?;
-            if plan.made() != old.made_for(plan.name()) {
-                outdated.push(plan.name().to_owned());
-            }
-            let mut counting = plan.counting;
-            // MySQL runs the triggers of an event in this order.
-            let made = old.made_for(&definition.name).iter();
-            counting.trigger_indexes = made.map(|made| (made.trigger.clone(), index)).collect();
-            stay.push(counting);
-        }
+        let stays = |definition: &Definition| {
+            in_file.contains(definition) && !repair.includes(&definition.name)
+        };
+        let (same, gone): (Vec<_>, Vec<_>) = old.triggers.iter().cloned().partition(stays);
+        let mut changed = in_file.to_vec();
+        changed.retain(|definition| !same.contains(definition));
+
+        let (stay, outdated) = look_up_same(&same, old, conn)?;
         let mut new = Vec::new();
         for definition in &changed {
             new.push(counting(definition, conn)?);
         }
-        // The tables of old definitions may have changed, or no longer exist.
-        let mut old_countings = Vec::new();
-        let mut lost = Vec::new();
         let mut dropped = Vec::new();
         for Definition { name, rows, .. } in &gone {
             dropped.push(Gone::new(name, rows, old.made_for(name), conn));
         }
-        for definition in gone {
-            let name = definition.name.clone();
-            match Counting::new(definition, conn).and_then(Plan::new) {
-                Ok(plan) => old_countings.push(plan.counting),
-                Err(why) => lost.push(format!("{name}: {why:#}")),
-            }
-        }
+        let (old_countings, lost) = look_up_gone(gone, conn);
+
+        // Only the new definitions set counts to their rows, which can lower them.
         let existing_on_revert = match existing {
             Existing::Rows => Existing::Missing,
-            other => other,
+            Existing::Missing | Existing::Later => existing,
         };
         let mut restored = plans(old_countings.clone(), &new, &stay, existing_on_revert)?;
         let new = plans(new, &old_countings, &stay, existing)?;
         if existing == Existing::Missing {
-            take_back(&mut restored, &new);
+            give_columns_back(&mut restored, &new);
         }
         let new_countings: Vec<_> = new.iter().map(|plan| plan.counting.clone()).collect();
-        let mut snapshot = Snapshot {
-            after: old.after.clone(),
-            backend: option(conn.database()).to_owned(),
-            ..Snapshot::default()
-        };
-        for Definition { name, .. } in &same {
-            let made = old.made_for(name).to_vec();
-            snapshot.made.insert(name.clone(), made);
-        }
-        snapshot.triggers = same;
-        for plan in &new {
-            let mut of_file = changed.iter();
-            let definition = of_file.find(|one| one.name == plan.name());
-            snapshot.triggers.extend(definition.cloned());
-            snapshot.made.insert(plan.name().to_owned(), plan.made());
-        }
         let created = new.iter().map(Gone::from).collect();
         Ok(Difference {
-            gone: as_locked(dropped, &stay, &old_countings),
-            created: as_locked(created, &stay, &new_countings),
+            gone: in_locking_order(dropped, &stay, &old_countings),
+            created: in_locking_order(created, &stay, &new_countings),
+            snapshot: snapshot_after(old, same, &changed, &new, conn.database()),
             restored,
             lost,
             stay,
             outdated,
             new,
-            snapshot,
         })
     }
 
+    /// Whether there is nothing to migrate.
     pub fn is_empty(&self) -> bool {
         self.gone.is_empty() && self.new.is_empty()
     }
@@ -146,11 +113,80 @@ pub fn counting(definition: &Definition, conn: &mut AnyConnection) -> Result<Cou
     Counting::new(definition.clone(), conn).context(definition.name.clone())
 }
 
-/// Sorts definitions in the order in which their triggers lock rows.
-fn as_locked(mut gone: Vec<Gone>, stay: &[Counting], others: &[Counting]) -> Vec<Gone> {
+/// Looks up the tables of definitions that stay as they are. Also returns the names of those that
+/// are outdated: the command would write other triggers for them now.
+fn look_up_same(
+    same: &[Definition],
+    old: &Snapshot,
+    conn: &mut AnyConnection,
+) -> Result<(Vec<Counting>, Vec<String>)> {
+    let mut stay = Vec::new();
+    let mut outdated = Vec::new();
+    for (index, definition) in same.iter().enumerate() {
+        let counting = counting(definition, conn)?;
+        let plan = Plan::new(counting).with_context(|| definition.name.clone())?;
+        let made = old.made_for(&definition.name);
+        if plan.made_triggers() != made {
+            outdated.push(definition.name.clone());
+        }
+        let mut counting = plan.counting;
+        // MySQL runs the triggers of an event in the order of their creation.
+        let indexes = made.iter().map(|made| (made.trigger.clone(), index));
+        counting.trigger_indexes = indexes.collect();
+        stay.push(counting);
+    }
+    Ok((stay, outdated))
+}
+
+/// Looks up the tables of definitions that go. Those that triggers can't count any more, for
+/// example because a table was dropped, are returned as texts that say why.
+fn look_up_gone(gone: Vec<Definition>, conn: &mut AnyConnection) -> (Vec<Counting>, Vec<String>) {
+    let mut countings = Vec::new();
+    let mut lost = Vec::new();
+    for definition in gone {
+        let name = definition.name.clone();
+        match Counting::new(definition, conn).and_then(Plan::new) {
+            Ok(plan) => countings.push(plan.counting),
+            Err(why) => lost.push(format!("{name}: {why:#}")),
+        }
+    }
+    (countings, lost)
+}
+
+/// Returns the state after the migration: what stays, and then what is new. `changed` has the new
+/// definitions as they are in the file.
+fn snapshot_after(
+    old: &Snapshot,
+    same: Vec<Definition>,
+    changed: &[Definition],
+    new: &[Plan],
+    database: Database,
+) -> Snapshot {
+    let mut snapshot = Snapshot {
+        after: old.after.clone(),
+        backend: backend_name(database).to_owned(),
+        ..Snapshot::default()
+    };
+    for Definition { name, .. } in &same {
+        let made = old.made_for(name).to_vec();
+        snapshot.made.insert(name.clone(), made);
+    }
+    snapshot.triggers = same;
+    for plan in new {
+        let definition = changed.iter().find(|changed| changed.name == plan.name());
+        snapshot.triggers.extend(definition.cloned());
+        snapshot
+            .made
+            .insert(plan.name().to_owned(), plan.made_triggers());
+    }
+    snapshot
+}
+
+/// Sorts triggers to drop in the order in which triggers lock their tables.
+fn in_locking_order(mut gone: Vec<Gone>, stay: &[Counting], others: &[Counting]) -> Vec<Gone> {
     let all: Vec<_> = stay.iter().chain(others).collect();
     // If tables have changed, there may be no such order.
-    let Ok(tables) = order(&all) else {
+    let Ok(tables) = locking_order(&all) else {
         return gone;
     };
     gone.sort_by_key(|gone| {
@@ -168,11 +204,11 @@ fn plans(
     existing: Existing,
 ) -> Result<Vec<Plan>> {
     let ordered = order_of_creation(new)?;
-    let after: Vec<_> = stay.iter().chain(&ordered).collect();
+    let all_after: Vec<_> = stay.iter().chain(&ordered).collect();
     let mut plans = Vec::new();
     for counting in &ordered {
         plans.push(Plan {
-            counters: counters(counting, gone, &after)?,
+            counters: counters(counting, gone, &all_after)?,
             existing,
             ..Plan::new(counting.clone())?
         });

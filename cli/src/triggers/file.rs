@@ -35,7 +35,8 @@ impl File {
         )
     }
 
-    /// Does the same, but returns `None` if you give no path and there is no file.
+    /// Reads the file at this path, or the nearest one. Returns `None` if you give no path and
+    /// there is no file.
     pub fn find(path: Option<&Path>) -> Result<Option<Self>> {
         let found = match path {
             Some(path) => Some(path.to_owned()),
@@ -46,7 +47,7 @@ impl File {
         };
         let shown = path.display();
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read {shown}"))?;
-        let triggers = Self::parse(&text).map_err(|why| wrong(&path, &why))?;
+        let triggers = Self::parse(&text).map_err(|why| usage_error(&path, &why))?;
         Ok(Some(File { path, triggers }))
     }
 
@@ -58,21 +59,22 @@ impl File {
     }
 }
 
-/// Refuses definitions that are wrong by themselves or together.
+/// Refuses a definition that has no counters, or the name of another one.
 pub fn refuse(triggers: &[Definition]) -> Result<(), String> {
-    for (index, one) in triggers.iter().enumerate() {
-        let name = &one.name;
-        if one.counts.is_empty() {
+    for (index, Definition { name, counts, .. }) in triggers.iter().enumerate() {
+        if counts.is_empty() {
             return Err(format!("{name} has no counters: name them in count"));
         }
-        if triggers[..index].iter().any(|other| other.name == *name) {
+        let mut triggers_before = triggers[..index].iter();
+        if triggers_before.any(|other| other.name == *name) {
             return Err(format!("two [[trigger]] have the name {name}"));
         }
     }
     Ok(())
 }
 
-/// Finds the nearest file, as diesel_cli finds `diesel.toml`.
+/// Returns the path of the `counters.toml` in this directory, or else in the nearest one above it
+/// that has one. diesel_cli finds `diesel.toml` in the same way.
 fn nearest() -> Result<Option<PathBuf>> {
     let here = std::env::current_dir().context("cannot tell which directory this is")?;
     let mut files = here.ancestors().map(|directory| directory.join(NAME));
@@ -95,27 +97,34 @@ struct MigrationsDirectory {
 pub fn migrations_directory(counters: &Path) -> Result<Option<PathBuf>> {
     let counters = std::path::absolute(counters)
         .with_context(|| format!("cannot tell where {} is", counters.display()))?;
-    for above in counters.ancestors().skip(1) {
-        let settings = above.join("diesel.toml");
-        if settings.is_file() {
-            let shown = settings.display();
-            let text =
-                fs::read_to_string(&settings).with_context(|| format!("cannot read {shown}"))?;
-            let parsed: DieselToml = toml::from_str(&text).with_context(|| format!("{shown}"))?;
-            if let Some(directory) = parsed.migrations_directory {
-                return Ok(Some(above.join(directory.dir)));
-            }
+    // The first of its ancestors is the file itself.
+    for directory in counters.ancestors().skip(1) {
+        if let Some(named) = named_directory(directory)? {
+            return Ok(Some(named));
         }
-        let path = above.join("migrations");
-        if path.is_dir() {
-            return Ok(Some(path));
+        let usual = directory.join("migrations");
+        if usual.is_dir() {
+            return Ok(Some(usual));
         }
     }
     Ok(None)
 }
 
-/// A wrong file is wrong usage, like a wrong option.
-pub fn wrong(path: &Path, why: &str) -> clap::Error {
+/// Returns the directory for migrations that a `diesel.toml` in this directory names, if it does.
+fn named_directory(directory: &Path) -> Result<Option<PathBuf>> {
+    let path = directory.join("diesel.toml");
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let shown = path.display();
+    let text = fs::read_to_string(&path).with_context(|| format!("cannot read {shown}"))?;
+    let parsed: DieselToml = toml::from_str(&text).with_context(|| format!("{shown}"))?;
+    let named = parsed.migrations_directory;
+    Ok(named.map(|named| directory.join(named.dir)))
+}
+
+/// Returns an error about this file. It counts as wrong usage, like a wrong option.
+pub fn usage_error(path: &Path, why: &str) -> clap::Error {
     let message = format!("{}: {}\n", path.display(), why.trim_end());
     clap::Error::raw(ErrorKind::InvalidValue, message)
 }

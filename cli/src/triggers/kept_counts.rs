@@ -20,23 +20,24 @@ use crate::template::render;
 
 impl Plan {
     /// For every counter that no earlier definition counted in, says how many entities keep a count
-    /// that differs from their rows, and by how much. This compares all counters, and so fails if
-    /// the database refuses one of the definition's expressions.
-    pub fn kept_counts(&self, conn: &mut AnyConnection) -> Result<Vec<String>> {
+    /// that differs from their rows, and by how much.
+    pub fn kept_count_notes(&self, conn: &mut AnyConnection) -> Result<Vec<String>> {
         let mut notes = Vec::new();
         for Counter { target, start } in &self.counters {
-            let kept = self.counting.kept_in(target, Kept::NotZero, conn)?;
+            // Compare all counters: this fails if the database refuses one of their expressions.
+            let kept = self.counting.find_kept(target, Kept::NotZero, conn)?;
             let is_new = !matches!(start, Start::Counted(_));
-            if let Some(kept) = kept.filter(|_| is_new && self.existing == Existing::Missing) {
-                notes.push(self.kept(target, &kept));
+            if is_new && self.existing == Existing::Missing {
+                notes.extend(kept.map(|kept| self.kept_count_note(target, &kept)));
             }
         }
         Ok(notes)
     }
 
-    fn kept(&self, target: &Target, kept: &KeptCounts) -> String {
-        let Target { table, names, .. } = target;
-        let (counter, rows) = (&names[0], &self.counting.rows);
+    /// Says which counts of a counter the migration keeps, and how to count only the rows instead.
+    fn kept_count_note(&self, target: &Target, kept: &KeptCounts) -> String {
+        let counter = target.only_counter_name();
+        let rows = &self.counting.rows;
         let KeptCounts {
             entities,
             difference,
@@ -53,7 +54,7 @@ impl Plan {
             Deleted::Kept => "",
         };
         format!(
-            "in {table}.{counter}, {differs} in {rows}, by {difference} in total, and the migration \
+            "in {counter}, {differs} in {rows}, by {difference} in total, and the migration \
              keeps them. To count the rows only, remove this migration and generate it with --existing \
              rows.{advice}"
         )
@@ -61,39 +62,41 @@ impl Plan {
 }
 
 impl Difference {
-    /// Says which counters have more than their rows, if no counter that counts these rows from now
-    /// on takes that over.
+    /// Says which counters of changed definitions are higher than their rows although nothing
+    /// counts in them any more, and no other counter starts from their counts.
     pub fn left_behind(&self, conn: &mut AnyConnection) -> Result<Vec<String>> {
         let mut notes = Vec::new();
         let new = self.new.iter().map(|plan| &plan.counting);
-        let after: Vec<_> = self.stay.iter().chain(new).collect();
+        let all_after: Vec<_> = self.stay.iter().chain(new).collect();
         for old in &self.restored {
-            let mut same = self.new.iter().filter(|plan| plan.name() == old.name());
-            let Some(plan) = same.next() else {
+            let Some(changed) = self.new.iter().find(|plan| plan.name() == old.name()) else {
                 continue;
             };
             for Counter { target, .. } in &old.counters {
-                let is_taken = plan.counters.iter().any(|counter| {
-                    let before = counter.start.old_counter();
-                    before.is_some_and(|one| {
-                        one.target.table.is(&target.table) && one.target.names == target.names
-                    })
-                });
-                if is_taken || is_counted(target, after.iter().copied()) {
+                let is_still_counted = is_counted(target, all_after.iter().copied());
+                if is_still_counted || starts_from(changed, target) {
                     continue;
                 }
-                let kept = old.counting.kept_in(target, Kept::HigherThanRows, conn)?;
+                let kept = old.counting.find_kept(target, Kept::HigherThanRows, conn)?;
                 if let Some(KeptCounts { difference, .. }) = kept {
+                    let counter = target.only_counter_name();
                     notes.push(format!(
-                        "{}.{} is {difference} higher than its rows, and no other counter takes \
-                         that over",
-                        target.table, target.names[0]
+                        "{counter} is {difference} higher than its rows, and no other counter takes \
+                         that over"
                     ));
                 }
             }
         }
         Ok(notes)
     }
+}
+
+/// Whether one of the plan's counters starts from the counts of this old counter.
+fn starts_from(plan: &Plan, old: &Target) -> bool {
+    let counters = plan.counters.iter();
+    let mut old_counters = counters.filter_map(|counter| counter.start.old_counter());
+    old_counters
+        .any(|counter| counter.target.table.is(&old.table) && counter.target.names == old.names)
 }
 
 /// Counts that differ from their rows, as they are printed.
@@ -110,27 +113,35 @@ pub enum Kept {
 }
 
 impl Counting {
-    /// Returns the counts in a target's only counter that differ from the rows, if there are any.
-    fn kept_in(
+    /// Returns how many counts in a target's only counter differ from the rows, and by how much, if
+    /// any do.
+    fn find_kept(
         &self,
         target: &Target,
         kept: Kept,
         conn: &mut AnyConnection,
     ) -> Result<Option<KeptCounts>> {
-        let query = sql(self.kept_counts(target, kept, &[])?).typed::<(Text, Nullable<Text>)>();
-        let found = query.get_result(conn);
+        let of_all_entities = &[];
+        let query = sql(self.kept_counts_query(target, kept, of_all_entities)?);
+        // The difference is NULL if no entity has such a count.
+        let found = query.typed::<(Text, Nullable<Text>)>().get_result(conn);
         let (entities, difference): (String, Option<String>) =
-            found.with_context(|| format!("{}.{}", target.table, target.names[0]))?;
+            found.with_context(|| target.only_counter_name())?;
         Ok(difference.map(|difference| KeptCounts {
             entities: with_commas(&entities),
             difference: with_commas(&difference),
         }))
     }
 
-    /// The query for the counts that are kept. For every counter, it returns the number of entities
-    /// and the difference from their rows, as texts. `entity` is the key of the only entity to look
-    /// at.
-    pub fn kept_counts(&self, target: &Target, kept: Kept, entity: &[String]) -> Result<String> {
+    /// Returns the query for the counts that are kept. For every counter, its result has the number
+    /// of entities and the difference from their rows, as texts. `entity` is the key of the only
+    /// entity to look at. If it's empty, the query looks at all of them.
+    pub fn kept_counts_query(
+        &self,
+        target: &Target,
+        kept: Kept,
+        entity: &[String],
+    ) -> Result<String> {
         let drift = self.entity_drift(target);
         let mut columns = Vec::new();
         for name in &target.names {
@@ -146,7 +157,7 @@ impl Counting {
         }
         let conditions = match entity {
             [] => Vec::new(),
-            entity => vec![self.is_key(&target.entity, &drift.name, entity)],
+            entity => vec![self.key_equals(&target.entity, &drift.name, entity)],
         };
         let values = json!({
             "columns": columns,
@@ -158,22 +169,24 @@ impl Counting {
 
     /// Returns the entities' wrong counts, on all days together.
     fn entity_drift(&self, target: &Target) -> Drift {
-        let mut drift = self.drift(target, Which::All, FoldedCounts::Return, None);
-        let days = drift.group.len() - target.entity.len();
-        for list in [&mut drift.columns, &mut drift.group] {
-            list.drain(target.entity.len()..target.entity.len() + days);
-        }
+        let batch = None;
+        let mut drift = self.drift(target, Which::All, FoldedCounts::Return, batch);
+        // Both lists begin with the entity's key, and then have the day if rows have one.
+        let day = target.entity.len()..drift.group.len();
+        drift.columns.drain(day.clone());
+        drift.group.drain(day);
         drift
     }
 }
 
-/// Returns a whole number that the database has written. MySQL may write it with decimals.
-pub fn whole(number: &str) -> String {
+/// Returns a whole number as digits only: `12` for `12.0000`, which is how MySQL may write it.
+pub fn without_decimals(number: &str) -> String {
     let whole = number.split('.').next().unwrap_or_default();
     whole.to_owned()
 }
 
+/// Returns a number from the database as it's printed: `1,234` for `1234`.
 fn with_commas(number: &str) -> String {
-    let whole = whole(number);
+    let whole = without_decimals(number);
     whole.parse().map_or(whole, thousands)
 }

@@ -14,9 +14,8 @@ use serde::Serialize;
 
 use super::counting::Counting;
 use super::definition::Period;
-use super::expression::Expression;
 use super::target::Target;
-use crate::database::{Joined, SQLITE};
+use crate::database::SQLITE;
 
 /// What happens to counts that a fold has merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,141 +52,263 @@ pub struct Move {
     pub first: String,
 }
 
+/// The names of every day's columns.
+struct DayColumns {
+    day: String,
+    /// The true count, under the counter's own name.
+    counter: String,
+    stored: String,
+    /// `None` if no row can add less than 0.
+    negative: Option<NegativeColumns>,
+}
+
+/// The names of the columns that count the rows that add less than 0.
+struct NegativeColumns {
+    on_day: String,
+    on_all_days: String,
+}
+
+/// The names of a period's columns and windows.
+struct PeriodColumns {
+    period: Period,
+    /// The first day of the period, or 1970-01-01.
+    first: String,
+    /// The window of the days in the period.
+    window: String,
+    /// The window of the days that a fold may have merged with a day: those in the period, or, for
+    /// a fold into 1970-01-01, those until this day.
+    folded_window: String,
+    /// What the period lacks.
+    lacks: String,
+    /// What its first day lacks.
+    first_lacks: String,
+    /// What its other days have.
+    others: String,
+}
+
 impl Counting {
     /// Returns the days that a fold may have merged, if the target's only counter counts by day.
     pub fn merged_days(&self, target: &Target) -> Option<MergedDays> {
-        let slots = target.slots.as_ref()?;
-        let [counter] = &*self.counter_names(target) else {
-            return None;
-        };
-        if self.day.is_none() || self.period == Period::Total {
+        if self.period == Period::Total {
             return None;
         }
-        let stored = self.stored_name(target, &target.names[0]);
-        let day = self.database.quoted(&slots.day.name);
-        let undated = self.sql.undated.to_owned();
-        let entity = self.database.columns("", &target.entity);
-        let group = self.group(target);
-        let [negative, any_negative] =
-            ["negative", "any_negative"].map(|name| self.unused_name(name));
-        let mut columns_of_day = group.clone();
-        columns_of_day.extend([counter, &stored].map(|name| format!("SUM({name}) AS {name}")));
+        let names = self.day_columns(target)?;
         let wrong_days = self.unused_name("wrong_days");
-        columns_of_day.push(format!(
-            "SUM(CASE WHEN SUM({counter}) <> SUM({stored}) THEN 1 ELSE 0 END) OVER ({}) AS {wrong_days}",
-            window_of(&entity, "")
-        ));
-        let can_be_negative = self.can_be_negative(target);
-        if can_be_negative {
-            columns_of_day.push(format!(
-                "SUM(CASE WHEN {counter} < 0 THEN 1 ELSE 0 END) AS {negative}"
-            ));
-        }
-
-        let lacks = format!("{counter} - {stored}");
+        let mut columns_of_day = self.sums_of_day(target, &names, &wrong_days);
         let mut columns_of_periods = Vec::new();
         let mut windows = Vec::new();
-        let mut right = Vec::new();
-        let mut merged = Vec::new();
+        let longest_first = [Period::Total, Period::Year, Period::Month, Period::Week];
+        let longer_periods = longest_first
+            .into_iter()
+            .filter(|period| *period > self.period);
+        let periods: Vec<_> = longer_periods
+            .map(|period| self.period_columns(period))
+            .collect();
+        let entity = self.database.columns("", &target.entity);
         // Every period is part of the one before it, so the rows need to be sorted only once.
         let mut partition = entity.clone();
-        for period in [Period::Total, Period::Year, Period::Month, Period::Week] {
-            if period <= self.period {
-                break;
-            }
-            let named = |what: &str| self.unused_name(&format!("{what}_{period}"));
-            let [window, period_lacks, first_lacks, others] =
-                ["in", "lacks_in", "lacks_on_first_of", "others_in"].map(named);
-            let mut until = window.clone();
-            let mut first = undated.clone();
-            if period == Period::Total {
-                // A fold into one row leaves later days as they are. The day needs its table's name
-                // here, because MariaDB would otherwise take the day that it was moved to.
-                until = self.unused_name("until_day");
-                let order = format!("ORDER BY each_day.{day}");
-                windows.push(format!("{until} AS ({})", window_of(&partition, &order)));
-            } else {
-                first = named("start_index");
-                columns_of_day.push(format!("{} AS {first}", self.folded_day(period, &day)));
+        for columns in &periods {
+            let PeriodColumns { period, first, .. } = columns;
+            if *period != Period::Total {
+                let folded_day = self.folded_day(*period, &names.day);
+                columns_of_day.push(format!("{folded_day} AS {first}"));
                 partition.push(first.clone());
             }
-            windows.push(format!("{window} AS ({})", window_of(&partition, "")));
-            columns_of_periods.extend([
-                format!("SUM({lacks}) OVER {window} AS {period_lacks}"),
-                // MariaDB takes quadratic time for MAX over a window.
-                format!(
-                    "SUM(CASE WHEN {day} = {first} THEN {lacks} ELSE 0 END) OVER {window} AS {first_lacks}"
-                ),
-                format!(
-                    "SUM(CASE WHEN {day} > {first} AND {stored} > 0 THEN {stored} ELSE 0 END) OVER {until} \
-                     AS {others}"
-                ),
-            ]);
-            let mut first_has_more = format!("{first_lacks} < 0");
-            // If rows can add less than 0, the first day can also have less than its own rows.
-            if can_be_negative {
-                if period == Period::Total {
-                    columns_of_periods
-                        .push(format!("SUM({negative}) OVER {window} AS {any_negative}"));
-                }
-                first_has_more = format!("({first_has_more} OR {any_negative} > 0)");
-            }
-            right.push(Move {
-                condition: format!("{period_lacks} = 0 AND {first_has_more}"),
-                first: first.clone(),
-            });
-            merged.push(Move {
-                condition: format!("{first_lacks} < 0 AND {others} = 0"),
-                first,
-            });
+            windows.extend(columns.windows(&partition, &names.day));
+            columns_of_periods.extend(columns.sums(&names));
         }
-        // The shortest period comes first.
-        let moves = right.into_iter().rev().chain(merged.into_iter().rev());
-        let mut columns = entity;
-        columns.extend([counter.clone(), stored]);
+        let shortest_first = || periods.iter().rev();
+        let right = shortest_first().map(|columns| columns.move_if_right(names.negative.as_ref()));
+        let alone = shortest_first().map(PeriodColumns::move_if_alone);
         Some(MergedDays {
-            day,
-            undated,
-            columns,
+            moves: right.chain(alone).collect(),
+            undated: self.sql.undated.to_owned(),
+            columns: [entity, vec![names.counter, names.stored]].concat(),
+            day: names.day,
             columns_of_day,
-            group,
+            group: self.group(target),
             wrong_days,
             columns_of_periods,
             windows,
-            moves: moves.collect(),
         })
+    }
+
+    /// Names the columns of the target's only counter. Returns `None` if there are several
+    /// counters, or if they don't count by day.
+    fn day_columns(&self, target: &Target) -> Option<DayColumns> {
+        let (Some(slots), Some(_), [counter]) = (&target.slots, &self.day, &*target.names) else {
+            return None;
+        };
+        let can_be_negative = self.can_be_negative(target);
+        Some(DayColumns {
+            day: self.database.quoted(&slots.day.name),
+            counter: self.database.quoted(counter),
+            stored: self.stored_name(target, counter),
+            negative: can_be_negative.then(|| NegativeColumns {
+                on_day: self.unused_name("negative"),
+                on_all_days: self.unused_name("any_negative"),
+            }),
+        })
+    }
+
+    /// Returns the columns of every day: its key, its counts, the number of its entity's days that
+    /// are wrong, and the number of rows that add less than 0 if there can be any.
+    fn sums_of_day(&self, target: &Target, names: &DayColumns, wrong_days: &str) -> Vec<String> {
+        let DayColumns {
+            counter, stored, ..
+        } = names;
+        let entity_window = partition_by(&self.database.columns("", &target.entity));
+        let mut columns = self.group(target);
+        columns.extend([counter, stored].map(|name| format!("SUM({name}) AS {name}")));
+        columns.push(format!(
+            "SUM(CASE WHEN SUM({counter}) <> SUM({stored}) THEN 1 ELSE 0 END) OVER ({entity_window}) \
+             AS {wrong_days}"
+        ));
+        if let Some(NegativeColumns { on_day, .. }) = &names.negative {
+            columns.push(format!(
+                "SUM(CASE WHEN {counter} < 0 THEN 1 ELSE 0 END) AS {on_day}"
+            ));
+        }
+        columns
+    }
+
+    /// Names the columns and windows of a period, for example `lacks_in_month`.
+    fn period_columns(&self, period: Period) -> PeriodColumns {
+        let name = |what: &str| self.unused_name(&format!("{what}_{period}"));
+        let window = name("in");
+        let (first, folded_window) = if period == Period::Total {
+            (self.sql.undated.to_owned(), self.unused_name("until_day"))
+        } else {
+            (name("start_index"), window.clone())
+        };
+        PeriodColumns {
+            period,
+            first,
+            window,
+            folded_window,
+            lacks: name("lacks_in"),
+            first_lacks: name("lacks_on_first_of"),
+            others: name("others_in"),
+        }
     }
 
     /// Whether a row can add less than 0.
     fn can_be_negative(&self, target: &Target) -> bool {
-        let mut weights = target.sources.iter().flat_map(|source| &source.weights);
-        !weights.all(|weight| weight.as_ref().is_none_or(Expression::is_one))
+        let weights = target.sources.iter().flat_map(|source| &source.weights);
+        weights.flatten().any(|weight| !weight.is_one())
     }
 
-    /// The day under which a fold stores a day's count. A week that begins in the month before is
-    /// stored under the first day of its month.
+    /// Returns SQL for the day under which a fold stores a day's count. A week that begins in the
+    /// month before is stored under the first day of its month.
     fn folded_day(&self, period: Period, day: &str) -> String {
         let start = self.sql.start_of(period, day);
         if period != Period::Week {
             return start;
         }
-        let later = match self.database {
+        let greatest = match self.database {
             SQLITE => "max",
             _ => "GREATEST",
         };
         let first_of_month = self.sql.start_of(Period::Month, day);
-        format!("{later}({start}, {first_of_month})")
+        format!("{greatest}({start}, {first_of_month})")
     }
 }
 
-/// What goes between the parentheses of a window.
-fn window_of(partition: &[String], order: &str) -> String {
-    let by = match partition {
-        [] => String::new(),
-        columns => format!("PARTITION BY {}", columns.join(", ")),
-    };
-    [&*by, order]
-        .into_iter()
-        .filter(|part| !part.is_empty())
-        .joined(" ")
+impl PeriodColumns {
+    /// Returns the definitions of the period's windows: `in_month AS (PARTITION BY …)`. `partition`
+    /// is the entity, and the first days of this period and of longer ones.
+    fn windows(&self, partition: &[String], day: &str) -> Vec<String> {
+        let mut windows = Vec::new();
+        let by_period = partition_by(partition);
+        if self.period == Period::Total {
+            // A fold into one row leaves later days as they are. The day needs its table's name
+            // here, because MariaDB would otherwise take the day that it was moved to.
+            let until_day = format!("{by_period} ORDER BY each_day.{day}");
+            windows.push(format!(
+                "{} AS ({})",
+                self.folded_window,
+                until_day.trim_start()
+            ));
+        }
+        windows.push(format!("{} AS ({by_period})", self.window));
+        windows
+    }
+
+    /// Returns the columns with the period's sums.
+    fn sums(&self, names: &DayColumns) -> Vec<String> {
+        let DayColumns {
+            day,
+            counter,
+            stored,
+            negative,
+        } = names;
+        let PeriodColumns {
+            first,
+            window,
+            folded_window,
+            ..
+        } = self;
+        let lacks = format!("{counter} - {stored}");
+        let mut sums = vec![
+            format!("SUM({lacks}) OVER {window} AS {}", self.lacks),
+            // MariaDB takes quadratic time for MAX over a window.
+            format!(
+                "SUM(CASE WHEN {day} = {first} THEN {lacks} ELSE 0 END) OVER {window} AS {}",
+                self.first_lacks
+            ),
+            format!(
+                "SUM(CASE WHEN {day} > {first} AND {stored} > 0 THEN {stored} ELSE 0 END) OVER \
+                 {folded_window} AS {}",
+                self.others
+            ),
+        ];
+        if let (Period::Total, Some(negative)) = (self.period, negative) {
+            let NegativeColumns {
+                on_day,
+                on_all_days,
+            } = negative;
+            sums.push(format!("SUM({on_day}) OVER {window} AS {on_all_days}"));
+        }
+        sums
+    }
+
+    /// Returns the move that treats all days of the period as its first day, if their sum is right
+    /// and the first day has more than its own rows. A fold has then merged them.
+    fn move_if_right(&self, negative: Option<&NegativeColumns>) -> Move {
+        let PeriodColumns {
+            first,
+            lacks,
+            first_lacks,
+            ..
+        } = self;
+        let can_be_merged = match negative {
+            None => format!("{first_lacks} < 0"),
+            // If rows can add less than 0, the first day can also have less than its own rows.
+            Some(NegativeColumns { on_all_days, .. }) => {
+                format!("({first_lacks} < 0 OR {on_all_days} > 0)")
+            }
+        };
+        Move {
+            condition: format!("{lacks} = 0 AND {can_be_merged}"),
+            first: first.clone(),
+        }
+    }
+
+    /// Returns the move that treats all days of the period as its first day, if that has more than
+    /// its own rows and no other day has counts. A fold has then merged them, although their sum is
+    /// wrong.
+    fn move_if_alone(&self) -> Move {
+        Move {
+            condition: format!("{} < 0 AND {} = 0", self.first_lacks, self.others),
+            first: self.first.clone(),
+        }
+    }
+}
+
+/// Returns `PARTITION BY article_id` for a window, or nothing if there are no columns.
+pub fn partition_by(columns: &[String]) -> String {
+    if columns.is_empty() {
+        return String::new();
+    }
+    format!("PARTITION BY {}", columns.join(", "))
 }

@@ -12,6 +12,7 @@ use super::{mysql, postgres, sqlite};
 use crate::database::{MYSQL, POSTGRES};
 
 impl Plan {
+    /// Makes a definition's triggers, as if nothing had counted in its counters before.
     pub fn new(counting: Counting) -> Result<Self> {
         Ok(Plan {
             triggers: triggers(&counting)?,
@@ -31,13 +32,13 @@ fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     }
 }
 
-/// Writes the statements of a migration below a comment: they drop what is gone, and create what is
-/// new.
+/// Writes the statements of a migration: they drop what is gone, and create what is new. Puts a
+/// comment above them if they create anything.
 pub fn migration(gone: &[Gone], new: &[Plan], comment: &str) -> Result<String> {
     let Some(first) = new.first() else {
         // `gone` is in the order in which writers lock the tables.
-        let drops = gone.iter().map(|gone| &*gone.drops);
-        return Ok(drops.collect());
+        let drops: String = gone.iter().map(|gone| &*gone.drops).collect();
+        return Ok(drops);
     };
     let up = match first.counting.database {
         POSTGRES => postgres::up(new, gone)?,

@@ -42,7 +42,7 @@ pub use expression::Expression;
 pub use file::{File, NAME, migrations_directory};
 pub use merged::FoldedCounts;
 pub use migration::migration;
-pub use order::order;
+pub use order::locking_order;
 pub use plan::{Gone, Plan};
 pub use recount::{Recount, TooHigh, Wrong};
 pub use snapshot::{Migrations, Snapshot, version};

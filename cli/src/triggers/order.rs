@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Error, Result, anyhow, bail};
 
 use super::counting::Counting;
 use super::functions::{Event, name_of, name_of_lock};
@@ -17,31 +17,42 @@ use crate::database::{Joined, MYSQL, POSTGRES};
 /// order stays.
 pub fn order_of_creation(mut rest: Vec<Counting>) -> Result<Vec<Counting>> {
     let mut ordered = Vec::new();
-    while let Some(first) = rest.first() {
-        let uses_none_of_rest =
-            |one: &Counting| rest.iter().all(|other| used_counter(one, other).is_none());
-        let Some(index) = rest.iter().position(uses_none_of_rest) else {
-            // Every one of them uses another one, and so does the first.
-            let name = &first.definition.name;
-            let used = rest
-                .iter()
-                .find_map(|other| Some((used_counter(first, other)?, other)));
-            let ((table, counter), other) = used.context("definitions without an order")?;
-            bail!(
-                "{name} uses {table}.{counter}, in which {} counts, and counts in a column that it \
-                 uses, or that others use before it: none of them can be counted first",
-                other.definition.name
-            );
+    while !rest.is_empty() {
+        let uses_none_of_rest = |counting: &Counting| {
+            let mut others = rest.iter();
+            others.all(|other| used_counter(counting, other).is_none())
         };
-        ordered.push(rest.remove(index));
+        match rest.iter().position(uses_none_of_rest) {
+            Some(index) => ordered.push(rest.remove(index)),
+            None => return Err(circle_error(&rest)),
+        }
     }
     Ok(ordered)
 }
 
-/// Returns a counter of another definition that this one uses.
+/// Returns the error for definitions of which every one uses a counter of another one.
+fn circle_error(countings: &[Counting]) -> Error {
+    let first = &countings[0];
+    for other in countings {
+        if let Some((table, counter)) = used_counter(first, other) {
+            return anyhow!(
+                "{} uses {table}.{counter}, in which {} counts, and counts in a column that it \
+                 uses, or that others use before it: none of them can be counted first",
+                first.definition.name,
+                other.definition.name
+            );
+        }
+    }
+    anyhow!("definitions without an order")
+}
+
+/// Returns a counter of another definition whose value changes what this definition counts, for
+/// example because it's the weight.
 fn used_counter<'c>(counting: &Counting, other: &'c Counting) -> Option<(&'c Table, &'c str)> {
-    let is_other = counting.definition.name != other.definition.name;
-    let mut counters = other.counters().filter(|_| is_other);
+    if counting.definition.name == other.definition.name {
+        return None;
+    }
+    let mut counters = other.counters();
     counters.find(|(table, counter)| counting.rows.is(table) && counting.uses(counter))
 }
 
@@ -56,71 +67,102 @@ struct LockedBefore<'c> {
 /// Returns the tables in the order in which these definitions' triggers lock rows, including the
 /// tables of the counted rows. Fails if there is no such order, or if a trigger on MySQL would
 /// change its own table.
-pub fn order<'c>(all: &[&'c Counting]) -> Result<Vec<&'c Table>> {
-    let mut tables: Vec<&Table> = Vec::new();
-    let mut before: Vec<LockedBefore> = Vec::new();
+pub fn locking_order<'c>(all: &[&'c Counting]) -> Result<Vec<&'c Table>> {
     for counting in all.iter().filter(|counting| counting.database == MYSQL) {
         refuse_own_table(counting, all)?;
     }
-    let each = [Event::Insert, Event::Update, Event::Delete];
-    let events = |counting: &&'c Counting| each.map(|event| (&counting.rows, event));
-    for (rows, event) in all.iter().flat_map(events) {
-        let mut locked = Vec::new();
-        lock(rows, event, None, all, &[], &mut locked);
-        for (index, second) in locked.iter().copied().enumerate() {
-            for first in &locked[..index] {
-                // Other statements already lead from the second table to the first.
-                if let Some(others) = path(second, first, &before) {
-                    let other = others[0].rows;
-                    let way = others.iter().map(|before| before.second.to_string());
-                    let names = way.joined(" before ");
-                    bail!(
-                        "a row of {rows} locks a row of {first} before one of {second}, and a row \
-                         of {other} locks {second} before {names}: two transactions could wait for \
-                         each other. Write the counts in the same order in all definitions. On \
-                         PostgreSQL, the triggers of a table run in the order of their names"
-                    );
+    let mut tables: Vec<&Table> = Vec::new();
+    let mut known: Vec<LockedBefore> = Vec::new();
+    for counting in all {
+        for event in [Event::Insert, Event::Update, Event::Delete] {
+            let rows = &counting.rows;
+            let statement = Write {
+                rows,
+                event,
+                changed: None,
+            };
+            let being_written = [];
+            let mut locked = Vec::new();
+            add_locked(statement, all, &being_written, &mut locked);
+            // Each table is locked after all of those before it.
+            for (index, second) in locked.iter().enumerate() {
+                for first in &locked[..index] {
+                    let step = LockedBefore {
+                        first,
+                        second,
+                        rows,
+                    };
+                    refuse_deadlock(&step, &known)?;
+                    known.push(step);
                 }
-                before.push(LockedBefore {
-                    first,
-                    second,
-                    rows,
-                });
+                push_once(second, &mut tables);
             }
-            push(second, &mut tables);
         }
     }
-    // Repeatedly take a table that no other table comes before.
-    let mut order: Vec<&Table> = Vec::new();
+    Ok(sorted_tables(tables, &known))
+}
+
+/// Fails if other statements already lead from the second table to the first.
+fn refuse_deadlock(step: &LockedBefore<'_>, known: &[LockedBefore<'_>]) -> Result<()> {
+    let LockedBefore {
+        first,
+        second,
+        rows,
+    } = step;
+    if let Some(way_back) = path(second, first, known) {
+        let other = way_back[0].rows;
+        let tables = way_back.iter().map(|step| step.second.to_string());
+        let names = tables.joined(" before ");
+        bail!(
+            "a row of {rows} locks a row of {first} before one of {second}, and a row \
+             of {other} locks {second} before {names}: two transactions could wait for \
+             each other. Write the counts in the same order in all definitions. On \
+             PostgreSQL, the triggers of a table run in the order of their names"
+        );
+    }
+    Ok(())
+}
+
+/// Sorts tables so that each comes before those that are locked after it.
+fn sorted_tables<'c>(mut tables: Vec<&'c Table>, known: &[LockedBefore<'c>]) -> Vec<&'c Table> {
+    let mut sorted: Vec<&Table> = Vec::new();
     while !tables.is_empty() {
         let is_first = |table: &&Table| {
             let mut others = tables.iter();
-            !others.any(|other| path(other, table, &before).is_some())
+            !others.any(|other| path(other, table, known).is_some())
         };
         // There always is one, because no table comes before itself.
         let index = tables.iter().position(is_first).unwrap_or_default();
-        order.push(tables.remove(index));
+        sorted.push(tables.remove(index));
     }
-    Ok(order)
+    sorted
 }
 
-/// Adds the tables whose rows are locked by a statement that writes `rows`, each once. `changed` is
-/// what it changes in these rows. If the statement is a trigger's, `within` has the tables that are
-/// being written. Slots are left out, because connections lock different ones.
-fn lock<'c>(
+/// A statement that writes rows: a program's, or a trigger's.
+#[derive(Clone, Copy)]
+struct Write<'c> {
     rows: &'c Table,
     event: Event,
-    changed: Option<&[String]>,
+    /// The columns that an update changes. `None` if it can change any, and for other events.
+    changed: Option<&'c [String]>,
+}
+
+/// Adds the tables whose rows a statement locks, each once. If the statement is a trigger's,
+/// `being_written` has the tables that are being written. Slots are left out, because connections
+/// lock different ones.
+fn add_locked<'c>(
+    statement: Write<'c>,
     all: &[&'c Counting],
-    within: &[&'c Table],
+    being_written: &[&'c Table],
     locked: &mut Vec<&'c Table>,
 ) {
-    push(rows, locked);
+    let Write { rows, event, .. } = statement;
+    push_once(rows, locked);
     // The triggers of a table that is already being written run again, but lock the same tables.
-    if has(within, rows) {
+    if contains(being_written, rows) {
         return;
     }
-    let within = &[within, &[rows]].concat();
+    let being_written = &[being_written, &[rows]].concat();
     let mut run: Vec<&'c Counting> = all.to_vec();
     run.retain(|counting| counting.rows.is(rows));
     let database = run.first().map(|counting| counting.database);
@@ -133,56 +175,60 @@ fn lock<'c>(
         // created.
         run.sort_by_key(|counting| counting.trigger_index(&name_of_lock(counting, event)));
         for counting in &run {
-            let locked_before = counting.locked_before();
-            for target in locked_before.filter(|target| is_changed(counting, target, changed)) {
-                push(&target.table, locked);
+            for target in counting.locked_before() {
+                if is_changed(counting, target, statement) {
+                    push_once(&target.table, locked);
+                }
             }
         }
         run.sort_by_key(|counting| counting.trigger_index(&name_of(counting, event)));
     }
     for counting in run {
-        let in_columns = counting
-            .targets
-            .iter()
-            .filter(|target| target.slots.is_none());
-        for target in in_columns.filter(|target| is_changed(counting, target, changed)) {
-            change(target, all, within, locked);
+        for target in &counting.targets {
+            if target.slots.is_none() && is_changed(counting, target, statement) {
+                add_locked_by_count(target, all, being_written, locked);
+            }
         }
     }
 }
 
-/// Whether a statement changes what a row adds. An update does if it changes one of these columns,
-/// and other statements always do.
-fn is_changed(counting: &Counting, target: &Target, changed: Option<&[String]>) -> bool {
-    let Some(names) = changed else {
+/// Whether a statement can change what its rows add to a target.
+fn is_changed(counting: &Counting, target: &Target, statement: Write<'_>) -> bool {
+    let Some(changed) = statement.changed else {
         return true;
     };
-    let sources = target.sources.iter();
-    let mut columns = sources.flat_map(|source| counting.columns(source));
-    columns.any(|column| names.iter().any(|name| name == column))
+    target.sources.iter().any(|source| {
+        let counted = counting.columns(source);
+        changed.iter().any(|name| counted.contains(&&**name))
+    })
 }
 
 /// Adds the tables whose rows are locked when a trigger counts in a target. A counter table also
 /// gets new rows.
-fn change<'c>(
+fn add_locked_by_count<'c>(
     target: &'c Target,
     all: &[&'c Counting],
-    within: &[&'c Table],
+    being_written: &[&'c Table],
     locked: &mut Vec<&'c Table>,
 ) {
-    match target.slots {
-        Some(_) => lock(&target.table, Event::Insert, None, all, within, locked),
-        None => {
-            let changed = Some(&*target.names);
-            lock(&target.table, Event::Update, changed, all, within, locked);
-        }
-    }
+    let (event, changed) = match target.slots {
+        Some(_) => (Event::Insert, None),
+        None => (Event::Update, Some(&*target.names)),
+    };
+    let statement = Write {
+        rows: &target.table,
+        event,
+        changed,
+    };
+    add_locked(statement, all, being_written, locked);
 }
 
-/// Returns the tables that change when a trigger counts in a target.
-pub fn changed_with<'c>(target: &'c Target, all: &[&'c Counting]) -> Vec<&'c Table> {
+/// Returns the tables that change when a trigger counts in a target: its own, and those that the
+/// triggers of this table change in turn.
+fn changed_with<'c>(target: &'c Target, all: &[&'c Counting]) -> Vec<&'c Table> {
+    let being_written = [];
     let mut changed = Vec::new();
-    change(target, all, &[], &mut changed);
+    add_locked_by_count(target, all, &being_written, &mut changed);
     changed
 }
 
@@ -190,6 +236,7 @@ pub fn changed_with<'c>(target: &'c Target, all: &[&'c Counting]) -> Vec<&'c Tab
 /// table, as in a table of friends, or through the triggers of the counters that it changes.
 pub fn refuse_own_table(counting: &Counting, all: &[&Counting]) -> Result<()> {
     for references in by_parent(counting)? {
+        // All of them refer to the same table.
         let parent = references[0].parent;
         let is_counted = |target: &&Target| are_counted(counting, target, &references);
         for target in counting.targets.iter().filter(is_counted) {
@@ -210,31 +257,34 @@ pub fn refuse_own_table(counting: &Counting, all: &[&Counting]) -> Result<()> {
     Ok(())
 }
 
-fn has(tables: &[&Table], table: &Table) -> bool {
+/// Whether a list has this table. Tables are compared by their names.
+fn contains(tables: &[&Table], table: &Table) -> bool {
     tables.iter().any(|other| other.is(table))
 }
 
-fn push<'c>(table: &'c Table, tables: &mut Vec<&'c Table>) {
-    if !has(tables, table) {
+/// Adds a table to a list that doesn't have it yet.
+fn push_once<'c>(table: &'c Table, tables: &mut Vec<&'c Table>) {
+    if !contains(tables, table) {
         tables.push(table);
     }
 }
 
-/// Returns the shortest way from a table to one that is locked after it.
+/// Returns the shortest way from a table to one that is locked after it, if there is one. Every
+/// step begins where the last one ends.
 fn path<'b, 'c>(
     from: &'c Table,
     to: &Table,
-    before: &'b [LockedBefore<'c>],
+    known: &'b [LockedBefore<'c>],
 ) -> Option<Vec<&'b LockedBefore<'c>>> {
     let mut ways = VecDeque::from([(from, Vec::new())]);
     let mut seen = vec![from];
     while let Some((table, way)) = ways.pop_front() {
-        for step in before.iter().filter(|step| step.first.is(table)) {
+        for step in known.iter().filter(|step| step.first.is(table)) {
             let longer_way = [&*way, &[step]].concat();
             if step.second.is(to) {
                 return Some(longer_way);
             }
-            if !has(&seen, step.second) {
+            if !contains(&seen, step.second) {
                 seen.push(step.second);
                 ways.push_back((step.second, longer_way));
             }

@@ -6,9 +6,9 @@ use super::counting::Counting;
 use super::definition::Existing;
 use super::existing::{Names, Step};
 use super::functions::drop_functions;
-use super::snapshot::Made;
+use super::snapshot::MadeTrigger;
 use super::starts::{Counter, Start};
-use super::trigger::{Trigger, drop_statement};
+use super::trigger::{Trigger, drop_rule, drop_trigger};
 use crate::catalogue::{Table, table};
 use crate::connection::AnyConnection;
 use crate::database::POSTGRES;
@@ -46,6 +46,7 @@ struct ExistingRows<'p> {
 }
 
 impl Plan {
+    /// Returns the definition's name.
     pub fn name(&self) -> &str {
         &self.counting.definition.name
     }
@@ -56,9 +57,8 @@ impl Plan {
             counter.target.slots.is_some() && !matches!(counter.start, Start::Counted(_))
         };
         let new = self.counters.iter().filter(is_new);
-        let names =
-            new.map(|Counter { target, .. }| format!("{}.{}", target.table, target.names[0]));
-        names.collect()
+        new.map(|counter| counter.target.only_counter_name())
+            .collect()
     }
 
     /// Whether it adds to existing counts, so that running it twice would add twice.
@@ -70,41 +70,48 @@ impl Plan {
 
     /// Returns the counter tables whose counts it moves back to a column.
     pub fn emptied(&self) -> impl Iterator<Item = &Table> {
-        self.counters.iter().filter_map(|one| match &one.start {
-            Start::InSlots(before) => Some(&before.target.table),
+        let counters = self.counters.iter();
+        counters.filter_map(|counter| match &counter.start {
+            Start::InSlots(old_counter) => Some(&old_counter.target.table),
             _ => None,
         })
     }
 
-    /// Whether these triggers count something that this plan starts from. They must count until
-    /// then, because one counter can be another one's weight.
-    pub fn replaces(&self, gone: &Gone) -> bool {
-        let mut before = self
-            .counters
-            .iter()
-            .filter_map(|one| one.start.old_counter());
-        gone.name == self.name() || before.any(|one| one.counting.definition.name == gone.name)
+    /// Whether these triggers are dropped only when the plan's own are created, because the plan
+    /// starts from what they count. They must count until then: one counter can be another one's
+    /// weight.
+    fn replaces(&self, gone: &Gone) -> bool {
+        let counters = self.counters.iter();
+        let mut old_counters = counters.filter_map(|counter| counter.start.old_counter());
+        gone.name == self.name()
+            || old_counters.any(|old| old.counting.definition.name == gone.name)
     }
 
-    /// Returns the values for a migration's template. `names` says how its queries name tables.
-    pub fn values<'p>(&'p self, names: Names, replaced: &[&'p Gone]) -> PlanValues<'p> {
-        let counting = &self.counting;
-        let counters = counting.counters();
-        // Several triggers can call the same function, which is created only once.
-        let of_triggers = self.triggers.iter();
+    /// Returns the statements that create the functions of its triggers. Several triggers can call
+    /// the same function, which is created only once.
+    fn functions(&self) -> Vec<&str> {
         let mut functions: Vec<&str> = Vec::new();
-        for function in of_triggers.filter_map(|trigger| trigger.function.as_deref()) {
+        let triggers = self.triggers.iter();
+        for function in triggers.filter_map(|trigger| trigger.function.as_deref()) {
             if !functions.contains(&function) {
                 functions.push(function);
             }
         }
+        functions
+    }
+
+    /// Returns the values for a migration's template. `names` says how its queries name tables, and
+    /// `replaced` is dropped right before.
+    fn values<'p>(&'p self, names: Names, replaced: &[&'p Gone]) -> PlanValues<'p> {
+        let counting = &self.counting;
+        let counters = counting.counters();
         PlanValues {
             drops: replaced.iter().map(|gone| &*gone.drops).collect(),
             rows: counting.rows.to_string(),
             counters: counters
                 .map(|(table, name)| format!("{table}.{name}"))
                 .collect(),
-            functions,
+            functions: self.functions(),
             triggers: self.triggers.iter().collect(),
             existing: ExistingRows {
                 name: self.name(),
@@ -128,52 +135,71 @@ pub struct Gone {
 }
 
 impl From<&Plan> for Gone {
+    /// Returns what drops everything that a plan creates.
     fn from(plan: &Plan) -> Self {
-        let counting = &plan.counting;
+        let rows = &plan.counting.rows;
+        let mut tables = Vec::new();
+        let mut drops = String::new();
+        let mut functions = Vec::new();
         // Drop them in the reverse order.
-        let triggers = plan.triggers.iter().rev();
-        let mut drops: String = triggers.clone().map(|trigger| &*trigger.drop).collect();
-        let functions: Vec<_> = triggers
-            .clone()
-            .filter(|trigger| trigger.function.is_some())
-            .map(|trigger| trigger.name.clone())
-            .collect();
-        drops += &drop_functions(counting.rows.schema.as_deref(), &functions, false);
+        for trigger in plan.triggers.iter().rev() {
+            tables.push(trigger.table.name.clone());
+            drops += &trigger.drop;
+            // A function has the name of its trigger.
+            if trigger.function.is_some() {
+                functions.push(trigger.name.clone());
+            }
+        }
+        // The triggers are dropped by then.
+        let cascades = false;
+        drops += &drop_functions(rows.schema.as_deref(), &functions, cascades);
         Gone {
             name: plan.name().to_owned(),
-            rows: Some(counting.rows.clone()),
-            tables: triggers.map(|trigger| trigger.table.name.clone()).collect(),
+            rows: Some(rows.clone()),
+            tables,
             drops,
         }
     }
 }
 
 impl Gone {
-    /// Finds the triggers that a migration has made for this definition of these rows.
-    pub fn new(name: &str, rows: &str, made: &[Made], conn: &mut AnyConnection) -> Self {
+    /// Returns what drops the triggers that a migration has made for a definition. `name` is the
+    /// definition's name, and `rows` the name of the table whose rows it counts.
+    pub fn new(name: &str, rows: &str, made: &[MadeTrigger], conn: &mut AnyConnection) -> Self {
         let database = conn.database();
         let rows_table = table(conn, rows).ok();
         let mut tables = Vec::new();
         let mut drops = String::new();
         let mut functions = Vec::new();
-        for one in made.iter().rev() {
-            let found = if one.table == rows {
+        for MadeTrigger {
+            trigger,
+            table: table_name,
+            ..
+        } in made.iter().rev()
+        {
+            let found = if table_name == rows {
                 rows_table.clone()
             } else {
-                table(conn, &one.table).ok()
+                table(conn, table_name).ok()
             };
-            let is_rule = one.trigger.ends_with(NO_MERGE);
-            if database == POSTGRES && !is_rule {
-                functions.push(one.trigger.clone());
-            }
             if let Some(found) = &found {
                 tables.push(found.name.clone());
             }
-            drops += &drop_statement(&one.trigger, found.as_ref(), is_rule, database);
+            if trigger.ends_with(NO_MERGE) {
+                drops += &drop_rule(trigger, found.as_ref());
+                continue;
+            }
+            drops += &drop_trigger(trigger, found.as_ref(), database);
+            // A function has the name of its trigger.
+            if database == POSTGRES {
+                functions.push(trigger.clone());
+            }
         }
         let schema = rows.rsplit_once('.').map(|(schema, _)| schema);
-        // A table that was renamed still has its triggers.
-        drops += &drop_functions(schema, &functions, rows_table.is_none());
+        // If the table isn't found, it may have been renamed. Then it still has its triggers, and
+        // they are dropped with their functions.
+        let cascades = rows_table.is_none();
+        drops += &drop_functions(schema, &functions, cascades);
         Gone {
             name: name.to_owned(),
             rows: rows_table,
@@ -183,18 +209,30 @@ impl Gone {
     }
 }
 
-/// The end of a rule's name.
+/// The end of the name of the rule that prevents MERGE on PostgreSQL.
 pub const NO_MERGE: &str = "_no_merge";
 
-/// Returns what a migration drops first, and what it drops before each of these plans.
-pub fn by_plan<'g>(gone: &'g [Gone], plans: &[Plan]) -> (Vec<&'g Gone>, Vec<Vec<&'g Gone>>) {
-    let mut first = Vec::new();
-    let mut by_plan: Vec<Vec<&Gone>> = vec![Vec::new(); plans.len()];
-    for one in gone {
-        match plans.iter().position(|plan| plan.replaces(one)) {
-            Some(index) => by_plan[index].push(one),
-            None => first.push(one),
+/// Returns the triggers that a migration drops first, because no plan replaces them.
+pub fn dropped_first<'g>(gone: &'g [Gone], plans: &[Plan]) -> Vec<&'g Gone> {
+    let is_replaced = |gone: &Gone| plans.iter().any(|plan| plan.replaces(gone));
+    gone.iter().filter(|gone| !is_replaced(gone)).collect()
+}
+
+/// Returns every plan's values for a migration's template. `names` says how its queries name
+/// tables. If several plans replace the same triggers, the first of them drops these.
+pub fn values_of_plans<'p>(
+    plans: &'p [Plan],
+    gone: &'p [Gone],
+    names: Names,
+) -> Vec<PlanValues<'p>> {
+    let mut replaced: Vec<Vec<&Gone>> = vec![Vec::new(); plans.len()];
+    for gone in gone {
+        if let Some(index) = plans.iter().position(|plan| plan.replaces(gone)) {
+            replaced[index].push(gone);
         }
     }
-    (first, by_plan)
+    let pairs = plans.iter().zip(&replaced);
+    pairs
+        .map(|(plan, replaced)| plan.values(names, replaced))
+        .collect()
 }

@@ -4,7 +4,6 @@ use anyhow::{Result, bail};
 
 use super::counting::Counting;
 use super::existing::entity_columns;
-use super::expression::Expression;
 use super::plan::Plan;
 use super::target::Target;
 
@@ -41,9 +40,7 @@ impl Start {
     pub fn old_counter(&self) -> Option<&OldCounter> {
         match self {
             Start::New => None,
-            Start::Counted(before) | Start::InColumn(before) | Start::InSlots(before) => {
-                Some(before)
-            }
+            Start::Counted(old) | Start::InColumn(old) | Start::InSlots(old) => Some(old),
         }
     }
 }
@@ -51,11 +48,11 @@ impl Start {
 /// Returns a definition's counters, as if nothing had counted in them before.
 pub fn new_counters(counting: &Counting) -> Vec<Counter> {
     let targets = each_counter(counting);
-    let new = targets.map(|target| Counter {
+    let counters = targets.map(|target| Counter {
         target,
         start: Start::New,
     });
-    new.collect()
+    counters.collect()
 }
 
 /// Returns a definition's counters and what they start from. `gone` are the definitions that go,
@@ -65,27 +62,26 @@ pub fn counters(
     gone: &[Counting],
     after: &[&Counting],
 ) -> Result<Vec<Counter>> {
-    // A column's counts can only be moved once.
-    let mut columns = columns(gone, after);
-    let mut all = Vec::new();
+    let mut free_columns = columns_that_nothing_counts_in(gone, after);
+    let mut counters = Vec::new();
     for target in each_counter(counting) {
-        let counted = old_counters(gone).find(|before| {
-            before.target.table.is(&target.table) && before.target.names == target.names
-        });
-        let start = if let Some(before) = counted {
-            Start::Counted(Box::new(before))
-        } else if let Some(index) = index_of_column(counting, &target, &columns)? {
-            Start::InColumn(Box::new(columns.remove(index)))
+        let counted = old_counters(gone).find(|old_counter| old_counter.is_in(&target));
+        let start = if let Some(old_counter) = counted {
+            Start::Counted(Box::new(old_counter))
+        } else if let Some(index) = column_to_move(counting, &target, &free_columns)? {
+            // A column's counts can only be moved once.
+            Start::InColumn(Box::new(free_columns.remove(index)))
         } else {
             Start::New
         };
-        all.push(Counter { target, start });
+        counters.push(Counter { target, start });
     }
-    Ok(all)
+    Ok(counters)
 }
 
-/// Makes down.sql give columns back the counts that were moved to slots.
-pub fn take_back(restored: &mut [Plan], plans: &[Plan]) {
+/// Makes down.sql give columns back the counts that were moved to slots. `restored` are its plans,
+/// and `plans` those of up.sql.
+pub fn give_columns_back(restored: &mut [Plan], plans: &[Plan]) {
     for plan in plans {
         for Counter { target, start } in &plan.counters {
             let Start::InColumn(column) = start else {
@@ -95,23 +91,28 @@ pub fn take_back(restored: &mut [Plan], plans: &[Plan]) {
                 counting: plan.counting.clone(),
                 target: target.clone(),
             };
-            let is_column = |counter: &&mut Counter| {
-                counter.target.table.is(&column.target.table)
-                    && counter.target.names == column.target.names
-            };
             let mut counters = restored.iter_mut().flat_map(|plan| &mut plan.counters);
-            if let Some(counter) = counters.find(is_column) {
+            if let Some(counter) = counters.find(|counter| column.is_in(&counter.target)) {
                 counter.start = Start::InSlots(Box::new(in_slots));
             }
         }
     }
 }
 
+impl OldCounter {
+    /// Whether this is a target's only counter.
+    fn is_in(&self, target: &Target) -> bool {
+        self.target.table.is(&target.table) && self.target.names == target.names
+    }
+}
+
+/// Returns a target for every counter of a definition, with only this counter.
 fn each_counter(counting: &Counting) -> impl Iterator<Item = Target> {
     let targets = counting.targets.iter();
     targets.flat_map(|target| (0..target.names.len()).map(|index| target.only_counter(index)))
 }
 
+/// Returns every counter of these definitions.
 fn old_counters(gone: &[Counting]) -> impl Iterator<Item = OldCounter> {
     gone.iter().flat_map(|counting| {
         each_counter(counting).map(|target| OldCounter {
@@ -121,25 +122,38 @@ fn old_counters(gone: &[Counting]) -> impl Iterator<Item = OldCounter> {
     })
 }
 
-/// Returns the columns of ordinary tables that nothing counts in any more.
-fn columns(gone: &[Counting], after: &[&Counting]) -> Vec<OldCounter> {
+/// Returns the columns of ordinary tables that these definitions counted in, and that nothing
+/// counts in any more.
+fn columns_that_nothing_counts_in(gone: &[Counting], after: &[&Counting]) -> Vec<OldCounter> {
     let mut columns: Vec<_> = old_counters(gone).collect();
-    columns.retain(|before| {
-        before.target.slots.is_none() && !is_counted(&before.target, after.iter().copied())
+    columns.retain(|OldCounter { target, .. }| {
+        target.slots.is_none() && !is_counted(target, after.iter().copied())
     });
     columns
 }
 
 /// Whether one of these definitions counts in the target's only counter.
-pub fn is_counted<'c>(target: &Target, all: impl IntoIterator<Item = &'c Counting>) -> bool {
-    let mut counters = all.into_iter().flat_map(|counting| counting.counters());
+pub fn is_counted<'c>(target: &Target, countings: impl IntoIterator<Item = &'c Counting>) -> bool {
+    let mut counters = countings
+        .into_iter()
+        .flat_map(|counting| counting.counters());
     counters.any(|(table, name)| table.is(&target.table) && *name == *target.names[0])
 }
 
-/// Returns the index of the column whose counts move to a counter table: it counted the same rows
-/// for the same entities. If there are several, the definition's name, the weight and the counter's
-/// name decide.
-fn index_of_column(
+/// A column whose counts could move to a new counter, because it counted the same rows for the same
+/// entities, and what else they have in common.
+struct Candidate {
+    /// The column's index in the list of columns.
+    index: usize,
+    has_same_definition_name: bool,
+    has_same_weights: bool,
+    has_same_counter_name: bool,
+    has_same_condition: bool,
+}
+
+/// Returns the index of the column whose counts move to a new counter in a counter table. If there
+/// are several candidates, their names and weights decide. Fails if they don't.
+fn column_to_move(
     counting: &Counting,
     target: &Target,
     columns: &[OldCounter],
@@ -147,47 +161,67 @@ fn index_of_column(
     if target.slots.is_none() {
         return Ok(None);
     }
-    let entities =
-        |target: &Target| -> Vec<_> { target.sources.iter().map(entity_columns).collect() };
-    let weights = |target: &Target| -> Vec<Option<String>> {
-        let of_sources = target.sources.iter().flat_map(|source| &source.weights);
-        let text = |weight: &Expression| weight.text.clone();
-        of_sources.map(|weight| weight.as_ref().map(text)).collect()
-    };
-    let when = |counting: &Counting| counting.when.as_ref().map(|when| when.text.clone());
-    let matching = |is_match: &dyn Fn(&OldCounter) -> bool| -> Vec<usize> {
-        let mut indexes: Vec<_> = (0..columns.len()).collect();
-        indexes.retain(|index| {
-            let before = &columns[*index];
-            before.counting.rows.is(&counting.rows)
-                && entities(&before.target) == entities(target)
-                && is_match(before)
-        });
-        indexes
-    };
-    let has_name =
-        |before: &OldCounter| before.counting.definition.name == counting.definition.name;
-    let has_weights = |before: &OldCounter| weights(&before.target) == weights(target);
-    let is_named = |before: &OldCounter| before.target.names == target.names;
-    for is_match in [
-        &(|before: &OldCounter| has_name(before) && has_weights(before) && is_named(before))
-            as &dyn Fn(&OldCounter) -> bool,
-        &|before| has_name(before) && has_weights(before),
-        &|before| has_name(before) && is_named(before),
-        &|before| has_name(before),
+    let candidates = candidates(counting, target, columns);
+    let criteria: [fn(&&Candidate) -> bool; 5] = [
+        |column| {
+            column.has_same_definition_name
+                && column.has_same_weights
+                && column.has_same_counter_name
+        },
+        |column| column.has_same_definition_name && column.has_same_weights,
+        |column| column.has_same_definition_name && column.has_same_counter_name,
+        |column| column.has_same_definition_name,
         // The definition has another name, but counts the same rows.
-        &|before| when(&before.counting) == when(counting) && has_weights(before),
-    ] {
-        if let [index] = *matching(is_match) {
-            return Ok(Some(index));
+        |column| column.has_same_condition && column.has_same_weights,
+    ];
+    for meets_criterion in criteria {
+        let matching: Vec<_> = candidates.iter().filter(meets_criterion).collect();
+        if let [only] = *matching {
+            return Ok(Some(only.index));
         }
     }
-    let counter = format!("{}.{}", target.table, target.names[0]);
-    if matching(&has_name).len() > 1 {
+    let same_name = |column: &&Candidate| column.has_same_definition_name;
+    if candidates.iter().filter(same_name).count() > 1 {
         bail!(
-            "{counter} could begin with the counts of several columns: move one counter at a time, each \
-             with a migration of its own"
+            "{} could begin with the counts of several columns: move one counter at a time, each \
+             with a migration of its own",
+            target.only_counter_name()
         );
     }
     Ok(None)
+}
+
+/// Returns the columns that counted the same rows for the same entities as a new counter.
+fn candidates(counting: &Counting, target: &Target, columns: &[OldCounter]) -> Vec<Candidate> {
+    let mut candidates = Vec::new();
+    for (index, column) in columns.iter().enumerate() {
+        let old = &column.counting;
+        if old.rows.is(&counting.rows) && entities(&column.target) == entities(target) {
+            candidates.push(Candidate {
+                index,
+                has_same_definition_name: old.definition.name == counting.definition.name,
+                has_same_weights: weights(&column.target) == weights(target),
+                has_same_counter_name: column.target.names == target.names,
+                has_same_condition: condition(old) == condition(counting),
+            });
+        }
+    }
+    candidates
+}
+
+/// Returns the columns that name a row's entities.
+fn entities(target: &Target) -> Vec<Vec<String>> {
+    target.sources.iter().map(entity_columns).collect()
+}
+
+/// Returns the weights as they are written, for every entity of a row.
+fn weights(target: &Target) -> Vec<Option<&str>> {
+    let weights = target.sources.iter().flat_map(|source| &source.weights);
+    let texts = weights.map(|weight| weight.as_ref().map(|weight| &*weight.text));
+    texts.collect()
+}
+
+/// Returns the condition for rows to count, as it's written.
+fn condition(counting: &Counting) -> Option<&str> {
+    counting.when.as_ref().map(|when| &*when.text)
 }

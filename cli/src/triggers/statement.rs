@@ -5,7 +5,7 @@ use super::expression::Expression;
 use super::target::{Source, Target};
 use super::values::{is_one, plus};
 use crate::catalogue::{Column, Kind, Table};
-use crate::database::{Joined, MYSQL, SQLITE};
+use crate::database::{MYSQL, SQLITE};
 
 pub const OLD: &str = "OLD";
 pub const NEW: &str = "NEW";
@@ -52,7 +52,8 @@ pub enum Entities {
 }
 
 impl<'a> RowsToCount<'a> {
-    /// A trigger's old or new row.
+    /// Returns a trigger's row: `OLD`, which is taken off, or `NEW`, which is added. A trigger
+    /// needs no query for it.
     pub fn row(name: &'a str, entities: Entities) -> Self {
         let sign = if name == OLD { Sign::Minus } else { Sign::Plus };
         RowsToCount {
@@ -66,25 +67,32 @@ impl<'a> RowsToCount<'a> {
 }
 
 impl Counting {
-    /// Returns a row's entity, and its own day.
-    pub fn key(&self, target: &Target, source: &Source, rows: &RowsToCount<'_>) -> Vec<String> {
-        let columns = source.entity.iter().zip(&target.entity);
-        let entity = columns.map(|(column, key)| {
-            let value = self.database.column(rows.name, &column.name);
-            // Otherwise SQLite would group by the collation of the first query.
-            let is_exact = self.database == SQLITE && key.loose_collation.is_none();
-            match &column.loose_collation {
-                Some(_) if is_exact => format!("{value} COLLATE BINARY"),
-                _ => value,
+    /// Returns SQL for the values of a row's key: its entity, and its day if the row has its own.
+    pub fn key_values(
+        &self,
+        target: &Target,
+        source: &Source,
+        rows: &RowsToCount<'_>,
+    ) -> Vec<String> {
+        let mut key = Vec::new();
+        for (column, key_column) in source.entity.iter().zip(&target.entity) {
+            let mut value = self.database.column(rows.name, &column.name);
+            // SQLite would group a union by the collation of its first query, which can treat
+            // different texts as equal.
+            let is_looser =
+                column.loose_collation.is_some() && key_column.loose_collation.is_none();
+            if self.database == SQLITE && is_looser {
+                value += " COLLATE BINARY";
             }
-        });
-        let mut key: Vec<_> = entity.collect();
+            key.push(value);
+        }
         if self.day.is_some() && target.slots.is_some() {
             key.push(self.day_of(rows.name));
         }
         key
     }
 
+    /// Returns the columns of the row `row` that name its entity.
     pub fn entity_of(&self, source: &Source, row: &str) -> Vec<String> {
         self.database.columns(row, &source.entity)
     }
@@ -96,7 +104,7 @@ impl Counting {
         match &self.day {
             None => start_of(sql.today),
             Some(column) => {
-                let day = start_of(&column.of(row, self.database));
+                let day = start_of(&column.for_row(row, self.database));
                 // If a row's day is NULL, it counts without a day.
                 if column.can_be_null(self.database) {
                     format!("COALESCE({day}, {})", sql.undated)
@@ -107,7 +115,7 @@ impl Counting {
         }
     }
 
-    /// Returns what a row adds to every counter.
+    /// Returns what a row adds to every counter, such as `1`, `-1` or `-NEW.stars`.
     pub fn counts(&self, source: &Source, rows: &RowsToCount<'_>) -> Vec<String> {
         let sign = match rows.sign {
             Sign::Plus => "",
@@ -116,23 +124,26 @@ impl Counting {
         let counts = source.weights.iter().map(|weight| match weight {
             None => "0".to_owned(),
             Some(weight) if weight.is_one() => format!("{sign}1"),
-            Some(weight) => {
-                let value = weight.of(rows.name, self.database);
-                let is_integer = self.is_integer(weight);
-                if is_integer && self.has_exact_types() {
-                    sign.to_owned() + &value
-                } else if is_integer {
-                    format!("{sign}CAST({value} AS INTEGER)")
-                } else {
-                    sign.to_owned() + &self.sql.weight.replace("{}", &value)
-                }
-            }
+            Some(weight) => format!("{sign}{}", self.as_integer(weight, rows.name)),
         });
         counts.collect()
     }
 
-    /// Whether a weight is an integer column that is never NULL.
-    fn is_integer(&self, weight: &Expression) -> bool {
+    /// Returns SQL for a row's weight as an integer. NULL is 0.
+    fn as_integer(&self, weight: &Expression, row: &str) -> String {
+        let value = weight.for_row(row, self.database);
+        if !self.is_integer_column(weight) {
+            self.sql.weight.replace("{}", &value)
+        } else if self.has_exact_types() {
+            value
+        } else {
+            format!("CAST({value} AS INTEGER)")
+        }
+    }
+
+    /// Whether a weight is only the name of an integer column that is never NULL, so that it needs
+    /// no conversion.
+    fn is_integer_column(&self, weight: &Expression) -> bool {
         let mut columns = self.rows.columns.iter();
         let column = columns.find(|column| column.name == weight.text);
         column.is_some_and(|column| {
@@ -148,7 +159,8 @@ impl Counting {
         self.database != SQLITE || self.rows.strict
     }
 
-    /// Conditions for rows to count.
+    /// Returns the conditions for rows to count: their entity isn't NULL, it exists, and the
+    /// definition's own condition is true.
     pub fn conditions(
         &self,
         target: &Target,
@@ -171,63 +183,69 @@ impl Counting {
             Entities::ExistingOrMoved => {
                 let exists = self.exists(target, &entity);
                 let old = self.entity_of(source, OLD);
-                let parents = target.parents.iter().zip(exists);
-                conditions.extend(parents.map(|(parent, exists)| {
+                for (parent, exists) in target.parents.iter().zip(exists) {
                     let (old, new) = (&old[parent.column], &entity[parent.column]);
-                    format!("({exists} OR NOT ({}))", self.database.are_same(old, new))
-                }));
+                    let has_stayed = self.database.are_same(old, new);
+                    conditions.push(format!("({exists} OR NOT ({has_stayed}))"));
+                }
             }
         }
         if let Some(when) = &self.when {
-            conditions.push(when.of(rows.name, self.database));
+            conditions.push(when.for_row(rows.name, self.database));
         }
         conditions
     }
 
     /// Returns what tells apart texts that the rows' collation treats as equal but a key on MySQL
-    /// doesn't. `row` is the alias of the rows, or empty if they have the key's names.
+    /// doesn't: `CAST(counted.name AS BINARY)`. `row` is the alias of the rows, or empty if their
+    /// columns already have the key's names.
     pub fn exact_values(&self, target: &Target, row: &str) -> Vec<String> {
         let mut values = Vec::new();
+        if self.database != MYSQL {
+            return values;
+        }
         for (index, key) in target.entity.iter().enumerate() {
-            let columns = target.sources.iter().map(|source| &source.entity[index]);
-            let mut loose = columns.filter(|column| column.loose_collation.is_some());
-            let (Some(column), None, MYSQL) = (loose.next(), &key.loose_collation, self.database)
-            else {
-                continue;
-            };
-            let column = if row.is_empty() { key } else { column };
-            values.push(format!(
-                "CAST({} AS BINARY)",
-                self.database.column(row, &column.name)
-            ));
+            let mut columns = target.sources.iter().map(|source| &source.entity[index]);
+            let loose_column = columns.find(|column| column.loose_collation.is_some());
+            if let Some(column) = loose_column
+                && key.loose_collation.is_none()
+            {
+                let column = if row.is_empty() { key } else { column };
+                let value = MYSQL.column(row, &column.name);
+                values.push(format!("CAST({value} AS BINARY)"));
+            }
         }
         values
     }
 
-    /// Writes a table with its alias in a query.
-    pub fn used_as(&self, used_as: &str, table: &Table) -> String {
-        format!("{} AS {used_as}", self.database.table_name(table))
+    /// Writes a table with its alias in a query: `likes AS counted`.
+    pub fn used_as(&self, alias: &str, table: &Table) -> String {
+        format!("{} AS {alias}", self.database.table_name(table))
     }
 
-    /// A condition that the row `row` has this key.
-    pub fn is_key(&self, key: &[Column], row: &str, values: &[String]) -> String {
+    /// A condition that a row has these values in its key: `counted.article_id = 7`. `row` is the
+    /// row's alias.
+    pub fn key_equals(&self, key: &[Column], row: &str, values: &[String]) -> String {
         if key.is_empty() {
             return "1 = 1".to_owned();
         }
-        let keys = key
-            .iter()
-            .zip(values)
-            .map(|(key, value)| format!("{} = {value}", self.database.column(row, &key.name)));
-        keys.joined(" AND ")
+        let mut conditions = Vec::new();
+        for (column, value) in key.iter().zip(values) {
+            let column = self.database.column(row, &column.name);
+            conditions.push(format!("{column} = {value}"));
+        }
+        conditions.join(" AND ")
     }
 
-    /// A condition that `one` and `other` have the same key.
-    pub fn same_key(&self, target: &Target, one: &str, other: &str) -> String {
-        let other = self.database.columns(other, &target.entity);
-        self.is_key(&target.entity, one, &other)
+    /// A condition that two rows have the same key: `kept.article_id = counted.article_id`. Both
+    /// are given by their aliases.
+    pub fn same_key(&self, target: &Target, row: &str, other_row: &str) -> String {
+        let values = self.database.columns(other_row, &target.entity);
+        self.key_equals(&target.entity, row, &values)
     }
 
-    /// Returns the columns of an entity's key, and of a row's day.
+    /// Returns the columns of a target's key that its rows are grouped by: the entity, and the day
+    /// if the counted rows have their own.
     pub fn group(&self, target: &Target) -> Vec<String> {
         let mut group = self.database.columns("", &target.entity);
         if let Some(slots) = &target.slots
@@ -238,19 +256,22 @@ impl Counting {
         group
     }
 
+    /// Returns the names of a target's counters in SQL.
     pub fn counter_names(&self, target: &Target) -> Vec<String> {
         let names = target.names.iter();
         names.map(|name| self.database.quoted(name)).collect()
     }
 
-    /// The condition for rows of an ordinary table to be counted in, if there is one.
+    /// Returns the condition for the row `row` of an ordinary table to be counted in. Returns
+    /// nothing if the definition has no `only`.
     pub fn only(&self, target: &Target, row: &str) -> Vec<String> {
         let only = target.only.iter();
-        only.map(|only| only.of(row, self.database)).collect()
+        only.map(|only| only.for_row(row, self.database)).collect()
     }
 
-    /// Adds a value to a counter, in the row `row` of an ordinary table.
-    pub fn set(
+    /// Writes an assignment that adds a value to a counter, in the row `row` of an ordinary table:
+    /// `likes = articles.likes + 1`.
+    pub fn add_to_counter(
         &self,
         target: &Target,
         counter: &str,
@@ -261,12 +282,13 @@ impl Counting {
         let sum = self.sum(target, counter, row, value, context);
         // An UPDATE on MySQL can join tables. The others don't allow a table before the column that
         // is set.
-        let set_in = if self.database == MYSQL { row } else { "" };
-        format!("{} = {sum}", self.database.column(set_in, counter))
+        let assigned_row = if self.database == MYSQL { row } else { "" };
+        let column = self.database.column(assigned_row, counter);
+        format!("{column} = {sum}")
     }
 
-    /// The sum of a counter and a value, or an error if the column can't hold it. Only SQLite needs
-    /// SQL for that.
+    /// The sum of a counter and a value: `articles.likes + 1`. It fails if the column can't hold
+    /// that. Only SQLite needs more SQL to make it fail.
     pub fn sum(
         &self,
         target: &Target,
@@ -283,19 +305,16 @@ impl Counting {
             return self.sql.whole(sum);
         };
         let (minimum, maximum) = (range.start(), range.end());
-        let what = format!("integer overflow of {}.{counter}", target.table);
-        let fails = match context {
-            SumContext::Trigger => format!("RAISE(ABORT, {})", self.database.literal(&what)),
+        let (space, fails) = match context {
+            SumContext::Trigger => {
+                let message = format!("integer overflow of {}.{counter}", target.table);
+                let message = self.database.literal(&message);
+                (" ", format!("RAISE(ABORT, {message})"))
+            }
             // RAISE only works in triggers.
-            SumContext::Statement => OVERFLOW.to_owned(),
+            SumContext::Statement => ("\n    ", OVERFLOW.to_owned()),
         };
-        let between = match context {
-            SumContext::Trigger => " ",
-            SumContext::Statement => "\n    ",
-        };
-        format!(
-            "CASE WHEN {sum} BETWEEN {minimum} AND {maximum}{between}THEN {sum} ELSE {fails} END"
-        )
+        format!("CASE WHEN {sum} BETWEEN {minimum} AND {maximum}{space}THEN {sum} ELSE {fails} END")
     }
 }
 
@@ -310,26 +329,29 @@ pub enum SumContext {
 }
 
 impl Target {
-    /// Returns which entities' rows count. In an ordinary table, an UPDATE finds no row for an
-    /// entity that is gone.
+    /// Returns which entities' rows count. An ordinary table needs no condition: its UPDATE finds
+    /// no row for an entity that is gone.
     pub fn entities(&self, source: &Source) -> Entities {
-        match self.slots {
-            Some(_) if !source.exists => Entities::Existing,
-            _ => Entities::All,
+        if self.slots.is_some() && !source.exists {
+            Entities::Existing
+        } else {
+            Entities::All
         }
     }
 }
 
 /// Numbers a name for each of its uses: `parent`, and then `parent2`.
-pub fn numbered(used_as: &str, uses_before: usize) -> String {
+pub fn numbered(name: &str, uses_before: usize) -> String {
     match uses_before {
-        0 => used_as.to_owned(),
-        uses_before => format!("{used_as}{}", uses_before + 1),
+        0 => name.to_owned(),
+        uses_before => format!("{name}{}", uses_before + 1),
     }
 }
 
-/// Gives every value its name in a query.
+/// Gives every value its name in a query: `SUM(stars) AS stars`.
 pub fn named(values: Vec<String>, names: &[String]) -> Vec<String> {
-    let named = |(value, name)| format!("{value} AS {name}");
-    values.into_iter().zip(names).map(named).collect()
+    let pairs = values.iter().zip(names);
+    pairs
+        .map(|(value, name)| format!("{value} AS {name}"))
+        .collect()
 }

@@ -52,8 +52,8 @@ pub struct Source {
 }
 
 impl Source {
-    /// Whether every row that counts changes a counter.
-    pub fn has_one(&self) -> bool {
+    /// Whether a counter counts every row as 1. Then every row that counts changes a counter.
+    pub fn has_weight_one(&self) -> bool {
         self.weights.iter().flatten().any(Expression::is_one)
     }
 }
@@ -62,7 +62,22 @@ impl Target {
     /// Returns what the foreign keys of the entity's columns refer to, with the number of the
     /// column, from 0. For an ordinary column, that's the row itself: the count is deleted with it.
     pub fn parents(&self) -> impl Iterator<Item = (usize, Parent)> {
-        let of_row = |column: &Column| Parent {
+        let mut parents = Vec::new();
+        for (number, column) in self.entity.iter().enumerate() {
+            if self.slots.is_some() {
+                let of_column = column.parents().cloned();
+                parents.extend(of_column.map(|parent| (number, parent)));
+            } else {
+                parents.push((number, self.row_as_parent(column)));
+            }
+        }
+        parents.into_iter()
+    }
+
+    /// Describes the row of an ordinary table as if a cascading foreign key referred to this column
+    /// of it.
+    fn row_as_parent(&self, column: &Column) -> Parent {
+        Parent {
             in_schema: self.table.in_schema.clone(),
             table: self.table.name.clone(),
             column: column.name.clone(),
@@ -70,16 +85,7 @@ impl Target {
             on_update: "NO ACTION".to_owned(),
             deferrable: "NOT DEFERRABLE".to_owned(),
             valid: true,
-        };
-        let parents = move |column: &Column| match self.slots {
-            Some(_) => column.parents().cloned().collect(),
-            None => vec![of_row(column)],
-        };
-        let columns = self.entity.iter().enumerate();
-        columns.flat_map(move |(index, column)| {
-            let of_column = parents(column).into_iter();
-            of_column.map(move |parent| (index, parent))
-        })
+        }
     }
 
     /// Returns the columns of a counter table's primary key, or of an ordinary table's key.
@@ -94,33 +100,42 @@ impl Target {
         self.table.has_integers_only(counter, SQLITE)
     }
 
-    /// Returns the same target with only one of its counters.
+    /// Returns the name of a target's only counter, with its table: `article_counters.likes`.
+    pub fn only_counter_name(&self) -> String {
+        format!("{}.{}", self.table, self.names[0])
+    }
+
+    /// Returns the same target with only one of its counters: the one with this index.
     pub fn only_counter(&self, index: usize) -> Target {
         let mut target = self.clone();
         target.names = vec![self.names[index].clone()];
         for source in &mut target.sources {
             source.weights = vec![source.weights[index].take()];
         }
+        // Where a source has no weight, its rows don't count in this counter.
         target.sources.retain(|source| source.weights[0].is_some());
         target
     }
 
-    /// Whether rows can name an entity that has no row here, or whose row isn't counted in.
+    /// Whether rows can name an entity that has no row in an ordinary table, or whose row isn't
+    /// counted in.
     pub fn can_lack_entities(&self) -> bool {
-        let is_sure = self.sources.iter().all(|source| source.exists);
-        self.slots.is_none() && (self.only.is_some() || !is_sure)
+        let exist = self.sources.iter().all(|source| source.exists);
+        self.slots.is_none() && (self.only.is_some() || !exist)
     }
 
-    /// Adds what a row counts for. Returns whether the counter didn't count for this entity before.
+    /// Makes a counter count rows by this weight, for the entity that these columns of a row name.
+    /// Returns `false` if it already counted for this entity.
     pub fn add(&mut self, counter: String, entity: Vec<Column>, weight: Expression) -> bool {
-        let name = self.name_index(counter);
-        let source = self.source_index(entity);
-        self.sources[source].weights[name].replace(weight).is_none()
+        let counter_index = self.counter_index(counter);
+        let source_index = self.source_index(entity);
+        let source = &mut self.sources[source_index];
+        source.weights[counter_index].replace(weight).is_none()
     }
 
     /// Returns the index of a counter in `names`, and adds it if necessary. Every source then has a
     /// weight for it, which may be `None`.
-    fn name_index(&mut self, counter: String) -> usize {
+    fn counter_index(&mut self, counter: String) -> usize {
         if let Some(index) = self.names.iter().position(|name| *name == counter) {
             return index;
         }
@@ -137,12 +152,13 @@ impl Target {
         if let Some(index) = sources.position(|source| source.entity == entity) {
             return index;
         }
-        let parents: Vec<_> = self.parents().collect();
-        let is_sure = |(index, counted): &(usize, Parent)| {
-            let mut parents = entity[*index].parents();
-            parents.any(|parent| parent.valid && parent.is_same(counted))
+        // The entity exists if the row refers to the same rows as the entity's key.
+        let parents_of_key: Vec<_> = self.parents().collect();
+        let refers_to = |(number, parent_of_key): &(usize, Parent)| {
+            let mut parents_of_row = entity[*number].parents();
+            parents_of_row.any(|parent| parent.valid && parent.is_same(parent_of_key))
         };
-        let exists = !parents.is_empty() && parents.iter().all(is_sure);
+        let exists = !parents_of_key.is_empty() && parents_of_key.iter().all(refers_to);
         self.sources.push(Source {
             weights: vec![None; self.names.len()],
             exists,

@@ -51,18 +51,29 @@ pub struct Trigger {
     pub drop: String,
 }
 
-/// Writes the statement that drops a trigger or a rule. On PostgreSQL, it disappears with its
-/// table.
-pub fn drop_statement(name: &str, of: Option<&Table>, is_rule: bool, database: Database) -> String {
+/// Writes the statement that drops a trigger. On PostgreSQL, there is none without its table: the
+/// trigger disappears with it.
+pub fn drop_trigger(name: &str, table: Option<&Table>, database: Database) -> String {
     let name = database.quoted(name);
     if database != POSTGRES {
         return format!("DROP TRIGGER IF EXISTS {name};\n");
     }
-    let kind = if is_rule { "RULE" } else { "TRIGGER" };
-    let Some(table) = of.map(|table| POSTGRES.table_name(table)) else {
+    let Some(table) = table else {
         return String::new();
     };
-    format!("DROP {kind} IF EXISTS {name} ON {table};\n")
+    let table = POSTGRES.table_name(table);
+    format!("DROP TRIGGER IF EXISTS {name} ON {table};\n")
+}
+
+/// Writes the statement that drops a rule on PostgreSQL. There is none without its table: the rule
+/// disappears with it.
+pub fn drop_rule(name: &str, table: Option<&Table>) -> String {
+    let Some(table) = table else {
+        return String::new();
+    };
+    let name = POSTGRES.quoted(name);
+    let table = POSTGRES.table_name(table);
+    format!("DROP RULE IF EXISTS {name} ON {table};\n")
 }
 
 /// A trigger as it is in the database.
@@ -88,8 +99,8 @@ pub struct LiveTrigger {
     pub function: Option<String>,
 }
 
-/// Reads a row of the query for all triggers.
 impl From<Line> for LiveTrigger {
+    /// Reads a row of the query for all triggers. Its texts are in the order of these fields.
     fn from(Line(texts): Line) -> Self {
         let mut texts = texts.into_iter();
         let mut next = || texts.next().flatten();
@@ -109,7 +120,7 @@ impl From<Line> for LiveTrigger {
 }
 
 impl LiveTrigger {
-    /// Whether it does the same, whatever its name.
+    /// Whether it does the same as this trigger, whatever their names.
     pub fn is_like(&self, trigger: &Trigger) -> bool {
         let mut bodies = [&trigger.body].into_iter().chain(&trigger.same);
         let is_event = self
@@ -124,35 +135,33 @@ impl LiveTrigger {
 /// spaces. Other spaces must match, because they may be in a literal: MySQL's catalogue has
 /// literals without their escapes, so you can't tell where one ends. Quotes around names may
 /// differ, because SQLite adds them when a table is renamed.
-fn are_same(one: &str, other: &str) -> bool {
-    let [one, other] = [one, other].map(without_quotes);
-    let (one, other) = (&*one, &*other);
-    let ones = words_and_spaces(one);
-    let others = words_and_spaces(other);
-    let mut pairs = ones.iter().zip(&others);
-    ones.len() == others.len() && pairs.all(|(one, other)| one == other || is_broken(one, other))
+fn are_same(first_sql: &str, second_sql: &str) -> bool {
+    let [first_sql, second_sql] = [first_sql, second_sql].map(without_quotes);
+    let first = words_and_spaces(&first_sql);
+    let second = words_and_spaces(&second_sql);
+    let mut pairs = first.iter().zip(&second);
+    first.len() == second.len()
+        && pairs.all(|(piece, other)| piece == other || is_line_break(piece, other))
 }
 
 /// Returns the SQL with quotes only around names that need them.
 fn without_quotes(sql: &str) -> String {
-    let mut pieces = sql.split('"');
-    let mut plain = pieces.next().unwrap_or_default().to_owned();
-    let mut is_inside = true;
-    for piece in pieces {
-        if is_inside {
+    let mut plain = String::new();
+    for (index, piece) in sql.split('"').enumerate() {
+        let is_quoted = index % 2 == 1;
+        if is_quoted {
             plain += &SQLITE.quoted(piece);
         } else {
             plain += piece;
         }
-        is_inside = !is_inside;
     }
     plain
 }
 
-/// Whether two pieces are both spaces, and at least one breaks the line.
-fn is_broken(one: &str, other: &str) -> bool {
-    let are_spaces = one.trim().is_empty() && other.trim().is_empty();
-    are_spaces && (one.contains('\n') || other.contains('\n'))
+/// Whether two pieces of SQL are both spaces, and at least one breaks the line.
+fn is_line_break(piece: &str, other: &str) -> bool {
+    let are_spaces = piece.trim().is_empty() && other.trim().is_empty();
+    are_spaces && (piece.contains('\n') || other.contains('\n'))
 }
 
 /// Splits SQL into words and the spaces between them. Ignores a final semicolon, which MySQL keeps
@@ -163,9 +172,9 @@ fn words_and_spaces(sql: &str) -> Vec<&str> {
     while !rest.is_empty() {
         let is_space = rest.starts_with(char::is_whitespace);
         let end = rest.find(|c: char| c.is_whitespace() != is_space);
-        let (piece, behind) = rest.split_at(end.unwrap_or(rest.len()));
+        let (piece, after) = rest.split_at(end.unwrap_or(rest.len()));
         pieces.push(piece);
-        rest = behind;
+        rest = after;
     }
     pieces
 }

@@ -6,25 +6,26 @@ use crate::catalogue::Table;
 
 impl Counting {
     /// Returns this name, or this name with a number, so that no table's or column's name begins
-    /// with it.
+    /// with it. Longer names are made from it too, for example `stored_likes` from `stored`.
     pub fn unused_name(&self, name: &str) -> String {
-        // Longer names are made from it too, for example `stored_likes` from `stored`.
-        let begins = |other: &str, name: &str| {
-            let begin = other.get(..name.len());
-            begin.is_some_and(|begin| begin.eq_ignore_ascii_case(name))
-        };
-        let has_column = |table: &Table, name: &str| {
-            let mut columns = table.columns.iter();
-            columns.any(|column| begins(&column.name, name))
-        };
-        let is_taken = |name: &str| {
+        let is_taken = |candidate: &str| {
             let mut tables = self.tables();
-            tables.any(|table| begins(&table.name, name) || has_column(table, name))
+            tables.any(|table| has_name_that_begins_with(candidate, table))
         };
-        let mut number = 0;
-        while is_taken(&numbered(name, number)) {
-            number += 1;
+        let mut tries = 0;
+        while is_taken(&numbered(name, tries)) {
+            tries += 1;
         }
-        numbered(name, number)
+        numbered(name, tries)
     }
+}
+
+/// Whether the name of the table, or of one of its columns, begins with this text, in any case.
+fn has_name_that_begins_with(text: &str, table: &Table) -> bool {
+    let columns = table.columns.iter().map(|column| &column.name);
+    let mut names = [&table.name].into_iter().chain(columns);
+    names.any(|name| {
+        let begin = name.get(..text.len());
+        begin.is_some_and(|begin| begin.eq_ignore_ascii_case(text))
+    })
 }

@@ -7,7 +7,7 @@ use super::correction::column_numbers;
 use super::counting::Counting;
 use super::statement::{RowsToCount, Sign, SumContext, named};
 use super::target::{Source, Target};
-use crate::database::{Joined, MYSQL, POSTGRES, SQLITE};
+use crate::database::{MYSQL, POSTGRES, SQLITE};
 
 /// A table that is counted in.
 #[derive(Debug, Clone, Serialize)]
@@ -87,90 +87,108 @@ pub struct CounterValue {
     pub value: String,
 }
 
+/// A counter that an upsert adds to.
+struct Upsert<'c> {
+    counter: &'c str,
+    /// SQL for its value in the existing row, for example `counters.likes`.
+    existing: String,
+    /// SQL for what is added to that, for example `excluded.likes`.
+    added: String,
+}
+
 impl Counting {
     /// Returns a table with all of a target's counters.
     pub fn counters_of(&self, target: &Target) -> Counters {
-        let new = |_: usize, name: &str| match self.database {
-            MYSQL => format!("VALUES({name})"),
-            _ => format!("excluded.{name}"),
-        };
-        // A query may have a column of the same name.
-        let old = match self.database {
-            POSTGRES => "counters.".to_owned(),
-            MYSQL => format!("{}.", self.database.table_name(&target.table)),
+        // Without the row's name, a counter could also mean a column of the query.
+        let existing_row = match self.database {
+            POSTGRES => "counters".to_owned(),
+            MYSQL => self.database.table_name(&target.table),
             SQLITE => String::new(),
         };
-        self.some_counters_of(target, &target.names, &old, new)
+        let names = target.names.iter();
+        let upserts = names.map(|counter| Upsert {
+            counter,
+            existing: self.database.column(&existing_row, counter),
+            added: self.inserted(counter),
+        });
+        self.upserted(target, upserts.collect())
     }
 
-    /// Returns a table with some of its counters. `old` is written before a counter of the existing
-    /// row. `new` returns what an upsert adds to that, given the counter's index in `names` and its
-    /// name in SQL.
-    fn some_counters_of(
-        &self,
-        target: &Target,
-        names: &[String],
-        old: &str,
-        new: impl Fn(usize, &str) -> String,
-    ) -> Counters {
-        let table = self.database.table_name(&target.table);
-        let quoted: Vec<_> = names
-            .iter()
-            .map(|name| self.database.quoted(name))
-            .collect();
-        let updates = names.iter().zip(&quoted).enumerate();
-        let updates = updates.map(|(index, (counter, name))| {
-            let new = new(index, name);
-            let sum = plus(&format!("{old}{name}"), &new);
-            if target.has_integers_only(counter) || is_one(&new) {
-                format!("{name} = {sum}")
-            } else {
-                format!("{name} = {}", self.sql.whole(sum))
-            }
-        });
-        Counters {
-            in_slots: target.slots.is_some(),
-            key: match target.slots {
-                Some(_) => self.database.columns("", target.key()),
-                None => Vec::new(),
-            },
-            assignments: updates.collect(),
-            table,
-            names: quoted,
+    /// Returns SQL for the counter of a row that isn't inserted, because a row with the same key
+    /// exists: `excluded.likes`.
+    fn inserted(&self, counter: &str) -> String {
+        let name = self.database.quoted(counter);
+        match self.database {
+            MYSQL => format!("VALUES({name})"),
+            _ => format!("excluded.{name}"),
         }
     }
 
-    /// Makes a query for rows. `more` are extra columns.
+    /// Returns a table with these counters, and with what an upsert sets each of them to.
+    fn upserted(&self, target: &Target, upserts: Vec<Upsert<'_>>) -> Counters {
+        let mut names = Vec::new();
+        let mut assignments = Vec::new();
+        for upsert in upserts {
+            let Upsert {
+                counter,
+                existing,
+                added,
+            } = upsert;
+            let name = self.database.quoted(counter);
+            let mut sum = plus(&existing, &added);
+            if !target.has_integers_only(counter) && !is_one(&added) {
+                sum = self.sql.whole(sum);
+            }
+            assignments.push(format!("{name} = {sum}"));
+            names.push(name);
+        }
+        let key = if target.slots.is_some() {
+            self.database.columns("", target.key())
+        } else {
+            Vec::new()
+        };
+        Counters {
+            table: self.database.table_name(&target.table),
+            in_slots: target.slots.is_some(),
+            key,
+            names,
+            assignments,
+        }
+    }
+
+    /// Makes a query for rows: their key, what they add to every counter, and these extra columns.
     pub fn rows_of(
         &self,
         target: &Target,
         source: &Source,
         rows: &RowsToCount<'_>,
-        more: &[String],
+        extra_columns: &[String],
     ) -> Query {
         // Values and names are in the same order: the key, and then the counters.
-        let mut values = self.key(target, source, rows);
+        let mut values = self.key_values(target, source, rows);
         values.extend(self.counts(source, rows));
         let mut names = self.group(target);
         names.extend(self.counter_names(target));
-        let columns = values.into_iter().zip(&names).map(|(value, name)| {
+        let mut columns = Vec::new();
+        for (value, name) in values.into_iter().zip(&names) {
             // A column that already has this name needs no alias.
-            let is_column = value == *name || value == format!("{}.{name}", rows.name);
-            if is_column {
+            let has_name = value == *name || value == format!("{}.{name}", rows.name);
+            columns.push(if has_name {
                 value
             } else {
                 format!("{value} AS {name}")
-            }
-        });
+            });
+        }
+        columns.extend_from_slice(extra_columns);
         Query {
-            columns: columns.chain(more.iter().cloned()).collect(),
+            columns,
             from: rows.from.to_owned(),
             conditions: self.conditions(target, source, rows),
         }
     }
 
-    /// Sums up a union of rows. `name` is the union's alias. Without a slot, the columns are only
-    /// the key and the counts, with their names.
+    /// Sums up a union of rows. `name` is the union's alias. `slot` is SQL for the slot that the
+    /// sums are added in. Without one, the columns are only the key and the sums, with their names.
     pub fn sums_of(
         &self,
         target: &Target,
@@ -202,7 +220,9 @@ impl Counting {
         }
     }
 
-    /// Sums up the rows of one table, each of which names a single entity.
+    /// Sums up the rows of one table, each of which names a single entity. `slot` is SQL for the
+    /// slot that the sums are added in. Without one, the columns are only the key and the sums,
+    /// with their names.
     pub fn sums_of_rows(
         &self,
         target: &Target,
@@ -210,32 +230,14 @@ impl Counting {
         rows: &RowsToCount<'_>,
         slot: Option<&str>,
     ) -> SumQuery {
-        let mut key = self.key(target, source, rows);
+        let mut key = self.key_values(target, source, rows);
         let key_numbers = column_numbers(key.len());
-        // If a target has a single source, that has a weight for every counter.
-        let weights = source.weights.iter().flatten();
-        let counts = self.counts(
-            source,
-            &RowsToCount {
-                sign: Sign::Plus,
-                ..*rows
-            },
-        );
-        let mut sums = Vec::new();
-        for (weight, value) in weights.zip(counts) {
-            let sign = if rows.sign == Sign::Minus { "-" } else { "" };
-            sums.push(if weight.is_one() {
-                format!("{sign}COUNT(*)")
-            } else {
-                format!("{sign}{}", self.sql.sum.replace("{}", &value))
-            });
-        }
+        let mut sums = self.row_sums(source, rows);
         // Without a GROUP BY, even no rows have a sum. And unless a counter counts every row as 1,
         // an entity's sums may be 0.
         let mut having = Vec::new();
-        if key.is_empty() || !source.has_one() {
-            let sums = sums.iter().map(|sum| sum.trim_start_matches('-'));
-            having.push(any_of(sums.map(|sum| format!("{sum} <> 0")).collect()));
+        if key.is_empty() || !source.has_weight_one() {
+            having.push(any_of(sums.iter().map(|sum| is_not_zero(sum)).collect()));
         }
         if slot.is_none() {
             key = named(key, &self.group(target));
@@ -254,9 +256,32 @@ impl Counting {
         }
     }
 
+    /// Returns the sum of what rows add to every counter, such as `COUNT(*)` or `-SUM(stars)`. The
+    /// source must have a weight for every counter. If a target has a single source, it does.
+    fn row_sums(&self, source: &Source, rows: &RowsToCount<'_>) -> Vec<String> {
+        let sign = match rows.sign {
+            Sign::Plus => "",
+            Sign::Minus => "-",
+        };
+        let added_rows = RowsToCount {
+            sign: Sign::Plus,
+            ..*rows
+        };
+        let counts = self.counts(source, &added_rows);
+        let mut sums = Vec::new();
+        for (weight, count) in source.weights.iter().flatten().zip(counts) {
+            sums.push(if weight.is_one() {
+                format!("{sign}COUNT(*)")
+            } else {
+                format!("{sign}{}", self.sql.sum.replace("{}", &count))
+            });
+        }
+        sums
+    }
+
     /// Returns the columns of a row to add to the counters: the key, with a day and a slot for a
     /// counter table, and the sums. `row` has the entity, and the rows' own day if they have one.
-    pub fn row_of_sums(
+    fn row_of_sums(
         &self,
         mut row: Vec<String>,
         slot: Option<&str>,
@@ -264,7 +289,8 @@ impl Counting {
     ) -> Vec<String> {
         if let Some(slot) = slot {
             if self.day.is_none() {
-                row.push(self.day_of(""));
+                let no_row = "";
+                row.push(self.day_of(no_row));
             }
             row.push(slot.to_owned());
         }
@@ -272,16 +298,61 @@ impl Counting {
         row
     }
 
-    /// Returns what an old or new row adds. `slot` is SQL for the connection's slot, and `more` are
-    /// extra conditions of the trigger.
+    /// Returns what an old or new row adds to a target. `slot` is SQL for the connection's slot,
+    /// and `more_conditions` are conditions of the trigger.
     pub fn row_addition(
         &self,
         target: &Target,
         source: &Source,
         rows: &RowsToCount<'_>,
         slot: &str,
-        more: Vec<String>,
+        more_conditions: Vec<String>,
     ) -> RowAddition {
+        let counts = self.counter_values(target, source, rows);
+        let mut conditions = self.conditions(target, source, rows);
+        conditions.extend(adds_something(source, &counts));
+        conditions.extend(more_conditions);
+        let mut new_row = self.entity_of(source, rows.name);
+        new_row.push(self.day_of(rows.name));
+        new_row.push(slot.to_owned());
+        new_row.extend(counts.iter().map(|count| count.value.clone()));
+        let mut assignments = Vec::new();
+        let mut row_conditions = Vec::new();
+        if target.slots.is_none() {
+            // The statement has only one table, so its columns need no alias.
+            let row = "";
+            for CounterValue { counter, value } in &counts {
+                let context = SumContext::Trigger;
+                assignments.push(self.add_to_counter(target, counter, row, value, context));
+            }
+            let keys = self.database.columns(row, &target.entity);
+            for (key, value) in keys.iter().zip(self.entity_of(source, rows.name)) {
+                row_conditions.push(format!("{key} = {value}"));
+            }
+            row_conditions.extend(self.only(target, row));
+        }
+        let upserts = counts.iter().map(|count| Upsert {
+            counter: &count.counter,
+            existing: self.database.quoted(&count.counter),
+            added: self.added_by_row(count),
+        });
+        RowAddition {
+            to: self.upserted(target, upserts.collect()),
+            new_row,
+            assignments,
+            row_conditions,
+            conditions,
+            counts,
+        }
+    }
+
+    /// Returns what a row adds to every counter that a source has a weight for.
+    fn counter_values(
+        &self,
+        target: &Target,
+        source: &Source,
+        rows: &RowsToCount<'_>,
+    ) -> Vec<CounterValue> {
         let mut counts = Vec::new();
         let values = self.counts(source, rows);
         for ((name, weight), value) in target.names.iter().zip(&source.weights).zip(values) {
@@ -292,58 +363,41 @@ impl Counting {
                 });
             }
         }
-        let entity = self.entity_of(source, rows.name);
-        let mut row_conditions = Vec::new();
-        if target.slots.is_none() {
-            let keys = self.database.columns("", &target.entity);
-            for (key, value) in keys.iter().zip(&entity) {
-                row_conditions.push(format!("{key} = {value}"));
-            }
-            row_conditions.extend(self.only(target, ""));
-        }
-        let mut conditions = self.conditions(target, source, rows);
-        // A row with the weight 1 always adds something. Others may add 0, and then need no row.
-        if !source.has_one() {
-            let changes = counts.iter().map(|count| {
-                let value = count.value.trim_start_matches('-');
-                format!("{value} <> 0")
-            });
-            conditions.push(match &*counts {
-                [_] => changes.joined(""),
-                _ => format!("({})", any_of(changes.collect())),
-            });
-        }
-        conditions.extend(more);
-        let names: Vec<_> = counts.iter().map(|count| count.counter.clone()).collect();
-        let to = self.some_counters_of(target, &names, "", |index, name| match self.database {
-            _ if is_one(&counts[index].value) => counts[index].value.clone(),
-            MYSQL => format!("VALUES({name})"),
-            // When SQLite renames the table, it also renames `excluded` in triggers.
-            SQLITE => counts[index].value.clone(),
-            _ => format!("excluded.{name}"),
-        });
-        let mut new_row = entity;
-        new_row.push(self.day_of(rows.name));
-        new_row.push(slot.to_owned());
-        new_row.extend(counts.iter().map(|count| count.value.clone()));
-        let mut assignments = Vec::new();
-        if target.slots.is_none() {
-            assignments.extend(counts.iter().map(|CounterValue { counter, value }| {
-                self.set(target, counter, "", value, SumContext::Trigger)
-            }));
-        }
-        RowAddition {
-            to,
-            new_row,
-            assignments,
-            row_conditions,
-            conditions,
-            counts,
+        counts
+    }
+
+    /// Returns SQL for what an upsert adds to the existing row: `1`, or `excluded.stars`.
+    fn added_by_row(&self, count: &CounterValue) -> String {
+        // When SQLite renames the table, it also renames `excluded` in triggers.
+        if self.database == SQLITE || is_one(&count.value) {
+            count.value.clone()
+        } else {
+            self.inserted(&count.counter)
         }
     }
 }
 
-/// A condition that one of these is true. A long one has a line for each.
+/// Returns the condition that a row adds something. A row with the weight 1 always does, and needs
+/// no condition.
+fn adds_something(source: &Source, counts: &[CounterValue]) -> Option<String> {
+    if source.has_weight_one() {
+        return None;
+    }
+    let changes = counts.iter().map(|count| is_not_zero(&count.value));
+    let changes: Vec<_> = changes.collect();
+    Some(match &*changes {
+        [change] => change.clone(),
+        _ => format!("({})", any_of(changes)),
+    })
+}
+
+/// A condition that a sum isn't 0, whatever its sign: `SUM(stars) <> 0` for `-SUM(stars)`.
+fn is_not_zero(sum: &str) -> String {
+    format!("{} <> 0", sum.trim_start_matches('-'))
+}
+
+/// A condition that one of these is true: `SUM(likes) <> 0 OR SUM(stars) <> 0`. A long one has a
+/// line for each.
 fn any_of(conditions: Vec<String>) -> String {
     let line = conditions.join(" OR ");
     if line.len() > LONG {
@@ -356,7 +410,7 @@ fn any_of(conditions: Vec<String>) -> String {
 /// The maximum length of a list of conditions on one line.
 pub const LONG: usize = 100;
 
-/// Whether a value is what a row adds that simply counts.
+/// Whether a value is 1 or -1: what a row adds, or takes off, if it has no weight.
 pub fn is_one(value: &str) -> bool {
     value == "1" || value == "-1"
 }

@@ -28,7 +28,7 @@ fn check_for(text: &str, database: Database) {
     let Ok(expression) = Expression::parse(text, &table(), database) else {
         return;
     };
-    let of_row = expression.of("NEW", database);
+    let of_row = expression.for_row("NEW", database);
     let (mut written, mut read) = (parsed(text, database), parsed(&of_row, database));
     let mut columns = WrittenColumns {
         database,

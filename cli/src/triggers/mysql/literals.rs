@@ -6,19 +6,22 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// Returns the texts that MySQL and MariaDB can have for this body.
+/// Returns the texts that the catalogues of MySQL and MariaDB can have for this body, apart from
+/// the body itself.
 pub fn as_stored(body: &str) -> Vec<String> {
     let mut texts = Vec::new();
-    // Without literals, the catalogue has the body as it was written.
+    // Only literals differ from the body as it was written.
     if body.contains(['\'', '"']) {
-        texts.push(written(body, |value, _| value.to_owned()));
-        texts.push(written(body, of_mariadb));
+        let as_mysql = |value: &str, _quote: char| value.to_owned();
+        texts.push(with_literals(body, as_mysql));
+        texts.push(with_literals(body, as_mariadb));
     }
     texts
 }
 
-/// Replaces the value of every literal.
-fn written(body: &str, value_of: fn(&str, char) -> String) -> String {
+/// Writes the text between the quotes of every literal in another way. `write` gets a literal's
+/// value and its quote.
+fn with_literals(body: &str, write: fn(&str, char) -> String) -> String {
     let mut written = String::new();
     let mut chars = body.chars().peekable();
     while let Some(quote) = chars.next() {
@@ -30,12 +33,11 @@ fn written(body: &str, value_of: fn(&str, char) -> String) -> String {
                 written += &format!("`{name}`");
             }
             '\'' | '"' => {
-                let value = value(&mut chars, quote);
-                remove_introducer(&mut written);
-                written.push(quote);
+                let value = read_value(&mut chars, quote);
                 // The catalogue can only hold characters of up to three bytes.
-                written += &value_of(&value, quote).replace(|c| c > '\u{ffff}', "?");
-                written.push(quote);
+                let text = write(&value, quote).replace(|c| c > '\u{ffff}', "?");
+                remove_introducer(&mut written);
+                written += &format!("{quote}{text}{quote}");
             }
             other => written.push(other),
         }
@@ -43,8 +45,8 @@ fn written(body: &str, value_of: fn(&str, char) -> String) -> String {
     written
 }
 
-/// Reads the value of a literal, after its first quote.
-fn value(chars: &mut Peekable<Chars<'_>>, quote: char) -> String {
+/// Reads the value of a literal, after its first quote. Takes the characters up to its last quote.
+fn read_value(chars: &mut Peekable<Chars<'_>>, quote: char) -> String {
     let mut value = String::new();
     while let Some(c) = chars.next() {
         if c == quote {
@@ -71,24 +73,25 @@ fn value(chars: &mut Peekable<Chars<'_>>, quote: char) -> String {
     value
 }
 
-/// Removes a character set such as `_utf8mb4` in front of a literal, which may be bytes: `X'e9'`.
-/// The spaces on both sides stay.
-fn remove_introducer(written: &mut String) {
+/// Removes a character set such as `_utf8mb4` at the end of the SQL before a literal's quote. The
+/// literal may be bytes: `_latin1 X'e9'`. The spaces on both sides stay.
+fn remove_introducer(sql: &mut String) {
     let is_word_char = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let literal = match written.strip_suffix(['X', 'x', 'B', 'b']) {
-        // Otherwise it's the end of a word.
-        Some(before) if !before.ends_with(is_word_char) => before.len(),
-        _ => written.len(),
+    let before_literal = match sql.strip_suffix(['X', 'x', 'B', 'b']) {
+        Some(before) if !before.ends_with(is_word_char) => before,
+        // The letter is the end of a word.
+        _ => sql.as_str(),
     };
-    let before = written[..literal].trim_end();
-    let other = before.trim_end_matches(is_word_char);
-    if before[other.len()..].starts_with('_') {
-        written.replace_range(other.len()..before.len(), "");
+    let up_to_word = before_literal.trim_end();
+    let word_start = up_to_word.trim_end_matches(is_word_char).len();
+    let word_end = up_to_word.len();
+    if up_to_word[word_start..].starts_with('_') {
+        sql.replace_range(word_start..word_end, "");
     }
 }
 
 /// Writes a value as MariaDB does.
-fn of_mariadb(value: &str, quote: char) -> String {
+fn as_mariadb(value: &str, quote: char) -> String {
     let mut written = String::new();
     for c in value.chars() {
         match c {

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::counting::Counting;
 use super::existing::Names;
 use super::functions::Event;
-use super::plan::{Gone, Plan, by_plan};
+use super::plan::{Gone, Plan, dropped_first, values_of_plans};
 use super::statement::{NEW, OLD, RowsToCount};
 use super::target::{Source, Target};
 use super::trigger::Trigger;
@@ -22,6 +22,7 @@ use crate::template::render;
 use cascade::cascades;
 use trigger::{connection_slot, trigger};
 
+/// Makes a definition's triggers, in the order in which they are created.
 pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     let rows = &counting.rows;
     if rows.schema.is_some() {
@@ -37,13 +38,11 @@ pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
              rows of {rows} in a counter table"
         );
     }
-    // In the order in which they are created.
     let mut triggers = Vec::new();
-    for event in [Event::Insert, Event::Update, Event::Delete] {
-        if event == Event::Delete && counting.keeps_deleted() {
-            continue;
-        }
-        triggers.extend(lock(counting, event)?);
+    triggers.extend(locking_trigger(counting, Event::Insert)?);
+    triggers.extend(locking_trigger(counting, Event::Update)?);
+    if !counting.keeps_deleted() {
+        triggers.extend(locking_trigger(counting, Event::Delete)?);
     }
     triggers.push(after(counting, Event::Insert, NEW)?);
     if counting.has_updates() {
@@ -56,24 +55,26 @@ pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     Ok(triggers)
 }
 
-/// Returns what the row `row` adds, or what is taken off. `more` are extra conditions of the
-/// trigger.
+/// Returns what the row `row` adds to a target, or takes off. It only does if these conditions are
+/// true, too.
 fn addition(
     counting: &Counting,
     target: &Target,
     source: &Source,
     row: &str,
-    more: Vec<String>,
+    more_conditions: Vec<String>,
 ) -> RowAddition {
     let slot = connection_slot(counting.definition.slots);
     let rows = RowsToCount::row(row, target.entities(source));
-    counting.row_addition(target, source, &rows, &slot, more)
+    counting.row_addition(target, source, &rows, &slot, more_conditions)
 }
 
+/// Makes the trigger that counts the row `row` after an INSERT or a DELETE.
 fn after(counting: &Counting, event: Event, row: &str) -> Result<Trigger> {
     let mut additions = Vec::new();
     for (target, source) in counting.sources() {
-        additions.push(addition(counting, target, source, row, Vec::new()));
+        let no_more_conditions = Vec::new();
+        additions.push(addition(counting, target, source, row, no_more_conditions));
     }
     let body = render("mysql/after.sql", json!({ "additions": additions }))?;
     let table = &counting.rows.name;
@@ -102,7 +103,8 @@ struct Change {
     additions: [RowAddition; 2],
 }
 
-/// More conditions for an update to take the old row off.
+/// Returns the conditions for an update to take the old row off. If moved rows stay in the counts,
+/// the row must stay where it is.
 fn stays(counting: &Counting, source: &Source) -> Vec<String> {
     if counting.keeps_deleted() {
         counting.stays(source, NEW, OLD)
@@ -111,6 +113,7 @@ fn stays(counting: &Counting, source: &Source) -> Vec<String> {
     }
 }
 
+/// Makes the trigger that takes the old row off after an UPDATE, and adds the new one.
 fn after_update(counting: &Counting) -> Result<Trigger> {
     let mut changes = Vec::new();
     for (target, source) in counting.sources() {
@@ -142,35 +145,27 @@ struct RowLocks {
     condition: String,
 }
 
-/// Writes one value as it is, and several in parentheses.
-fn list(values: &[String]) -> String {
+/// Writes a value as it is, and several as a row: `(a, b)`.
+fn row_of(values: &[String]) -> String {
     match values {
-        [one] => one.clone(),
-        several => format!("({})", several.join(", ")),
+        [value] => value.clone(),
+        _ => format!("({})", values.join(", ")),
     }
 }
 
-fn lock(counting: &Counting, event: Event) -> Result<Option<Trigger>> {
+/// Makes the trigger that locks the rows of ordinary tables before an event, if it locks any.
+fn locking_trigger(counting: &Counting, event: Event) -> Result<Option<Trigger>> {
     let rows: &[&str] = match event {
         Event::Insert => &[NEW],
         Event::Update => &[OLD, NEW],
-        _ => &[OLD],
+        Event::Delete | Event::Truncate => &[OLD],
     };
     let mut locks = Vec::new();
     for target in counting.locked_before() {
         for source in &target.sources {
-            let key = MYSQL.columns("", &target.entity);
-            let entities = rows
-                .iter()
-                .map(|row| list(&counting.entity_of(source, row)));
-            let entities: Vec<_> = entities.collect();
             locks.push(RowLocks {
                 table: MYSQL.table_name(&target.table),
-                is_locked: match &*entities {
-                    _ if key.is_empty() => String::new(),
-                    [one] => format!("{} = {one}", list(&key)),
-                    several => format!("{} IN ({})", list(&key), several.join(", ")),
-                },
+                is_locked: is_locked(counting, target, source, rows),
                 condition: match event {
                     // A counter table's foreign key also share-locks the row.
                     Event::Update => counting.changed_anywhere(),
@@ -183,18 +178,34 @@ fn lock(counting: &Counting, event: Event) -> Result<Option<Trigger>> {
         return Ok(None);
     }
     let body = render("mysql/before.sql", json!({ "locks": locks }))?;
-    let what = format!("lock_{}", event.lower());
+    let suffix = format!("lock_{}", event.lower());
     let when = format!("BEFORE {}", event.name());
     let table = &counting.rows.name;
-    let mut trigger = trigger(counting, &what, &when, table, &body)?;
+    let mut trigger = trigger(counting, &suffix, &when, table, &body)?;
     if event == Event::Insert {
         trigger.comment = WHY_LOCKED.to_owned();
     }
     Ok(Some(trigger))
 }
 
-/// Conditions that a row still is what it was before an update. Without a primary key, there's no
-/// way to tell.
+/// Returns the condition for the entities' rows that are locked, such as `id = NEW.article_id` or
+/// `id IN (OLD.article_id, NEW.article_id)`. Empty if the table has a single row.
+fn is_locked(counting: &Counting, target: &Target, source: &Source, rows: &[&str]) -> String {
+    let key = MYSQL.columns("", &target.entity);
+    if key.is_empty() {
+        return String::new();
+    }
+    let key = row_of(&key);
+    let entities = rows.iter().map(|row| counting.entity_of(source, row));
+    let entities: Vec<_> = entities.map(|entity| row_of(&entity)).collect();
+    match &*entities {
+        [entity] => format!("{key} = {entity}"),
+        _ => format!("{key} IN ({})", entities.join(", ")),
+    }
+}
+
+/// Returns the conditions that the stored row, `same`, still is what it was before an update.
+/// Without a primary key, there's no way to tell.
 fn still_old(counting: &Counting, source: &Source) -> Vec<String> {
     let rows = &counting.rows;
     if rows.primary_key.is_empty() {
@@ -207,15 +218,14 @@ fn still_old(counting: &Counting, source: &Source) -> Vec<String> {
         conditions.push(format!("{same} = {old}"));
     }
     for name in counting.columns(source) {
-        if rows.primary_key.iter().any(|key| key == name) && !is_loose(rows, name) {
-            continue;
-        }
-        let [mut same, mut old] = ["same", OLD].map(|row| MYSQL.column(row, name));
+        let is_in_key = rows.primary_key.iter().any(|key| key == name);
+        let [same, old] = ["same", OLD].map(|row| MYSQL.column(row, name));
         if is_loose(rows, name) {
-            same = format!("CAST({same} AS BINARY)");
-            old = format!("CAST({old} AS BINARY)");
+            let [same, old] = [same, old].map(|value| format!("CAST({value} AS BINARY)"));
+            conditions.push(MYSQL.are_same(&same, &old));
+        } else if !is_in_key {
+            conditions.push(MYSQL.are_same(&same, &old));
         }
-        conditions.push(MYSQL.are_same(&same, &old));
     }
     conditions
 }
@@ -226,71 +236,80 @@ fn is_loose(rows: &Table, name: &str) -> bool {
     column.is_some_and(|column| column.loose_collation.is_some())
 }
 
-/// Returns the tables that the migration locks, with every alias that its statements use: LOCK
-/// TABLES refuses statements that use any other.
-fn locked(plans: &[Plan], gone: &[Gone], names: Names) -> Vec<String> {
-    // Nobody may count while existing rows are being counted, and triggers may only be created and
-    // dropped while their tables are locked.
-    let mut write: Vec<String> = Vec::new();
-    let mut read = Vec::new();
+/// Returns what LOCK TABLES locks, such as `likes WRITE` or `likes AS counted READ`. LOCK TABLES
+/// refuses statements that use a table or an alias that it doesn't name.
+fn table_locks(plans: &[Plan], gone: &[Gone], names: Names) -> Vec<String> {
+    let written = written_tables(plans, gone);
+    let mut locks: Vec<String> = Vec::new();
+    let mut lock_once = |lock: String| {
+        if !locks.contains(&lock) {
+            locks.push(lock);
+        }
+    };
+    for table in &written {
+        lock_once(format!("{table} WRITE"));
+    }
     for plan in plans {
-        let counting = &plan.counting;
-        write.push(MYSQL.table_name(&counting.rows));
-        let of_triggers = plan.triggers.iter().map(|trigger| &trigger.table.name);
-        write.extend(of_triggers.map(|name| MYSQL.quoted(name)));
-        write.extend(
-            counting
-                .targets
-                .iter()
-                .map(|target| MYSQL.table_name(&target.table)),
-        );
-        let steps = plan.steps(names);
-        let statements = steps.iter().flat_map(|step| &step.statements);
-        read.extend(statements.flat_map(|statement| statement.reads.clone()));
-        write.extend(plan.emptied().map(|table| MYSQL.table_name(table)));
-    }
-    for one in gone {
-        write.extend(one.rows.as_ref().map(|rows| MYSQL.table_name(rows)));
-        write.extend(one.tables.iter().map(|name| MYSQL.quoted(name)));
-    }
-    let mut locked: Vec<String> = Vec::new();
-    let writes = write.iter().map(|table| format!("{table} WRITE"));
-    let reads = read.iter().filter(|table| !write.contains(table));
-    for lock in writes.chain(reads.map(|table| format!("{table} READ"))) {
-        if !locked.contains(&lock) {
-            locked.push(lock);
+        let statements = plan
+            .steps(names)
+            .into_iter()
+            .flat_map(|step| step.statements);
+        for table in statements.flat_map(|statement| statement.reads) {
+            if !written.contains(&table) {
+                lock_once(format!("{table} READ"));
+            }
         }
     }
-    locked
+    locks
 }
 
+/// Returns the tables that nobody else may use during a migration. Nobody may count while existing
+/// rows are being counted, and triggers may only be created and dropped while their tables are
+/// locked.
+fn written_tables(plans: &[Plan], gone: &[Gone]) -> Vec<String> {
+    let mut tables = Vec::new();
+    for plan in plans {
+        tables.push(MYSQL.table_name(&plan.counting.rows));
+        for trigger in &plan.triggers {
+            tables.push(MYSQL.quoted(&trigger.table.name));
+        }
+        for target in &plan.counting.targets {
+            tables.push(MYSQL.table_name(&target.table));
+        }
+        tables.extend(plan.emptied().map(|table| MYSQL.table_name(table)));
+    }
+    for gone in gone {
+        tables.extend(gone.rows.as_ref().map(|rows| MYSQL.table_name(rows)));
+        tables.extend(gone.tables.iter().map(|name| MYSQL.quoted(name)));
+    }
+    tables
+}
+
+/// Writes the statements that create triggers, after dropping others.
 pub fn up(plans: &[Plan], gone: &[Gone]) -> Result<String> {
-    let is_one = plans.len() == 1 && plans[0].counting.targets.len() == 1;
-    let names = if is_one && gone.is_empty() {
+    let has_one_target = plans.len() == 1 && plans[0].counting.targets.len() == 1;
+    let names = if has_one_target && gone.is_empty() {
         Names::Short
     } else {
         Names::WithTable
     };
-    let (first, by_plan) = by_plan(gone, plans);
     // LOCK TABLES doesn't know a table that has been renamed, so drop its triggers without a lock.
-    let (locked_first, unlocked): (Vec<&Gone>, Vec<&Gone>) =
-        first.into_iter().partition(|gone| gone.rows.is_some());
-    let drops_of =
-        |gone: &[&Gone]| -> Vec<String> { gone.iter().map(|gone| gone.drops.clone()).collect() };
+    let (locked, unlocked): (Vec<&Gone>, Vec<&Gone>) = dropped_first(gone, plans)
+        .into_iter()
+        .partition(|gone| gone.rows.is_some());
+    let drops_of = |gone: &[&Gone]| -> Vec<String> {
+        let drops = gone.iter().map(|gone| gone.drops.clone());
+        drops.collect()
+    };
     let all_drops: String = gone.iter().map(|gone| &*gone.drops).collect();
-    let created: Vec<_> = plans
-        .iter()
-        .zip(&by_plan)
-        .map(|(plan, replaced)| plan.values(names, replaced))
-        .collect();
     let values = json!({
         "sql_mode": SQL_MODE,
         "adds_differences": plans.iter().any(Plan::adds_difference),
-        "plans": created,
+        "plans": values_of_plans(plans, gone, names),
         "names": plans.iter().map(Plan::name).collect::<Vec<_>>(),
-        "locked": locked(plans, gone, names),
+        "locked": table_locks(plans, gone, names),
         "unlocked_drops": drops_of(&unlocked),
-        "drops": drops_of(&locked_first),
+        "drops": drops_of(&locked),
         "all_drops": all_drops,
     });
     render("mysql/up.sql", values)

@@ -8,19 +8,19 @@ use super::literals::as_stored;
 use crate::database::MYSQL;
 use crate::template::render;
 use crate::triggers::counting::Counting;
-use crate::triggers::trigger::{Trigger, TriggerTable, drop_statement};
+use crate::triggers::trigger::{Trigger, TriggerTable, drop_trigger};
 
-/// Makes a trigger on a table in the same database as the rows. `what` is the end of its name, and
-/// `event` is for example `AFTER INSERT`. Its body has no comment, because the `mysql` client would
-/// drop it.
+/// Makes a trigger on a table in the same database as the rows. `suffix` is the end of its name,
+/// `event` is for example `AFTER INSERT`, and `rendered` is its body. That has no comment, because
+/// the `mysql` client would drop it.
 pub fn trigger(
     counting: &Counting,
-    what: &str,
+    suffix: &str,
     event: &str,
     table: &str,
     rendered: &str,
 ) -> Result<Trigger> {
-    let name = format!("{}_{what}", counting.definition.name);
+    let name = format!("{}_{suffix}", counting.definition.name);
     let quoted = MYSQL.quoted(&name);
     let body = rendered.trim_end();
     let values = json!({
@@ -31,7 +31,7 @@ pub fn trigger(
     });
     Ok(Trigger {
         create: render("mysql/trigger.sql", values)?,
-        drop: drop_statement(&name, Some(&counting.rows), false, MYSQL),
+        drop: drop_trigger(&name, Some(&counting.rows), MYSQL),
         table: TriggerTable {
             schema: counting.rows.in_schema.clone(),
             name: table.to_owned(),
@@ -45,7 +45,7 @@ pub fn trigger(
     })
 }
 
-/// SQL for the connection's slot. Slot 0 is for merged rows.
+/// SQL for the slot in which a connection counts, from 1. Slot 0 is for merged rows.
 pub fn connection_slot(slots: u16) -> String {
     match slots {
         0 | 1 => "1".to_owned(),

@@ -37,18 +37,18 @@ struct Changed<'t> {
 
 /// Returns what an event's function runs.
 pub fn body(counting: &Counting, event: Event) -> Result<String> {
-    let has_column = |name: &&str| {
+    let is_column = |name: &&str| {
         let mut tables = counting.tables();
         tables.any(|table| table.column(name).is_some())
     };
+    let entity = counting.unused_name("entity");
     let mut targets = counting.targets.iter();
-    let in_columns = targets.any(|target| target.slots.is_none());
-    let loop_variable = in_columns.then(|| counting.unused_name("entity"));
+    let has_loop = targets.any(|target| target.slots.is_none());
     let function = Function {
         event,
-        has_variable_name: VARIABLES.iter().any(has_column),
-        additions: additions(counting, event, loop_variable.as_deref()),
-        loop_variable,
+        has_variable_name: VARIABLES.iter().any(is_column),
+        additions: additions(counting, event, &entity),
+        loop_variable: has_loop.then_some(entity),
     };
     render("postgres/body.sql", function)
 }
@@ -72,9 +72,12 @@ const VARIABLES: [&str; 15] = [
     "tg_when",
 ];
 
-fn additions(counting: &Counting, event: Event, entity: Option<&str>) -> Vec<Addition> {
+/// Returns what an event's function adds to every target. `entity` is the variable with an entity's
+/// sums.
+fn additions(counting: &Counting, event: Event, entity: &str) -> Vec<Addition> {
     let table = POSTGRES.table_name(&counting.rows);
     let [old_rows, new_rows] = [OLD, NEW].map(|name| counting.unused_name(name));
+    // A cascade can have deleted an old row's entity before the row.
     let old = Changed {
         table: &old_rows,
         sign: Sign::Minus,
@@ -96,12 +99,14 @@ fn additions(counting: &Counting, event: Event, entity: Option<&str>) -> Vec<Add
         Event::Delete => &[old],
         Event::Truncate => &[all],
     };
-    let addition = |target| addition(counting, target, changed, entity.unwrap_or_default());
-    counting.targets.iter().map(addition).collect()
+    let targets = counting.targets.iter();
+    targets
+        .map(|target| addition(counting, target, changed, entity))
+        .collect()
 }
 
 /// SQL for the connection's slot.
-fn slot(counting: &Counting) -> String {
+fn connection_slot(counting: &Counting) -> String {
     match counting.definition.slots {
         0 | 1 => "1".to_owned(),
         slots => format!("diesel_counters_slot({slots})"),
@@ -116,12 +121,13 @@ fn addition(
     changed: &[Changed<'_>],
     entity: &str,
 ) -> Addition {
-    let slot = target.slots.as_ref().map(|_| slot(counting));
+    let slots = target.slots.as_ref();
+    let slot = slots.map(|_| connection_slot(counting));
     // If all rows are in one table and each names a single entity, sum them up directly, without a
     // union.
     let sums = match (&*target.sources, changed) {
-        ([source], [rows]) => sums_of_one(counting, target, source, *rows, slot.as_deref()),
-        _ => sums(counting, target, changed, slot.as_deref()),
+        ([source], [rows]) => direct_sums(counting, target, source, *rows, slot.as_deref()),
+        _ => union_sums(counting, target, changed, slot.as_deref()),
     };
     let mut assignments = Vec::new();
     let mut row_conditions = Vec::new();
@@ -129,7 +135,7 @@ fn addition(
         let table = POSTGRES.quoted(&target.table.name);
         assignments.extend(target.names.iter().map(|counter| {
             let value = POSTGRES.column(entity, counter);
-            counting.set(target, counter, &table, &value, SumContext::Trigger)
+            counting.add_to_counter(target, counter, &table, &value, SumContext::Trigger)
         }));
         row_conditions.push(counting.same_key(target, &table, entity));
         row_conditions.extend(counting.only(target, &table));
@@ -143,7 +149,7 @@ fn addition(
 }
 
 /// Sums up rows of several tables, or rows that each name several entities.
-fn sums(
+fn union_sums(
     counting: &Counting,
     target: &Target,
     changed: &[Changed<'_>],
@@ -151,49 +157,55 @@ fn sums(
 ) -> SumQuery {
     let changes = counting.unused_name(CHANGES);
     let entity = POSTGRES.columns(&changes, &target.entity);
-    let exist = exist(target, counting, &entity, changed);
-    let is_marked = exist.iter().any(|exists| exists.contains(IS_MOVED));
+    let entity_exists = entity_exists(target, counting, &entity, changed);
+    let uses_is_new = entity_exists.iter().any(|exists| exists.contains(IS_MOVED));
     let mut union = Vec::new();
     for changed_rows in changed {
         let is_old = changed_rows.sign == Sign::Minus;
-        let mut mark = Vec::new();
-        if is_marked {
-            mark.push(format!("{} AS is_new", !is_old));
+        let mut extra_columns = Vec::new();
+        if uses_is_new {
+            extra_columns.push(format!("{} AS is_new", !is_old));
         }
         for source in &target.sources {
             // Only take an old row off if it stays where it is: its new row is then added again.
             let from = if is_old && counting.keeps_deleted() {
-                staying(counting, source)
+                staying_rows(counting, source)
             } else {
                 changed_rows.table.to_owned()
             };
-            let rows = changed_rows.of(&from);
-            union.push(counting.rows_of(target, source, &rows, &mark));
+            let rows = changed_rows.rows_from(&from);
+            union.push(counting.rows_of(target, source, &rows, &extra_columns));
         }
     }
     let mut sums = counting.sums_of(target, (&changes, union), slot);
-    require(&mut sums, exist, counting, target);
+    require_entity(&mut sums, entity_exists, counting, target);
     sums
 }
 
-/// Adds the conditions that an entity exists. They apply to a whole group, because a session keeps
-/// its query plans: a plan for a condition on rows, if it was made for many of them, would join all
-/// entities.
-fn require(sums: &mut SumQuery, exist: Vec<String>, counting: &Counting, target: &Target) {
-    if exist.is_empty() {
+/// Adds the conditions that an entity exists to the query's HAVING. They apply to a whole group,
+/// because a session keeps its query plans: a plan for a condition on rows, if it was made for many
+/// of them, would join all entities.
+fn require_entity(
+    sums: &mut SumQuery,
+    entity_exists: Vec<String>,
+    counting: &Counting,
+    target: &Target,
+) {
+    if entity_exists.is_empty() {
         return;
     }
-    for changes in &mut sums.having {
-        if changes.contains(" OR ") {
-            *changes = format!("({changes})");
+    for condition in &mut sums.having {
+        if condition.contains(" OR ") {
+            *condition = format!("({condition})");
         }
     }
     sums.comment = counting.why_existing(target);
-    sums.having.extend(exist);
+    sums.having.extend(entity_exists);
 }
 
-/// Returns the old rows of an update that keep their entity and their day, and still count.
-fn staying(counting: &Counting, source: &Source) -> String {
+/// Writes a query for the old rows of an update that keep their entity and their day, and still
+/// count.
+fn staying_rows(counting: &Counting, source: &Source) -> String {
     let conditions = counting.stays(source, "becomes", "was");
     let stays = if conditions.is_empty() {
         "TRUE".to_owned()
@@ -204,30 +216,32 @@ fn staying(counting: &Counting, source: &Source) -> String {
     // foreign keys can change the same row twice in one statement. But the server adds the old and
     // the new row to these tables at the same time, so their positions match. They only differ if a
     // trigger removes a row that moves to another partition.
-    let place = counting.unused_name("place");
+    let position = counting.unused_name("place");
     let lost = POSTGRES.literal(&format!(
         "a trigger removed a row of {} that an UPDATE moved to another partition, number ",
         counting.rows
     ));
-    let in_places =
-        |table: &str| format!("(SELECT *, row_number() OVER () AS {place} FROM {table})");
+    let numbered = |table: &str| {
+        let table = counting.unused_name(table);
+        format!("(SELECT *, row_number() OVER () AS {position} FROM {table})")
+    };
+    let [old_rows, new_rows] = [OLD, NEW].map(numbered);
     // A session keeps its first plan, which may have been made for a single row. A FULL JOIN is
     // never a nested loop. The planner would turn it into an inner join if it saw that it returns
     // only matching rows, but it doesn't look into a CASE.
     format!(
         "(
-    SELECT was.* FROM {} AS was
-    FULL JOIN {} AS becomes ON was.{place} = becomes.{place}
-    WHERE CASE WHEN was.{place} = becomes.{place} THEN {stays}
-        ELSE CAST({lost} || COALESCE(was.{place}, becomes.{place}) AS BOOLEAN) END
-) AS staying",
-        in_places(&counting.unused_name(OLD)),
-        in_places(&counting.unused_name(NEW))
+    SELECT was.* FROM {old_rows} AS was
+    FULL JOIN {new_rows} AS becomes ON was.{position} = becomes.{position}
+    WHERE CASE WHEN was.{position} = becomes.{position} THEN {stays}
+        ELSE CAST({lost} || COALESCE(was.{position}, becomes.{position}) AS BOOLEAN) END
+) AS staying"
     )
 }
 
 impl Changed<'_> {
-    fn of<'f>(&self, from: &'f str) -> RowsToCount<'f> {
+    /// Describes the rows that a query reads from a table, or from a query in parentheses.
+    fn rows_from<'f>(&self, from: &'f str) -> RowsToCount<'f> {
         RowsToCount {
             uses_before: 0,
             name: "",
@@ -238,77 +252,84 @@ impl Changed<'_> {
     }
 }
 
-/// Sums up the rows of one table, each of which names a single entity.
-fn sums_of_one(
+/// Sums up the rows of one table, each of which names a single entity, without a union.
+fn direct_sums(
     counting: &Counting,
     target: &Target,
     source: &Source,
     changed: Changed<'_>,
     slot: Option<&str>,
 ) -> SumQuery {
+    let table = changed.table;
     let is_gone = changed.sign == Sign::Minus;
     let name = if is_gone {
         counting.unused_name(GONE)
     } else {
-        changed.table.to_owned()
+        table.to_owned()
     };
     let entity = counting.entity_of(source, &name);
-    let exist = exist(target, counting, &entity, &[changed]);
-    // The condition that an entity exists needs an alias for the rows.
-    let from = if exist.is_empty() || !is_gone {
-        changed.table.to_owned()
+    let entity_exists = entity_exists(target, counting, &entity, &[changed]);
+    // Only the condition that an entity exists uses the alias.
+    let from = if is_gone && !entity_exists.is_empty() {
+        format!("{table} AS {name}")
     } else {
-        format!("{} AS {name}", changed.table)
+        table.to_owned()
     };
-    let mut sums = counting.sums_of_rows(target, source, &changed.of(&from), slot);
-    require(&mut sums, exist, counting, target);
+    let rows = changed.rows_from(&from);
+    let mut sums = counting.sums_of_rows(target, source, &rows, slot);
+    require_entity(&mut sums, entity_exists, counting, target);
     sums
 }
 
 /// True if all of an entity's rows are new, so that the update has moved them to it.
 const IS_MOVED: &str = "bool_and(is_new)";
 
-/// Returns the conditions on the entity for its rows to count. They apply to old and new rows
-/// alike, so an update of a row whose entity is gone counts for nobody. That happens because a
+/// Returns the conditions that an entity exists, so that its rows count. They apply to old and new
+/// rows alike, so an update of a row whose entity is gone counts for nobody. That happens because a
 /// cascade changes and deletes rows after their entity. An ordinary column needs no condition: its
 /// UPDATE finds no row then.
-fn exist(
+fn entity_exists(
     target: &Target,
     counting: &Counting,
     entity: &[String],
     changed: &[Changed<'_>],
 ) -> Vec<String> {
-    let is_sure = target.sources.iter().all(|source| source.exists);
+    let has_foreign_keys = target.sources.iter().all(|source| source.exists);
     // A row that is inserted, or still exists, has its entity.
-    let has_entities = is_sure && changed.iter().all(|rows| !rows.can_lack_entities);
-    if target.slots.is_none() || has_entities {
+    let exists_anyway = has_foreign_keys && changed.iter().all(|rows| !rows.can_lack_entities);
+    if target.slots.is_none() || exists_anyway {
         return Vec::new();
     }
     let conditions = counting.exists(target, entity);
-    let mut can_come_later = Vec::new();
-    let mut now = Vec::new();
+    let mut exists_later = Vec::new();
+    let mut exists_now = Vec::new();
     for (parent, exists) in target.parents.iter().zip(conditions) {
-        if is_sure && parent.deferrable {
-            can_come_later.push(exists);
+        if has_foreign_keys && parent.deferrable {
+            exists_later.push(exists);
         } else {
-            now.push(exists);
+            exists_now.push(exists);
         }
     }
-    if can_come_later.is_empty() {
-        return now;
+    if exists_later.is_empty() {
+        return exists_now;
     }
-    // An entity can be inserted after its rows. If it was deleted, a cascade has deleted its
-    // counters.
-    let kept = counting.unused_name(KEPT);
-    let stored = format!(
-        "EXISTS (SELECT FROM {} AS {kept} WHERE {})",
-        POSTGRES.table_name(&target.table),
-        counting.is_key(&target.entity, &kept, entity)
-    );
-    let mut any_of = vec![can_come_later.join(" AND "), stored];
+    // An entity that doesn't exist may be inserted after its rows. Or it was deleted, and then a
+    // cascade has deleted its counters, too.
+    let mut any_of = vec![
+        exists_later.join(" AND "),
+        has_counters(target, counting, entity),
+    ];
     if changed.len() > 1 {
         any_of.push(IS_MOVED.to_owned());
     }
-    now.push(format!("({})", any_of.join(" OR ")));
-    now
+    exists_now.push(format!("({})", any_of.join(" OR ")));
+    exists_now
+}
+
+/// A condition that a counter table has a row for this entity.
+fn has_counters(target: &Target, counting: &Counting, entity: &[String]) -> String {
+    let kept = counting.unused_name(KEPT);
+    let table = POSTGRES.table_name(&target.table);
+    let is_entity = counting.key_equals(&target.entity, &kept, entity);
+    format!("EXISTS (SELECT FROM {table} AS {kept} WHERE {is_entity})")
 }

@@ -12,13 +12,14 @@ use serde_json::json;
 use super::counting::Counting;
 use super::existing::Names;
 use super::functions::{Event, function_name, name_of};
-use super::plan::{Gone, NO_MERGE, Plan, by_plan};
-use super::trigger::{Trigger, TriggerTable, drop_statement};
+use super::plan::{Gone, NO_MERGE, Plan, dropped_first, values_of_plans};
+use super::trigger::{Trigger, TriggerTable, drop_rule, drop_trigger};
 use crate::catalogue::{Column, Table};
-use crate::database::{Joined, POSTGRES};
+use crate::database::POSTGRES;
 use crate::template::render;
 use body::{NEW, OLD, body};
 
+/// Makes a definition's triggers, in the order in which they are created.
 pub fn triggers(counting: &Counting) -> Result<Vec<Trigger>> {
     let rows = &counting.rows;
     // A statement's rows don't have columns that are computed when they are read.
@@ -52,37 +53,37 @@ fn trigger(counting: &Counting, event: Event) -> Result<Trigger> {
     let name = name_of(counting, event);
     let quoted = POSTGRES.quoted(&name);
     let table = POSTGRES.table_name(&counting.rows);
-    // A TRUNCATE has no transition tables, so its trigger reads the table itself before it's
-    // emptied.
     let old = counting.unused_name(OLD);
     let new = counting.unused_name(NEW);
     let (when, transition_tables) = match event {
         Event::Insert => ("AFTER", vec![("NEW", &new)]),
         Event::Update => ("AFTER", vec![("OLD", &old), ("NEW", &new)]),
         Event::Delete => ("AFTER", vec![("OLD", &old)]),
+        // A TRUNCATE has no transition tables, so its trigger reads the table itself before it's
+        // emptied.
         Event::Truncate => ("BEFORE", vec![]),
     };
-    let referencing = transition_tables.iter();
-    let referencing = referencing.map(|(which, name)| format!("{which} TABLE AS {name}"));
-    let names = transition_tables
-        .iter()
-        .map(|(_, name)| &***name)
-        .joined(" ");
+    let mut referencing = Vec::new();
+    let mut names = Vec::new();
+    for (old_or_new, name) in transition_tables {
+        referencing.push(format!("{old_or_new} TABLE AS {name}"));
+        names.push(name.clone());
+    }
     let values = json!({
         "name": quoted,
         "when": when,
         "event": event,
         "table": table,
-        "referencing": referencing.collect::<Vec<_>>(),
+        "referencing": referencing,
         "function": function_name(counting, event),
     });
     let body = body(counting, event)?;
     Ok(Trigger {
         create: render("postgres/trigger.sql", values)?,
-        drop: drop_statement(&name, Some(&counting.rows), false, POSTGRES),
+        drop: drop_trigger(&name, Some(&counting.rows), POSTGRES),
         table: TriggerTable::of(&counting.rows),
         name,
-        event: format!("{when} {} {names}", event.name()),
+        event: format!("{when} {} {}", event.name(), names.join(" ")),
         function: Some(function(counting, event, &body)?),
         body,
         ..Trigger::default()
@@ -98,66 +99,72 @@ fn function(counting: &Counting, event: Event, body: &str) -> Result<String> {
     render("postgres/function.sql", values)
 }
 
-/// Writes a text in dollar quotes, with a tag in them if the text has `$$` in it.
+/// Writes a text in dollar quotes: `$$…$$`, or `$counting1$…$counting1$` if the text has `$$` in
+/// it.
 fn dollar_quoted(text: &str) -> String {
     let mut quote = "$$".to_owned();
     let mut number = 1;
-    // A text can't contain every tag.
+    // This comes to an end, because a text can't contain every tag.
     while text.contains(&quote) {
         quote = format!("$counting{number}$");
         number += 1;
     }
+    // The space keeps a `$` at the end of the text apart from the quote.
     format!("{quote}{text} {quote}")
 }
 
 /// Writes the statements that create triggers, after dropping others.
 pub fn up(plans: &[Plan], gone: &[Gone]) -> Result<String> {
     let dropped: Vec<&Table> = gone.iter().filter_map(|gone| gone.rows.as_ref()).collect();
-    // If triggers already count, every statement locks its own table first.
-    let mut locked = dropped.clone();
-    // The entities' tables come next, in the order of a program that writes an entity and then its
-    // rows.
-    let corrected = plans
-        .iter()
-        .filter(|plan| !plan.steps(Names::Short).is_empty());
-    let targets = corrected.flat_map(|plan| &plan.counting.targets);
-    let in_columns = targets.filter(|target| target.slots.is_none());
-    locked.extend(in_columns.map(|target| &target.table));
-    locked.extend(plans.iter().map(|plan| &plan.counting.rows));
-    locked.extend(plans.iter().flat_map(Plan::emptied));
-    let (first, by_plan) = by_plan(gone, plans);
+    let locked = referring_first(locked_tables(plans, &dropped), &dropped);
+    let first = dropped_first(gone, plans);
     let drops: Vec<_> = first.iter().map(|gone| &gone.drops).collect();
-    let created: Vec<_> = plans
-        .iter()
-        .zip(&by_plan)
-        .map(|(plan, replaced)| plan.values(Names::Short, replaced))
-        .collect();
     let mut countings = plans.iter().map(|plan| &plan.counting);
     let values = json!({
-        "locks": locks(&referring_first(locked, &dropped), &dropped),
+        "locks": locks(&locked, &dropped),
         "has_drops": !gone.is_empty(),
         "drops": drops,
-        "plans": created,
+        "plans": values_of_plans(plans, gone, Names::Short),
         "uses_slots": countings.any(Counting::uses_slots),
     });
     render("postgres/up.sql", values)
 }
 
+/// Returns the tables that a migration locks. `dropped` are those whose triggers it drops.
+fn locked_tables<'t>(plans: &'t [Plan], dropped: &[&'t Table]) -> Vec<&'t Table> {
+    // Where triggers already count, every statement locks its own table first.
+    let mut locked = dropped.to_vec();
+    // The entities' tables come next, in the order of a program that writes an entity and then its
+    // rows.
+    for plan in plans {
+        let adds_to_counts = !plan.steps(Names::Short).is_empty();
+        for target in &plan.counting.targets {
+            if adds_to_counts && target.slots.is_none() {
+                locked.push(&target.table);
+            }
+        }
+    }
+    locked.extend(plans.iter().map(|plan| &plan.counting.rows));
+    locked.extend(plans.iter().flat_map(Plan::emptied));
+    locked
+}
+
 /// Puts a table before those that its foreign keys refer to, because that's how a statement locks
-/// them. This only matters for the strong lock on tables whose triggers are dropped.
+/// them. This only matters for the strong lock on `dropped`, the tables whose triggers are dropped.
 fn referring_first<'t>(mut tables: Vec<&'t Table>, dropped: &[&Table]) -> Vec<&'t Table> {
     let refers_to = |table: &Table, other: &Table| {
         let mut parents = table.columns.iter().flat_map(Column::parents);
-        dropped.iter().any(|one| one.is(other)) && parents.any(|parent| other.is_parent(parent))
+        let is_dropped = dropped.iter().any(|dropped| dropped.is(other));
+        is_dropped && parents.any(|parent| other.is_parent(parent))
     };
     let mut ordered: Vec<&Table> = Vec::new();
     while !tables.is_empty() {
-        let is_free = |table: &&Table| {
+        let has_no_referring = |table: &&Table| {
             let mut others = tables.iter().filter(|other| !other.is(table));
             !others.any(|other| refers_to(other, table))
         };
-        // If tables refer to each other, there is no order.
-        let index = tables.iter().position(is_free).unwrap_or_default();
+        // If tables refer to each other, there is no order, and the first one is as good as any.
+        let index = tables.iter().position(has_no_referring).unwrap_or_default();
         ordered.push(tables.remove(index));
     }
     ordered
@@ -206,7 +213,7 @@ fn no_merge(counting: &Counting) -> Result<Trigger> {
             "postgres/rule.sql",
             json!({ "name": quoted, "table": table }),
         )?,
-        drop: drop_statement(&name, Some(&counting.rows), true, POSTGRES),
+        drop: drop_rule(&name, Some(&counting.rows)),
         table: TriggerTable::of(&counting.rows),
         name,
         event: "RULE".to_owned(),

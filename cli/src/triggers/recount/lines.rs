@@ -10,9 +10,11 @@ use diesel::row::{Field, NamedRow, Row};
 use diesel::sql_query;
 use diesel::sql_types::{Nullable, Text};
 
-/// A connection that runs statements. Every Diesel connection is one, not only the command's: the
-/// enumerator of interleavings runs a recount on one that stops before every statement.
+/// A connection that runs statements and reads lines of text. Every Diesel connection is one, not
+/// only the command's: the enumerator of interleavings runs a recount on one that stops before
+/// every statement.
 pub trait Lines: Connection {
+    /// Runs a statement, and ignores its result.
     fn run(&mut self, statement: &str) -> QueryResult<()>;
     /// Returns the rows of a query whose columns are texts.
     fn lines(&mut self, query: &str) -> QueryResult<Vec<Line>>;

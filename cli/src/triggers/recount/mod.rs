@@ -25,7 +25,7 @@ use self::lines::Lines;
 pub use self::statements::Recount;
 use self::statements::{FOUND, LOCKED, Values, WRONG, sql};
 use super::correction::Which;
-use super::kept_counts::{Kept, whole};
+use super::kept_counts::{Kept, without_decimals};
 use super::sql::trigger_sql;
 use super::trigger::{LiveTrigger, Trigger};
 use crate::catalogue::{Index, Kind};
@@ -110,13 +110,14 @@ impl Recount {
         self.transaction(conn, |conn| {
             self.guard(conn)?;
             let wrong = if self.entity.is_none() {
-                self.wrong("wrong", conn)?
+                self.wrong_counts("wrong", conn)?
             } else {
                 // Make the single entity a batch, so that the query finds its rows by an index.
                 self.list(conn)?;
                 self.drop_batch(conn)?;
-                self.take_batch(1, conn)?;
-                let wrong = self.wrong("still_wrong", conn)?;
+                let size = 1;
+                self.take_batch(size, conn)?;
+                let wrong = self.wrong_counts("still_wrong", conn)?;
                 self.drop_batch(conn)?;
                 wrong
             };
@@ -125,8 +126,8 @@ impl Recount {
         })
     }
 
-    /// Corrects the wrong counts, and returns them. Calls `progress` with the number of entities
-    /// that are done, and the number of all.
+    /// Corrects the wrong counts batch by batch, and returns them. Calls `progress` with the number
+    /// of entities that are done, and the number of all.
     pub fn correct<C: Lines>(
         &self,
         conn: &mut C,
@@ -137,7 +138,7 @@ impl Recount {
         let mut size = if self.is_indexed() { FIRST_BATCH } else { all };
         let mut done = 0;
         let mut wrong = Vec::new();
-        // How long the last batch took, of those that took too long.
+        // The time of the last batch that took too long.
         let mut last_long: Option<Duration> = None;
         while done < all {
             let began = Instant::now();
@@ -148,7 +149,7 @@ impl Recount {
             if took < SHORT {
                 size *= 2;
             } else if took > LONG {
-                // If half as many entities take as long, every batch reads all rows.
+                // If half as many entities take nearly as long, every batch reads all rows.
                 let reads_all = last_long.is_some_and(|last| took > last * 3 / 4);
                 size = if reads_all { all } else { size.div_ceil(2) };
                 last_long = Some(took);
@@ -163,7 +164,7 @@ impl Recount {
         conn: &mut C,
         f: impl Fn(&mut C) -> QueryResult<T>,
     ) -> QueryResult<T> {
-        retry_if(passes).run(conn, |conn| {
+        retry_if(can_pass).run(conn, |conn| {
             // MySQL sets the level for the next transaction, and PostgreSQL for the current one:
             // see `correct_batch`.
             if self.counting.database == MYSQL {
@@ -173,28 +174,30 @@ impl Recount {
         })
     }
 
-    /// Lists the entities with wrong counts, and returns how many there are.
+    /// Lists the entities with wrong counts in a temporary table, and returns how many there are.
+    /// If the recount is only for one entity, that's the whole list.
     fn list<C: Lines>(&self, conn: &mut C) -> QueryResult<u64> {
         self.guard(conn)?;
         self.require_triggers(conn)?;
-        conn.run(&self.drop(&self.temporary(WRONG)))?;
+        conn.run(&self.drop_table(&self.temporary(WRONG)))?;
         if self.entity.is_some() {
             conn.run(&self.sql("list_none")?)?;
             conn.run(&self.sql("list_one")?)?;
             return Ok(1);
         }
-        if self.has_longer_rows() {
+        if self.needs_types_of_key() {
             conn.run(&self.sql("list_none")?)?;
             conn.run(&self.sql("list_into")?)?;
         } else {
             conn.run(&self.sql("list")?)?;
         }
         let lines = conn.lines(&self.sql("count_listed")?)?;
-        let mut texts = lines.iter().flat_map(|line| &line.0).flatten();
-        Ok(parsed(texts.next(), "")? as u64)
+        let mut texts = lines.iter().flat_map(|Line(texts)| texts).flatten();
+        let number = parsed_count(texts.next(), ALL_ENTITIES)?;
+        Ok(number as u64)
     }
 
-    /// Corrects this number of entities.
+    /// Corrects this number of entities from the list, and returns their wrong counts.
     fn correct_batch<C: Lines>(&self, size: u64, conn: &mut C) -> QueryResult<Vec<Wrong>> {
         match self.counting.database {
             // At a higher level, this would read the counts as they were before the lock.
@@ -214,13 +217,13 @@ impl Recount {
         // same statement as the rows, so that no increment does.
         self.take_batch(size, conn)?;
         self.lock(conn)?;
-        if self.has_longer_rows() {
+        if self.needs_types_of_key() {
             conn.run(&self.sql("find_none")?)?;
             conn.run(&self.sql("find_into")?)?;
         } else {
             conn.run(&self.sql("find_wrong")?)?;
         }
-        let wrong = self.wrong("wrong_of_batch", conn)?;
+        let wrong = self.wrong_counts("wrong_of_batch", conn)?;
         if !wrong.is_empty() {
             // From here on, no trigger can be dropped until the commit. PostgreSQL has the guard,
             // MySQL the metadata locks of the tables that were read, and SQLite the write lock. So
@@ -234,14 +237,14 @@ impl Recount {
         Ok(wrong)
     }
 
-    /// Takes this number of entities from the list.
+    /// Takes this number of entities from the list into the table of the batch, and its copies.
     fn take_batch<C: Lines>(&self, size: u64, conn: &mut C) -> QueryResult<()> {
-        let batch = Values {
+        let values = Values {
             size,
             ..self.values()
         };
-        conn.run(&sql("take_batch", &batch)?)?;
-        for copy in (1..=self.copies()).map(|uses_before| self.batch(uses_before)) {
+        conn.run(&sql("take_batch", &values)?)?;
+        for copy in self.batch_copies() {
             let values = Values {
                 copy,
                 ..self.values()
@@ -254,7 +257,8 @@ impl Recount {
     /// Fails if a count of the batch is still wrong. A trigger, a rule or a policy can skip or
     /// change a write, and the database still reports success.
     fn compare_again<C: Lines>(&self, conn: &mut C) -> QueryResult<()> {
-        let Some(wrong) = self.wrong("still_wrong", conn)?.into_iter().next() else {
+        let still_wrong = self.wrong_counts("still_wrong", conn)?;
+        let Some(wrong) = still_wrong.first() else {
             return Ok(());
         };
         let message = format!(
@@ -270,11 +274,11 @@ impl Recount {
     fn require_triggers<C: Lines>(&self, conn: &mut C) -> QueryResult<()> {
         let live = conn.lines(trigger_sql(self.counting.database).live)?;
         let live: Vec<_> = live.into_iter().map(LiveTrigger::from).collect();
-        let is_there = |trigger: &&Trigger| {
+        let is_missing = |trigger: &&Trigger| {
             let mut of_table = live.iter().filter(|live| live.table == trigger.table);
-            of_table.any(|live| live.is_like(trigger) && live.disabled.is_none())
+            !of_table.any(|live| live.is_like(trigger) && live.disabled.is_none())
         };
-        let Some(missing) = self.triggers.iter().find(|trigger| !is_there(trigger)) else {
+        let Some(missing) = self.triggers.iter().find(is_missing) else {
             return Ok(());
         };
         let table = &missing.table.name;
@@ -296,14 +300,14 @@ impl Recount {
 
     /// Returns how many entities have a count that is higher than their rows, for every counter.
     /// Returns nothing if such counts aren't left as they are.
-    pub fn left<C: Lines>(&self, conn: &mut C) -> QueryResult<Vec<TooHigh>> {
+    pub fn left_too_high<C: Lines>(&self, conn: &mut C) -> QueryResult<Vec<TooHigh>> {
         if self.which == Which::All || self.counting.keeps_deleted() {
             return Ok(Vec::new());
         }
         let entity = self.entity.as_deref().unwrap_or_default();
         let query = self
             .counting
-            .kept_counts(&self.target, Kept::HigherThanRows, entity);
+            .kept_counts_query(&self.target, Kept::HigherThanRows, entity);
         let query = query.map_err(|error| Error::QueryBuilderError(error.to_string().into()))?;
         let lines = self.transaction(conn, |conn| {
             self.guard(conn)?;
@@ -311,18 +315,19 @@ impl Recount {
             self.require_triggers(conn)?;
             Ok(lines)
         })?;
-        let texts: Vec<_> = lines.into_iter().flat_map(|line| line.0).collect();
-        let mut left = Vec::new();
-        for (name, pair) in self.target.names.iter().zip(texts.chunks(2)) {
-            if let [Some(entities), Some(difference)] = pair {
-                left.push(TooHigh {
+        let texts: Vec<_> = lines.into_iter().flat_map(|Line(texts)| texts).collect();
+        let mut too_high = Vec::new();
+        // There are two texts for every counter.
+        for (name, texts) in self.target.names.iter().zip(texts.chunks(2)) {
+            if let [Some(entities), Some(difference)] = texts {
+                too_high.push(TooHigh {
                     counter: format!("{}.{name}", self.table),
-                    entities: parsed(Some(&whole(entities)), "")?,
-                    difference: parsed(Some(&whole(difference)), "")?,
+                    entities: parsed_count(Some(&without_decimals(entities)), ALL_ENTITIES)?,
+                    difference: parsed_count(Some(&without_decimals(difference)), ALL_ENTITIES)?,
                 });
             }
         }
-        Ok(left)
+        Ok(too_high)
     }
 
     /// On PostgreSQL, blocks TRUNCATE and dropping of triggers until the transaction ends.
@@ -344,12 +349,12 @@ impl Recount {
         }
     }
 
-    /// Whether rows can name their entity in a type without a short maximum length, such as TEXT.
-    /// MySQL can't use that as a key of a temporary table, so the table gets the key's own type.
-    fn has_longer_rows(&self) -> bool {
+    /// Whether temporary tables need the types of the entity's key. Otherwise they have those of
+    /// the rows that name it, which can be TEXT, and MySQL can't use that as a key of a table.
+    fn needs_types_of_key(&self) -> bool {
         let mut key = self.target.entity.iter();
-        let has_length = key.any(|column| matches!(column.kind, Kind::Text | Kind::Binary));
-        self.counting.database == MYSQL && has_length
+        let has_text = key.any(|column| matches!(column.kind, Kind::Text | Kind::Binary));
+        self.counting.database == MYSQL && has_text
     }
 
     /// Whether an entity's rows can be found without reading all rows. Otherwise, there is a single
@@ -364,39 +369,54 @@ impl Recount {
         })
     }
 
+    /// Drops the temporary tables of a batch.
     fn drop_batch<C: Lines>(&self, conn: &mut C) -> QueryResult<()> {
-        let copies = (1..=self.copies()).map(|uses_before| self.batch(uses_before));
-        let mut tables = copies.chain([LOCKED, FOUND].map(|name| self.temporary(name)));
-        tables.try_for_each(|table| conn.run(&self.drop(&table)))
+        let mut tables = self.batch_copies();
+        tables.push(self.temporary(LOCKED));
+        tables.push(self.temporary(FOUND));
+        for table in tables {
+            conn.run(&self.drop_table(&table))?;
+        }
+        Ok(())
     }
 
     /// Returns the wrong counts that the query of this name finds.
-    fn wrong<C: Lines>(&self, query: &str, conn: &mut C) -> QueryResult<Vec<Wrong>> {
+    fn wrong_counts<C: Lines>(&self, query: &str, conn: &mut C) -> QueryResult<Vec<Wrong>> {
         let mut wrong = Vec::new();
         for Line(texts) in conn.lines(&self.sql(query)?)? {
-            // In the order of `texts`: the key, the day, the number of days, and then three numbers
-            // per counter.
             let (key, rest) = texts.split_at(self.target.entity.len());
-            let (days, counts) = rest.split_at(2);
+            let [day, number_of_days, counts @ ..] = rest else {
+                return Err(too_few_columns());
+            };
             // Only SQLite allows NULL in a key.
             let key_texts = key.iter().map(|text| text.as_deref().unwrap_or("NULL"));
             let entity = key_texts.joined(", ");
+            let parsed = |count: &Option<String>| parsed_count(count.as_ref(), &entity);
+            // There are three numbers for every counter.
             for (counter, counts) in self.target.names.iter().zip(counts.chunks(3)) {
-                let parsed = |count: &Option<String>| parsed(count.as_ref(), &entity);
-                if parsed(&counts[2])? != 0 {
-                    wrong.push(Wrong {
-                        counter: format!("{}.{counter}", self.table),
-                        entity: entity.clone(),
-                        day: days[0].clone().unwrap_or_default(),
-                        merged: parsed(&days[1])? > 1,
-                        stored: parsed(&counts[1])?,
-                        actual: parsed(&counts[0])?,
-                    });
+                let [actual, stored, missing] = counts else {
+                    return Err(too_few_columns());
+                };
+                if parsed(missing)? == 0 {
+                    continue;
                 }
+                wrong.push(Wrong {
+                    counter: format!("{}.{counter}", self.table),
+                    entity: entity.clone(),
+                    day: day.clone().unwrap_or_default(),
+                    merged: parsed(number_of_days)? > 1,
+                    stored: parsed(stored)?,
+                    actual: parsed(actual)?,
+                });
             }
         }
         Ok(wrong)
     }
+}
+
+/// Returns the error for a row that has fewer columns than its query.
+fn too_few_columns() -> Error {
+    Error::DeserializationError("a row has too few columns".into())
 }
 
 /// The number of entities in the first batch. A batch that is short doubles it, and one that is
@@ -407,7 +427,7 @@ const LONG: Duration = Duration::from_millis(400);
 
 /// Whether trying again can succeed. It can if another transaction has changed the rows, or is
 /// deleting an entity that this one locks: then the foreign key refuses the lock.
-fn passes(error: &Error) -> bool {
+fn can_pass(error: &Error) -> bool {
     match error {
         Error::DatabaseError(DatabaseErrorKind::ForeignKeyViolation, _) => true,
         error => is_retryable(error),
@@ -416,12 +436,18 @@ fn passes(error: &Error) -> bool {
 
 const READ_COMMITTED: &str = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED";
 
-/// Parses a count of an entity, or of all of them if `entity` is empty.
-fn parsed(count: Option<&String>, entity: &str) -> QueryResult<i64> {
+/// Stands for an entity if a count is for all of them.
+const ALL_ENTITIES: &str = "";
+
+/// Parses a count of an entity. The error names the entity, unless the count is for all of them.
+fn parsed_count(count: Option<&String>, entity: &str) -> QueryResult<i64> {
     let text = count.map_or("NULL", String::as_str);
     text.parse().map_err(|_| {
-        let of = if entity.is_empty() { "" } else { " of " };
-        let message = format!("the count {text}{of}{entity} is out of the range of a counter");
+        let of_entity = match entity {
+            ALL_ENTITIES => String::new(),
+            entity => format!(" of {entity}"),
+        };
+        let message = format!("the count {text}{of_entity} is out of the range of a counter");
         Error::QueryBuilderError(message.into())
     })
 }

@@ -61,7 +61,7 @@ pub struct Values {
     pub size: u64,
 }
 
-/// Returns the statement of this name.
+/// Returns the statement of this name, a block of the template `recount.sql`.
 pub fn sql(name: &str, values: &Values) -> QueryResult<String> {
     render_block("recount.sql", name, values)
         .map_err(|error| Error::QueryBuilderError(format!("{error:#}").into()))
@@ -82,7 +82,7 @@ pub struct Recount {
 }
 
 impl Recount {
-    /// Returns the statement of this name.
+    /// Returns the statement of this name, a block of the template `recount.sql`.
     pub(super) fn sql(&self, name: &str) -> QueryResult<String> {
         sql(name, &self.values())
     }
@@ -93,6 +93,7 @@ impl Recount {
         let target = &self.target;
         let database = counting.database;
         let batch = |uses_before| self.batch(uses_before);
+        let not_yet_used = 0;
         let listed = self.temporary(WRONG);
         let drift = counting.drift_name();
         let group = counting.group(target);
@@ -100,9 +101,11 @@ impl Recount {
         let names = counting.tables().map(|table| database.table_name(table));
         let mut tables: Vec<_> = names.collect();
         tables.dedup();
-        let all_drift = counting.drift(target, self.which, self.merged, None);
+        let all_entities = None;
+        let all_drift = counting.drift(target, self.which, self.merged, all_entities);
+        let has_merged = all_drift.merged.is_some();
         Values {
-            database: connection::option(database),
+            database: connection::backend_name(database),
             tables,
             table: database.table_name(&target.table),
             entity_columns: match &*key {
@@ -111,7 +114,7 @@ impl Recount {
             },
             entity: self.entity.clone().unwrap_or_default(),
             number_of_rows: database.text("COUNT(*)"),
-            zeros: zeros(counting, target, self.which, all_drift.merged.is_some()),
+            zeros: zeros(counting, target, self.which, has_merged),
             batch_drift: counting.drift(target, self.which, self.merged, Some(&batch)),
             lock: counting.lock_in_slots(target),
             correction: counting.correction(target, self.which),
@@ -123,10 +126,11 @@ impl Recount {
                 POSTGRES => format!("FOR NO KEY UPDATE OF {drift}"),
                 _ => "FOR UPDATE".to_owned(),
             },
-            text_columns: texts(counting, target, self.which, all_drift.merged.is_some()),
+            text_columns: text_columns(counting, target, self.which, has_merged),
             all_drift,
-            batch: self.batch(0),
+            batch: self.batch(not_yet_used),
             found: self.temporary(FOUND),
+            // Only the statements that take a batch need these, and set them themselves.
             copy: String::new(),
             size: 0,
             listed,
@@ -135,8 +139,9 @@ impl Recount {
         }
     }
 
-    /// Writes a temporary table with its schema, so that it can't be mistaken for another table.
-    /// MySQL looks for temporary tables first.
+    /// Writes a temporary table with its schema, so that it can't be mistaken for another table:
+    /// `pg_temp.diesel_counters_wrong`. MySQL needs no schema, because it looks for temporary
+    /// tables first.
     pub(super) fn temporary(&self, name: &str) -> String {
         match self.counting.database {
             POSTGRES => format!("pg_temp.{name}"),
@@ -145,21 +150,32 @@ impl Recount {
         }
     }
 
-    pub(super) fn drop(&self, table: &str) -> String {
+    /// The statement that drops a temporary table.
+    pub(super) fn drop_table(&self, table: &str) -> String {
         match self.counting.database {
             MYSQL => format!("DROP TEMPORARY TABLE IF EXISTS {table}"),
             _ => format!("DROP TABLE IF EXISTS {table}"),
         }
     }
 
-    /// Returns the batch's table for every use in a statement, counted from 0: the table itself, or
-    /// a copy.
-    pub(super) fn batch(&self, uses_before: usize) -> String {
-        numbered(&self.temporary(LOCKED), uses_before.min(self.copies()))
+    /// Returns the batch's table for a query that comes after this number of others in its
+    /// statement: the table itself, or a copy.
+    fn batch(&self, uses_before: usize) -> String {
+        numbered(
+            &self.temporary(LOCKED),
+            uses_before.min(self.number_of_copies()),
+        )
     }
 
-    /// MySQL can't read a temporary table twice in one statement.
-    pub(super) fn copies(&self) -> usize {
+    /// Returns the copies of the batch's table.
+    pub(super) fn batch_copies(&self) -> Vec<String> {
+        let copies = 1..=self.number_of_copies();
+        copies.map(|uses_before| self.batch(uses_before)).collect()
+    }
+
+    /// Returns how many copies of the batch's table a statement needs. MySQL can't read a temporary
+    /// table twice in one statement.
+    fn number_of_copies(&self) -> usize {
         match self.counting.database {
             MYSQL => self.target.sources.len(),
             _ => 0,
@@ -169,8 +185,13 @@ impl Recount {
 
 /// Returns, as texts: the key, the day, the number of days that are compared as one, and for every
 /// counter the true count, the stored count and what to add. Each has its own name, so that the
-/// query's ORDER BY means the columns.
-fn texts(counting: &Counting, target: &Target, which: Which, has_merged: bool) -> Vec<String> {
+/// query's ORDER BY means the columns: `CAST(likes AS TEXT) AS diesel_counters_3`.
+fn text_columns(
+    counting: &Counting,
+    target: &Target,
+    which: Which,
+    has_merged: bool,
+) -> Vec<String> {
     let database = counting.database;
     let key = target.entity.iter().map(|key| database.as_text(key));
     let day = match counting.group(target).get(target.entity.len()) {
@@ -187,12 +208,13 @@ fn texts(counting: &Counting, target: &Target, which: Which, has_merged: bool) -
         let missing = counting.missing(target, which, index);
         [database.quoted(name), stored, missing].map(|count| database.text(&count))
     });
-    let all = key.chain([day, days]).chain(counts).enumerate();
-    let named = all.map(|(index, text)| format!("{text} AS diesel_counters_{index}"));
+    let columns = key.chain([day, days]).chain(counts).enumerate();
+    let named = columns.map(|(index, text)| format!("{text} AS diesel_counters_{index}"));
     named.collect()
 }
 
-/// Returns a column for every count, in the order of a drift.
+/// Returns a zero for every count of the query for wrong counts, in its order, with the column's
+/// name. Their type has room for any count.
 fn zeros(counting: &Counting, target: &Target, which: Which, has_merged: bool) -> Vec<String> {
     let mut names = counting.counter_names(target);
     let stored = target.names.iter();

@@ -43,6 +43,7 @@ pub struct DayType {
     pub in_utc: &'static str,
 }
 
+/// Returns a type of dates or times. `in_utc` is SQL for the day of the value `{}`.
 const fn day_type(sql_type: &'static str, in_utc: &'static str) -> DayType {
     DayType { sql_type, in_utc }
 }
@@ -60,6 +61,7 @@ pub struct Trial {
     pub drop_table: &'static str,
 }
 
+/// Returns the SQL in the statements of a database's triggers.
 pub fn trigger_sql(database: Database) -> &'static TriggerSql {
     match database {
         POSTGRES => &postgres::SQL,
@@ -76,11 +78,13 @@ impl TriggerSql {
             Period::Week => self.week,
             Period::Month => self.month,
             Period::Year => self.year,
+            // The total has the day of counts without a day.
             _ => self.undated,
         };
         start.replace("{}", day)
     }
 
+    /// SQL for a value as an integer, or for an error if it has become another type.
     pub fn whole(&self, value: String) -> String {
         self.whole.replace("{}", &value)
     }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use sqlparser::ast::{BinaryOperator, Expr};
 
-use crate::catalogue::{Column, Index, Table, checks};
+use crate::catalogue::{Index, Table, checks};
 use crate::database::SQLITE;
 use crate::triggers::counting::Counting;
 use crate::triggers::expression::Expression;
@@ -27,16 +27,16 @@ pub struct CountCheck {
 
 /// Returns the error for a row that OR IGNORE would keep without counting it, as an SQL literal.
 /// Empty unless a CHECK on the counter table's key could refuse the count.
-pub fn uncounted(target: &Target) -> String {
-    if target.slots.is_none() || checks_of(&target.table, &target.table.primary_key).is_empty() {
+pub fn uncounted_message(target: &Target) -> String {
+    let table = &target.table;
+    if target.slots.is_none() || checks_of(table, &table.primary_key).is_empty() {
         return String::new();
     }
-    let table = &target.table;
     SQLITE.literal(&format!("a CHECK of {table} refused to count this row"))
 }
 
-/// Returns the CHECKs that could refuse a row's count.
-pub fn refuse_checked(
+/// Returns the CHECKs of an ordinary table that could refuse a row's count.
+pub fn count_checks(
     counting: &Counting,
     target: &Target,
     row: &RowAddition,
@@ -46,7 +46,8 @@ pub fn refuse_checked(
     if target.slots.is_some() {
         return Ok(found);
     }
-    let names: Vec<_> = row.counts.iter().map(|one| one.counter.clone()).collect();
+    let names = row.counts.iter().map(|count| count.counter.clone());
+    let names: Vec<_> = names.collect();
     for check in checks_of(table, &names) {
         let text = check.to_string();
         let cannot = || {
@@ -56,20 +57,10 @@ pub fn refuse_checked(
             )
         };
         let expression = Expression::parse(&text, table, SQLITE).with_context(cannot)?;
-        // The condition for the row as it will be.
-        let after = expression.with(|name| {
-            let mut counts = row.counts.iter();
-            match counts.find(|count| count.counter == name) {
-                Some(CounterValue { counter, value }) => {
-                    let sum = counting.sum(target, counter, "", value, SumContext::Trigger);
-                    format!("({sum})")
-                }
-                None => SQLITE.quoted(name),
-            }
-        });
+        let check_of_new_values = expression.with(|name| new_value(name, counting, target, row));
         let mut conditions = row.row_conditions.clone();
         conditions.extend_from_slice(&row.conditions);
-        conditions.push(format!("NOT ({after})"));
+        conditions.push(format!("NOT ({check_of_new_values})"));
         found.push(CountCheck {
             table: SQLITE.table_name(table),
             message: SQLITE.literal(&format!("CHECK constraint failed: {text}")),
@@ -79,11 +70,37 @@ pub fn refuse_checked(
     Ok(found)
 }
 
+/// Returns SQL for the value of an ordinary table's column once a row has been counted, such as
+/// `(likes + 1)`. If nothing is added to the column, that's only its name.
+fn new_value(name: &str, counting: &Counting, target: &Target, row: &RowAddition) -> String {
+    let mut counts = row.counts.iter();
+    match counts.find(|count| count.counter == name) {
+        Some(CounterValue { counter, value }) => {
+            let no_alias = "";
+            let sum = counting.sum(target, counter, no_alias, value, SumContext::Trigger);
+            format!("({sum})")
+        }
+        None => SQLITE.quoted(name),
+    }
+}
+
+/// Why a count may not fail.
+const WHY: &str = "an INSERT OR IGNORE, OR FAIL or OR REPLACE of a row could lose counts. \
+                   SQLite runs triggers with that policy";
+
 /// Refuses a table in which a count can fail without any trigger being able to know it before.
 pub fn refuse_silent_failures(target: &Target) -> Result<()> {
+    refuse_unique_index(target)?;
+    if target.slots.is_some() {
+        refuse_missing_default(&target.table)?;
+        refuse_checks(target)?;
+    }
+    Ok(())
+}
+
+/// Refuses a unique index that a count can conflict in.
+fn refuse_unique_index(target: &Target) -> Result<()> {
     let table = &target.table;
-    const WHY: &str = "an INSERT OR IGNORE, OR FAIL or OR REPLACE of a row could lose counts. \
-                       SQLite runs triggers with that policy";
     // An index with the whole key only conflicts where the key does, and the upsert expects that.
     let has_key = |index: &Index| {
         let mut key = table.primary_key.iter();
@@ -108,22 +125,30 @@ pub fn refuse_silent_failures(target: &Target) -> Result<()> {
              first"
         );
     }
-    if target.slots.is_none() {
-        return Ok(());
+    Ok(())
+}
+
+/// Refuses a column of a counter table that a new row has no value for.
+fn refuse_missing_default(table: &Table) -> Result<()> {
+    for column in &table.columns {
+        let is_in_key = table.primary_key.contains(&column.name);
+        let has_value = column.nullable || column.generated || column.default.is_some();
+        if !is_in_key && !has_value {
+            let name = &column.name;
+            bail!("{table}.{name} is NOT NULL and has no default, and {WHY}. Give it a default");
+        }
     }
-    let is_outside = |column: &&Column| !table.primary_key.contains(&column.name);
-    let has_value =
-        |column: &Column| column.nullable || column.generated || column.default.is_some();
-    let mut outside = table.columns.iter().filter(is_outside);
-    if let Some(Column { name, .. }) = outside.find(|column| !has_value(column)) {
-        bail!("{table}.{name} is NOT NULL and has no default, and {WHY}. Give it a default");
-    }
-    // What the triggers count always passes the CHECK of the type.
-    let is_dropped = |c: char| c.is_whitespace() || "\"`[]()".contains(c);
-    let plain = |sql: &str| sql.to_lowercase().replace(is_dropped, "");
+    Ok(())
+}
+
+/// Refuses a CHECK on the counters of a counter table. What the triggers count always passes a
+/// CHECK of the type, so that's allowed.
+fn refuse_checks(target: &Target) -> Result<()> {
+    let table = &target.table;
     let checks_type = |check: &Expr| {
+        let check = without_punctuation(&check.to_string());
         let mut names = target.names.iter();
-        names.any(|name| plain(&check.to_string()) == plain(&format!("typeof({name})='integer'")))
+        names.any(|name| check == without_punctuation(&format!("typeof({name})='integer'")))
     };
     let checks = checks_of(table, &target.names);
     if let Some(check) = checks.iter().find(|check| !checks_type(check)) {
@@ -132,11 +157,21 @@ pub fn refuse_silent_failures(target: &Target) -> Result<()> {
     Ok(())
 }
 
+/// Returns SQL in lower case, without spaces, parentheses and quotes around names, so that it can
+/// be compared.
+fn without_punctuation(sql: &str) -> String {
+    let is_punctuation = |c: char| c.is_whitespace() || "\"`[]()".contains(c);
+    sql.to_lowercase().replace(is_punctuation, "")
+}
+
 /// Returns the conditions of the table's CHECKs that mention one of these columns. Every condition
 /// is on its own.
 fn checks_of(table: &Table, names: &[String]) -> Vec<Expr> {
     let create_table = table.checks.first();
-    let mut parts = create_table.map_or(Vec::new(), |create| checks(create, SQLITE));
+    let mut parts = match create_table {
+        Some(create_table) => checks(create_table, SQLITE),
+        None => Vec::new(),
+    };
     let mut found = Vec::new();
     // `a AND b` is two CHECKs. The last part is split first, so push the left side last.
     while let Some(part) = parts.pop() {
