@@ -74,22 +74,21 @@ pub fn table(conn: &mut AnyConnection, name: &str) -> Result<Table> {
     if name.trim().is_empty() {
         bail!("the name of a table is empty; {tables}");
     }
-    let nearest = nearest(name, conn)?;
-    let did_you_mean = match nearest {
-        Some(nearest) => format!(" (did you mean {nearest}?)"),
-        None => String::new(),
-    };
+    let all: Vec<String> = self::tables(conn)?.iter().map(Table::to_string).collect();
+    let did_you_mean = did_you_mean(name, all.iter().map(String::as_str));
     bail!("there is no ordinary table {name}{did_you_mean}; {tables}")
 }
 
-/// Returns the table whose name is most like a mistyped one, by the same measure that clap uses for
-/// options.
-fn nearest(mistyped: &str, conn: &mut AnyConnection) -> Result<Option<String>> {
+/// Returns ` (did you mean articles?)`, with the name that is most like the mistyped one, or an
+/// empty text if none is. The measure is the one that clap uses for options.
+fn did_you_mean<'n>(mistyped: &str, names: impl Iterator<Item = &'n str>) -> String {
     const MINIMUM: f64 = 0.8;
-    let likeness = |name: &String| strsim::jaro_winkler(mistyped, name);
-    let names = tables(conn)?.into_iter().map(|table| table.to_string());
+    let likeness = |name: &&str| strsim::jaro_winkler(mistyped, name);
     let similar = names.filter(|name| likeness(name) > MINIMUM);
-    Ok(similar.max_by(|one, other| likeness(one).total_cmp(&likeness(other))))
+    match similar.max_by(|one, other| likeness(one).total_cmp(&likeness(other))) {
+        Some(nearest) => format!(" (did you mean {nearest}?)"),
+        None => String::new(),
+    }
 }
 
 /// Returns the counter table with this name. Fails if the table isn't a counter table.

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
+use super::did_you_mean;
+
 /// The name of a table to look for.
 #[derive(Clone, Copy)]
 pub struct Named<'n> {
@@ -211,6 +213,12 @@ impl Table {
 
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name == name)
+    }
+
+    /// Returns ` (did you mean likes?)` if a column's name is like this mistyped one, and otherwise
+    /// an empty text.
+    pub fn did_you_mean(&self, mistyped: &str) -> String {
+        did_you_mean(mistyped, self.columns.iter().map(|column| &*column.name))
     }
 
     /// Returns the keys with this number of columns: the primary key, and the unique indexes that

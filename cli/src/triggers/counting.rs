@@ -300,7 +300,7 @@ fn refuse_shared_rows(rows: &Table, targets: &[Target]) -> Result<()> {
 fn day_column(rows: &Table, name: &str, sql: &TriggerSql) -> Result<DayColumn> {
     let column = rows
         .column(name)
-        .with_context(|| format!("{rows} has no column {name}"))?;
+        .with_context(|| format!("{rows} has no column {name}{}", rows.did_you_mean(name)))?;
     let plain_type = column.plain_type();
     let Some(known) = sql.days.iter().find(|known| known.sql_type == plain_type) else {
         let sql_type = &column.sql_type;

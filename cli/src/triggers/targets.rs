@@ -168,7 +168,11 @@ fn entity_column(
     database: Database,
 ) -> Result<Column> {
     let column = rows.column(name).with_context(|| {
-        format!("{rows} has no column {name}: name the entity with columns, not with expressions")
+        let did_you_mean = rows.did_you_mean(name);
+        format!(
+            "{rows} has no column {name}{did_you_mean}: name the entity with columns, not with \
+             expressions"
+        )
     })?;
     let column_name = format!("{rows}.{name}");
     let key_name = format!("{table}.{}", key.name);
@@ -470,7 +474,8 @@ fn in_ordinary_table(
         |name: &String| table.primary_key.contains(name) || key.iter().any(|key| key.name == *name);
     let column = table.column(counter);
     let Some(column) = column.filter(|column| !is_in_key(&column.name)) else {
-        bail!("{table} has no column {counter} to count in, apart from its key");
+        let did_you_mean = table.did_you_mean(counter);
+        bail!("{table} has no column {counter} to count in, apart from its key{did_you_mean}");
     };
     if let Some(why) = why_no_counter(column) {
         let must = "the column to count in must be an integer NOT NULL DEFAULT 0";

@@ -250,6 +250,7 @@ fn what_cannot_be_counted_is_refused() {
         article_counters.likes                  | counts for every article_id
         article_id:site_counters.likes          | counts for one thing only
         writer_id:article_counters.likes        | article_likes has no column writer_id
+        artcle_id:article_counters.likes        | has no column artcle_id (did you mean article_id?)
         created_at:article_counters.likes       | article_counters.article_id is
         article_id:article_counters.loves       | has no counter loves
         article_id:articles.id                  | has no column id to count in
