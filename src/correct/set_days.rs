@@ -197,9 +197,9 @@ where
     Ok(stored)
 }
 
-/// Adds these sorted keys to those of the earlier batches. Fails if the table treats two of them as
-/// the same key. `lock_entities` has made sure that every key has a row of 1970-01-01, which has
-/// the stored spelling.
+/// Adds these keys and their stored spellings to those of the earlier batches. Fails if two keys
+/// have the same stored spelling: with a collation that ignores case, `Foo` and `foo` are one key
+/// of the table, for example.
 fn check_spellings<Types, K, Conn>(
     (all_keys, all_texts): &mut Spellings<K>,
     shape: &Shape<'_>,
@@ -210,9 +210,34 @@ where
     K: BindKey<Types, Conn::Backend> + Ord + Clone,
     Conn: LoadConnection<Backend: CounterBackend>,
 {
+    let stored_texts = stored_texts::<Types, K, Conn>(shape, &keys, conn)?;
+    all_keys.extend(keys);
+    all_texts.extend(stored_texts);
+    let has_equal_texts = all_texts.len() < all_keys.len();
+    if has_equal_texts {
+        return refuse(format!(
+            "two different texts are the same key in `{}`, because of its collation: always spell a \
+             key in the same way",
+            shape.label
+        ));
+    }
+    Ok(())
+}
+
+/// Returns the spelling of each of these keys in the table, where `lock_entities` has made sure
+/// that every key has a merged row of 1970-01-01.
+fn stored_texts<Types, K, Conn>(
+    shape: &Shape<'_>,
+    keys: &[K],
+    conn: &mut Conn,
+) -> QueryResult<Vec<Vec<String>>>
+where
+    K: BindKey<Types, Conn::Backend> + Clone,
+    Conn: LoadConnection<Backend: CounterBackend>,
+{
     let entity = shape.entity();
     let values = columns_of::<Types, K, Conn::Backend>(keys.iter().cloned());
-    let stored_texts = load(
+    load(
         conn,
         |db| {
             let table = shape.table;
@@ -230,15 +255,5 @@ where
             let fields = 0..row.field_count();
             fields.map(|i| Conn::Backend::text(row, i)).collect()
         },
-    )?;
-    all_keys.extend(keys);
-    all_texts.extend(stored_texts);
-    if all_keys.len() == all_texts.len() {
-        return Ok(());
-    }
-    refuse(format!(
-        "two different texts are the same key in `{}`, because of its collation: always spell a key \
-         in the same way",
-        shape.label
-    ))
+    )
 }

@@ -37,30 +37,33 @@ pub struct MergeRange {
 }
 
 impl<Types, K> Compact<'_, Types, K> {
-    /// Returns the range to merge.
+    /// Returns the range to merge. It ends before the period of the given day, because programs
+    /// still count in that one.
     pub(super) fn range(&self) -> MergeRange {
         let table_period = self.shape.period;
-        // A merge of slots keeps every day as it is, whatever the table's period is.
-        let (into, first) = match self.into {
-            Period::Day => (Period::Day, DayRange::FIRST),
-            into => {
-                let into = into.max(table_period);
-                (into, first_day_to_fold(into))
-            }
+        let merges_only_slots = self.into == Period::Day;
+        // A merge of slots keeps every day as it is. A fold can't split the table's own periods.
+        let (into, first) = if merges_only_slots {
+            (Period::Day, DayRange::FIRST)
+        } else {
+            let into = self.into.max(table_period);
+            (into, first_day_to_fold(into))
         };
-        let mut before = self.day;
-        for period in [table_period, into] {
-            // `Total` has no first day to go back to. If such a table has rows of other days,
-            // they're from an earlier period.
-            if period != Period::Total {
-                before = period.start(before);
-            }
-        }
+        let before = first_day_of(into, first_day_of(table_period, self.day));
         MergeRange {
             first,
             before: Day(before).clamp(DayRange::FIRST, DayRange::LAST),
             into,
         }
+    }
+}
+
+/// Returns the first day of the period that `day` is in. For `Total`, which has no periods, it's the
+/// day itself.
+fn first_day_of(period: Period, day: NaiveDate) -> NaiveDate {
+    match period {
+        Period::Total => day,
+        period => period.start(day),
     }
 }
 

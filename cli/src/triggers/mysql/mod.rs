@@ -103,8 +103,9 @@ struct Change {
     additions: [RowAddition; 2],
 }
 
-/// Returns the conditions for an update to take the old row off. If moved rows stay in the counts,
-/// the row must stay where it is.
+/// Returns the conditions under which an update takes the old row off its count. With `deleted =
+/// "kept"`, a row that moves to another entity also stays in the count that it leaves, so the
+/// condition is that it doesn't move.
 fn stays(counting: &Counting, source: &Source) -> Vec<String> {
     if counting.keeps_deleted() {
         counting.stays(source, NEW, OLD)

@@ -109,21 +109,27 @@ impl Recount {
     pub fn find<C: Lines>(&self, conn: &mut C) -> QueryResult<Vec<Wrong>> {
         self.transaction(conn, |conn| {
             self.guard(conn)?;
-            let wrong = if self.entity.is_none() {
-                self.wrong_counts("wrong", conn)?
-            } else {
-                // Make the single entity a batch, so that the query finds its rows by an index.
-                self.list(conn)?;
-                self.drop_batch(conn)?;
-                let size = 1;
-                self.take_batch(size, conn)?;
-                let wrong = self.wrong_counts("still_wrong", conn)?;
-                self.drop_batch(conn)?;
-                wrong
+            let wrong = match self.entity {
+                None => self.wrong_counts("wrong", conn)?,
+                Some(_) => self.wrong_counts_of_entity(conn)?,
             };
+            // If somebody has changed the triggers meanwhile, the counts may not be wrong.
             self.require_triggers(conn)?;
             Ok(wrong)
         })
+    }
+
+    /// Returns the wrong counts of the only entity that is recounted. The entity becomes a batch,
+    /// so that the query finds its rows by an index.
+    fn wrong_counts_of_entity<C: Lines>(&self, conn: &mut C) -> QueryResult<Vec<Wrong>> {
+        self.list(conn)?;
+        // An earlier one may be left in this session.
+        self.drop_batch(conn)?;
+        let size = 1;
+        self.take_batch(size, conn)?;
+        let wrong = self.wrong_counts("still_wrong", conn)?;
+        self.drop_batch(conn)?;
+        Ok(wrong)
     }
 
     /// Corrects the wrong counts batch by batch, and returns them. Calls `progress` with the number
