@@ -68,7 +68,16 @@ pub fn kill_others(conn: &mut Conn) {
         "CAST(id AS SIGNED) FROM information_schema.processlist
          WHERE db = DATABASE() AND id <> CONNECTION_ID()",
     );
-    for other in diesel::select(others).load::<i64>(conn).unwrap() {
+    let others = diesel::select(others);
+    // MySQL can't list the sessions while one of them runs a statement with an emoji in it.
+    let mut listed = others.clone().load::<i64>(conn);
+    behaviour::wait_until(|| {
+        if listed.is_err() {
+            listed = others.clone().load(conn);
+        }
+        listed.is_ok()
+    });
+    for other in listed.unwrap() {
         // One that has gone meanwhile is as good.
         let _ = diesel::sql_query(format!("KILL {other}")).execute(conn);
     }
