@@ -1,4 +1,4 @@
-//! What is stored, as a plain map of counts. The operations do to it what they should do to the
+//! The stored counts, as a plain map. The operations do to it what they should do to the
 //! tables.
 
 use std::collections::{BTreeMap, BTreeSet};

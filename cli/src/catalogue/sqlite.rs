@@ -93,9 +93,9 @@ fn add_collations(table: &mut Table) {
         if column.loose_collation.is_some() {
             continue;
         }
-        let is_of_column = |one: &&Collation| one.column.eq_ignore_ascii_case(&column.name);
+        let has_name = |one: &&Collation| one.column.eq_ignore_ascii_case(&column.name);
         // If a column has several collations, the last one is in force.
-        let in_force = declared.iter().rfind(is_of_column).map(|one| &one.name);
+        let in_force = declared.iter().rfind(has_name).map(|one| &one.name);
         column.loose_collation = in_force.filter(|name| *name != "BINARY").cloned();
     }
 }

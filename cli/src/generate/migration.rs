@@ -343,7 +343,7 @@ fn refuse_long_key(entity: &[Entity]) -> Result<()> {
     const LONGEST: usize = 3072;
     const DAY: usize = 3;
     const SLOT: usize = 2;
-    // Of VARCHAR(255).
+    // A text in the key is a VARCHAR(255).
     const CHARACTERS: usize = 255;
     let bytes = |column: &Entity| {
         // A text that refers to another table has the database's character set. In some of these,

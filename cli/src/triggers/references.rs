@@ -48,7 +48,7 @@ fn changes_counts(counting: &Counting, reference: Reference<'_>) -> Result<bool>
     refuse_virtual_columns(counting, reference)?;
     if counting.keeps_deleted() {
         refuse_set_null(counting, reference)?;
-        // What is deleted stays in the counts.
+        // Deleted rows stay in the counts.
         return Ok(false);
     }
     let is_counted = |target| are_counted(counting, target, &[reference]);

@@ -1,4 +1,4 @@
-//! What is written is read again, and branches of migrations make one state.
+//! Tests that a snapshot is read as it was written, and that branches make one state.
 
 use anyhow::Result;
 
